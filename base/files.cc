@@ -10,11 +10,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <memory>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "base/error.h"
@@ -383,6 +385,21 @@ void write_output(const fs::path& path, std::string_view bytes) {
   }
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0 || !write_all(file.get(), bytes)) give_up();
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != name.npos) return name;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.starts_with('/')) continue;
+    const std::string program = folder + '/' + name;
+    std::error_code error;
+    if (std::filesystem::is_regular_file(program, error) && ::access(program.c_str(), X_OK) == 0) {
+      return program;
+    }
+  }
+  return "";
 }
 
 }  // namespace strata

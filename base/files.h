@@ -87,4 +87,9 @@ class AtomicFile {
 // (/dev/stdout) is written to; anything else as write_file_atomically does.
 void write_output(const std::filesystem::path& path, std::string_view bytes);
 
+// The path of the program `name`, looked for as a shell does, but only in those folders of PATH
+// that are named absolutely: an empty entry or '.' would let a file of the current folder run. A
+// name with a slash is returned as it is. Empty: there is none.
+std::string find_program(const std::string& name);
+
 }  // namespace strata

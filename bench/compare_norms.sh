@@ -37,7 +37,7 @@ mkdir -p "$output"
 output=$(realpath "$output")
 
 # The most frequent words, and letters for the others.
-python3 - "$text" "$output/vocab.txt" <<'PYTHON'
+python3 -I - "$text" "$output/vocab.txt" <<'PYTHON'
 import collections, re, sys
 text = open(sys.argv[1]).read().lower()
 letters = sorted(set(text) - set(" \n"))

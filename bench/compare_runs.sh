@@ -98,7 +98,7 @@ run_once() {
 
 # print_table ROW...: those that have run, in this order.
 print_table() {
-  python3 - "$output" "$what" "$@" <<'EOF'
+  python3 -I - "$output" "$what" "$@" <<'EOF'
 import json, pathlib, statistics, sys
 
 output, what, order = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]

@@ -77,7 +77,12 @@ int flush_standard_output(int exit_code) {
 int parse_and_run(int argc, char** argv) {
   CLI::App app{
       "Strata: an MLPerf-style BERT pretraining benchmark and the tools around such runs.\n"
+#ifdef STRATA_TRAINING
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
+#else
+      "These are the tools alone: train, eval, data, search and bench are in the package "
+      "strata-training.\nStart with 'strata COMMAND --help'."};
+#endif
   app.name("strata");
   app.require_subcommand(1);
   app.set_version_flag("--version", strata::cli::version_text,

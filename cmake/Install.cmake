@@ -26,6 +26,25 @@ install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSTRATA=$<TARGET_F
   COMPONENT ${STRATA_PROGRAM_COMPONENT})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT ${STRATA_PROGRAM_COMPONENT})
 
+# Documents lie as in the source, so that links between them hold.
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata COMPONENT ${STRATA_PROGRAM_COMPONENT})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata COMPONENT ${STRATA_PROGRAM_COMPONENT})
+
+# So do configurations, and the scripts that start runs or make the quickstart's data: documents call them by these names.
+if(STRATA_TRAINING)
+  set(scripts ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts)
+  install(DIRECTORY scripts/configs scripts/requirements DESTINATION ${scripts} COMPONENT training)
+  install(PROGRAMS scripts/mpirun.sh scripts/mpirun_nodes.sh scripts/prepare_quickstart_data.sh scripts/kjv_to_text.sh
+          DESTINATION ${scripts} COMPONENT training)
+  install(PROGRAMS scripts/slurm/train.sbatch DESTINATION ${scripts}/slurm COMPONENT training)
+  # Those scripts read these.
+  foreach(script common.sh surroundings.sh)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/scripts/${script})
+      install(FILES scripts/${script} DESTINATION ${scripts} COMPONENT training)
+    endif()
+  endforeach()
+endif()
+
 configure_file(cmake/Uninstall.cmake.in ${PROJECT_BINARY_DIR}/Uninstall.cmake @ONLY)
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_BINARY_DIR}/Uninstall.cmake
                   COMMENT "Removing what was installed" VERBATIM)

@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -29,7 +31,8 @@ using Response = std::unique_ptr<MHD_Response, DestroyResponse>;
 
 namespace {
 
-constexpr unsigned kMostConnections = 64, kTimeoutSeconds = 15;
+// Connections that have been shut down count until the server has seen their ends.
+constexpr unsigned kServedForEachAllowed = 4;
 constexpr size_t kConnectionBytes = 32 << 10;
 
 // An address to listen on.
@@ -66,7 +69,7 @@ int listen_on(const Address& address, const ServerOptions& options) {
   if (socket >= 0) ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (socket < 0 ||
       ::bind(socket, reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 ||
-      ::listen(socket, 32) != 0) {
+      ::listen(socket, 256) != 0) {
     const int error = errno;
     if (socket >= 0) ::close(socket);
     fail("cannot listen on {} port {}: {}; name another by --listen and --port", options.address,
@@ -82,6 +85,16 @@ uint16_t port_of(int socket) {
   return ntohs(storage.ss_family == AF_INET6
                    ? reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port
                    : reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+}
+
+std::string text_of(const sockaddr& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const void* const bytes =
+      address.sa_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+          : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  ::inet_ntop(address.sa_family, bytes, text, sizeof text);
+  return text;
 }
 
 // The host of a Host header, without its port and brackets.
@@ -133,6 +146,7 @@ struct ReportServer::State {
   bool loopback = true;
   uint16_t port = 0;
   std::function<std::string()> tag, page;
+  std::optional<Connections> connections;
   MHD_Daemon* daemon = nullptr;
   // Of the one thread that answers.
   std::string made_tag;
@@ -174,6 +188,7 @@ struct ReportServer::State {
     }
     if (url != "/") return refuse(connection, MHD_HTTP_NOT_FOUND, "There is one page: /");
     try {
+      const Connections::Pause pause(*connections);
       const std::string now = '"' + tag() + '"';
       if (header("If-None-Match") == now) {
         const Response same = make_response("", "text/html", now);
@@ -189,11 +204,46 @@ struct ReportServer::State {
     }
   }
 
+  static Connections::Connection* limited(MHD_Connection* connection) {
+    const MHD_ConnectionInfo* info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == nullptr ? nullptr : static_cast<Connections::Connection*>(info->socket_context);
+  }
+
+  static void connected(void* self, MHD_Connection* connection, void** context,
+                        MHD_ConnectionNotificationCode code) {
+    Connections& connections = *static_cast<State*>(self)->connections;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+      if (*context != nullptr) connections.remove(static_cast<Connections::Connection*>(*context));
+      return;
+    }
+    const MHD_ConnectionInfo* socket =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const MHD_ConnectionInfo* client =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (socket == nullptr || client == nullptr) return;
+    try {
+      *context = connections.add(socket->connect_fd, text_of(*client->client_addr));
+    } catch (const std::exception&) {  // no memory to keep it to its limits
+      ::shutdown(socket->connect_fd, SHUT_RDWR);
+    }
+  }
+
+  static void completed(void* self, MHD_Connection* connection, void**,
+                        MHD_RequestTerminationCode) {
+    if (auto* one = limited(connection)) static_cast<State*>(self)->connections->end_answer(one);
+  }
+
   // Called once with a request's headers, then with each piece of its body, then without one.
   static MHD_Result handle(void* self, MHD_Connection* connection, const char* url,
                            const char* method, const char*, const char*, size_t* body_bytes,
                            void** request) {
     static int seen;
+    if (*request == nullptr) {
+      if (auto* one = limited(connection)) {
+        static_cast<State*>(self)->connections->begin_answer(one);
+      }
+    }
     // What has a body is refused before it comes.
     const bool reads = std::string_view(method) == "GET" || std::string_view(method) == "HEAD";
     if (*request == nullptr && reads) {
@@ -220,13 +270,19 @@ ReportServer::ReportServer(const ServerOptions& options, std::function<std::stri
   state_->loopback = address.loopback;
   state_->tag = std::move(tag);
   state_->page = std::move(page);
+  const ConnectionLimits& limits = options.limits;
+  state_->connections.emplace(limits);
   const int socket = listen_on(address, options);
   state_->port = port_of(socket);
+  const auto most = static_cast<unsigned>(limits.connections) * kServedForEachAllowed;
+  const auto seconds = static_cast<unsigned>(
+      std::chrono::ceil<std::chrono::seconds>(std::max(limits.request, limits.answer)).count());
   state_->daemon = MHD_start_daemon(
       MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, &State::handle,
-      state_.get(), MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-      MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      kConnectionBytes, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+      state_.get(), MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, most,
+      MHD_OPTION_CONNECTION_TIMEOUT, seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,
+      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, &State::connected,
+      state_.get(), MHD_OPTION_NOTIFY_COMPLETED, &State::completed, state_.get(), MHD_OPTION_END);
   if (state_->daemon == nullptr) {
     ::close(socket);
     fail("cannot serve pages on {} port {}: no thread or memory for it", options.address,

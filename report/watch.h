@@ -6,16 +6,20 @@
 #include <memory>
 #include <string>
 
+#include "report/connections.h"
+
 namespace strata::report {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";  // IPv4 or IPv6, to listen on
   uint16_t port = 0;                  // 0: one that is free
+  ConnectionLimits limits;
 };
 
 // Answers GET and HEAD of "/" with a page, and nothing else: 404 for other places, 405 for other
 // methods, 400 or 421 where the Host header is missing or names another host (so that no page of
-// another site can read this one). Reads nothing but the request, writes nothing.
+// another site can read this one). Reads nothing but the request, writes nothing. Slow clients do
+// not keep others out: see ConnectionLimits.
 class ReportServer {
  public:
   // `tag`: changes whenever the page would; the browser is told 304 as long as it does not.

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -15,6 +17,7 @@
 #include "results/event_json.h"
 #include "results/minutes.h"
 #include "results/score.h"
+#include "results/system_names.h"
 
 namespace strata::results {
 namespace {
@@ -87,12 +90,12 @@ Curve read_curve_or_problem(const fs::path& log, const std::string& benchmark) {
   }
 }
 
-// The logs in one place, and what to call them.
+// The logs in one place.
 struct Place {
   fs::path path;
-  std::string name, benchmark;
+  std::string benchmark;
   std::vector<fs::path> logs;
-  std::string submitter;
+  compliance::ResultFolder folder;  // without a submission for a log alone
   SystemFacts system;
 
   std::string round() const {
@@ -104,13 +107,13 @@ struct Place {
 std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems* problems) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) fail("{}: is {}", path.string(), what_is_at(path));
-  if (!fs::is_directory(path, ignored)) return {{path, path.string(), "", {path}}};
+  if (!fs::is_directory(path, ignored)) return {{path, "", {path}, {.path = path}, {}}};
   std::vector<Place> places;
   for (const compliance::ResultFolder& folder : compliance::find_result_folders(path, problems)) {
     const bool in_tree = !folder.submitter_path.empty();
     std::string unread;
-    places.push_back({folder.path, folder.owner(), in_tree ? folder.benchmark : "", folder.logs,
-                      folder.submitter, read_system_facts(folder, unread)});
+    places.push_back({folder.path, in_tree ? folder.benchmark : "", folder.logs, folder,
+                      read_system_facts(folder, unread)});
     if (!unread.empty() && problems) problems->push_back(unread);
   }
   if (places.empty() && (problems == nullptr || problems->empty())) {
@@ -121,6 +124,21 @@ std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems
 
 }  // namespace
 
+size_t median_run(std::span<const Curve* const> runs) {
+  std::vector<size_t> order;
+  for (const bool converged : {true, false}) {
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i]->converged == converged) order.push_back(i);
+    }
+    if (!order.empty()) break;
+  }
+  const auto end = [&](size_t i) { return std::pair(runs[i]->evaluations.back().minutes, i); };
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::nth_element(order.begin(), middle, order.end(),
+                   [&](size_t a, size_t b) { return end(a) < end(b); });
+  return *middle;
+}
+
 Curve read_curve(const compliance::EventLog& log, const std::string& benchmark) {
   CurveReader reader(log.path());
   log.visit([&](const compliance::Event& event) { return reader.take(event); });
@@ -130,24 +148,24 @@ Curve read_curve(const compliance::EventLog& log, const std::string& benchmark) 
 std::vector<Curve> read_curves(std::span<const fs::path> paths,
                                compliance::ListingProblems* problems) {
   std::vector<Place> places;
-  std::map<std::pair<std::string, std::string>, std::set<fs::path>> of_name;
   for (const fs::path& path : paths) {
-    for (Place& place : find_places(path, problems)) {
-      of_name[{place.name, place.benchmark}].insert(fs::weakly_canonical(place.path));
-      places.push_back(std::move(place));
-    }
+    std::vector<Place> found = find_places(path, problems);
+    std::move(found.begin(), found.end(), std::back_inserter(places));
   }
+  std::vector<const compliance::ResultFolder*> folders;
+  for (const Place& place : places) folders.push_back(&place.folder);
+  const std::vector<std::string> apart = places_apart(folders);
   std::vector<Curve> curves;
   std::set<fs::path> seen;
-  for (const Place& place : places) {
-    const bool alone = of_name[{place.name, place.benchmark}].size() == 1;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Place& place = places[i];
     const std::string round = place.round();
     for (const fs::path& log : place.logs) {
       if (!seen.insert(fs::weakly_canonical(log)).second) continue;
       Curve& curve = curves.emplace_back(read_curve_or_problem(log, place.benchmark));
       if (!curve.readable && problems) problems->push_back(curve.problem);
-      curve.series = alone ? place.name : fmt::format("{} in {}", place.name, place.path.string());
-      curve.submitter = place.submitter;
+      curve.series = name_with_place(place.folder, apart[i]);
+      curve.submitter = place.folder.submitter;
       curve.accelerator = place.system.accelerator;
       curve.accelerators = place.system.accelerators;
       curve.round = round;

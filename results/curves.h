@@ -36,6 +36,11 @@ struct Curve {
   bool readable = true;           // false: the system did not hand the log over
 };
 
+// The run that stands for all in a picture: of those that say success, or of all if none does, the
+// one in the middle by the minutes of its last evaluation; of two, the faster. Requires runs, each
+// with an evaluation.
+size_t median_run(std::span<const Curve* const> runs);
+
 // Of one log, without its series; `benchmark` where it names none. Throws ReadError where a large
 // log cannot be read again.
 Curve read_curve(const compliance::EventLog& log, const std::string& benchmark);

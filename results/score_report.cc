@@ -13,6 +13,7 @@
 #include "base/text/printable.h"
 #include "compliance/package/report.h"
 #include "results/minutes.h"
+#include "results/system_names.h"
 #include "results/table.h"
 
 namespace strata::results {
@@ -31,8 +32,19 @@ std::string rcp_word(const Score& score) {
   return score.held_to_rcp ? std::string(compliance::word(score.rcp.outcome())) : "-";
 }
 
-std::string where(const Score& score) {
-  return fmt::format("{}/{}", score.folder.submitter, score.folder.place());
+// The places that tell systems of one name apart, in the order of the scores.
+std::vector<std::string> places_of(const std::vector<Score>& scores) {
+  std::vector<const compliance::ResultFolder*> folders;
+  for (const Score& score : scores) folders.push_back(&score.folder);
+  return places_apart(folders);
+}
+
+std::string in_place(const std::string& name, const std::string& place) {
+  return place.empty() ? name : name + " in " + place;
+}
+
+std::string where(const Score& score, const std::string& place) {
+  return in_place(fmt::format("{}/{}", score.folder.submitter, score.folder.place()), place);
 }
 
 // What is to be said of several folders: a heading, and the folders it is said of.
@@ -46,60 +58,64 @@ void note(Notes& notes, const std::string& heading, std::string folder) {
 }
 
 // The runs of a folder that do not count, together where they have the same reason.
-void note_runs(const Score& score, Notes& notes) {
+void note_runs(const Score& score, const std::string& place, Notes& notes) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const RunScore& run : score.runs) {
     if (!run.counts) note(reasons, run.reason, run.log.filename().string());
   }
   for (const auto& [reason, runs] : reasons) {
     note(notes, "runs that do not count",
-         fmt::format("{}: {}: {}", where(score), fmt::join(runs, ", "), reason));
+         fmt::format("{}: {}: {}", where(score, place), fmt::join(runs, ", "), reason));
   }
 }
 
-void note_energy(const Score& score, Notes& notes) {
+void note_energy(const Score& score, const std::string& place, Notes& notes) {
   const auto run = std::find_if(score.runs.begin(), score.runs.end(),
                                 [](const RunScore& one) { return !one.energy_problem.empty(); });
   if (run != score.runs.end())
     note(notes, "no energy, since of a run that counts it is not known",
-         fmt::format("{}: {}", where(score), run->energy_problem));
+         fmt::format("{}: {}", where(score, place), run->energy_problem));
 }
 
 Notes notes_of(const std::vector<Score>& scores) {
   Notes notes;
-  for (const Score& score : scores) {
-    note_runs(score, notes);
+  const std::vector<std::string> places = places_of(scores);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const Score& score = scores[i];
+    const std::string& place = places[i];
+    note_runs(score, place, notes);
     if (!score.unlike.empty()) {
       note(notes, "runs that were not made alike, averaged all the same",
-           fmt::format("{}: {}", where(score), fmt::join(score.unlike, ", ")));
+           fmt::format("{}: {}", where(score, place), fmt::join(score.unlike, ", ")));
     }
     if (score.mean == Mean::kPlain) {
       note(notes, "the plain mean of fewer runs than a submission has, not an olympic one",
-           fmt::format("{}: {} of {} runs, {} count", where(score), score.runs.size(),
+           fmt::format("{}: {} of {} runs, {} count", where(score, place), score.runs.size(),
                        score.runs_needed > 0 ? std::to_string(score.runs_needed) : "3 or more",
                        score.counting_runs()));
     }
     if (score.weak || !score.weak_problem.empty()) {
       if (!score.weak) {
         note(notes, "no throughput of weak scaling",
-             fmt::format("{}: {}", where(score), score.weak_problem));
+             fmt::format("{}: {}", where(score, place), score.weak_problem));
       }
     } else if (score.mean == Mean::kNone) {
       note(notes, "no score, since too few runs count",
-           fmt::format("{}: {} of {}", where(score), score.counting_runs(), score.runs.size()));
+           fmt::format("{}: {} of {}", where(score, place), score.counting_runs(),
+                       score.runs.size()));
     }
     if (!score.scaling_problem.empty()) {
       note(notes, "scaling.json not applied",
-           fmt::format("{}: {}", where(score), score.scaling_problem));
+           fmt::format("{}: {}", where(score, place), score.scaling_problem));
     }
-    note_energy(score, notes);
+    note_energy(score, place, notes);
     if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
       note(notes, "convergence check failed",
-           fmt::format("{}: {}", where(score), score.rcp.message));
+           fmt::format("{}: {}", where(score, place), score.rcp.message));
     }
     if (score.rcp.judged && score.rcp.passed && score.rcp.scaling > 1) {
       note(notes, "converged faster than the reference, within its spread",
-           fmt::format("{}: RCP scaling {:.4f}", where(score), score.rcp.scaling));
+           fmt::format("{}: RCP scaling {:.4f}", where(score, place), score.rcp.scaling));
     }
   }
   return notes;
@@ -166,7 +182,9 @@ std::string weak_table(const std::vector<Score>& scores) {
   std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators",
                             "models", "accelerators a model", "minutes for all", "models a minute",
                             "RCP"}};
-  for (const Score& score : scores) {
+  const std::vector<std::string> places = places_of(scores);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const Score& score = scores[i];
     if (!has_weak(score)) continue;
     const auto& weak = score.weak;
     const auto count = [](std::optional<int64_t> number) {
@@ -177,8 +195,8 @@ std::string weak_table(const std::vector<Score>& scores) {
             ? std::optional(static_cast<double>(weak->models) * kMsPerMinute /
                             weak->time_to_train_all_ms)
             : std::nullopt;
-    rows.push_back({score.folder.submitter, score.folder.system, score.folder.benchmark,
-                    score.system.division, count(score.system.accelerators),
+    rows.push_back({score.folder.submitter, in_place(score.folder.system, places[i]),
+                    score.folder.benchmark, score.system.division, count(score.system.accelerators),
                     weak ? std::to_string(weak->models) : "-",
                     count(weak ? weak->instance_scale : std::nullopt),
                     minutes(weak ? std::optional(weak->time_to_train_all_ms) : std::nullopt),
@@ -197,11 +215,13 @@ std::string score_table(const std::vector<Score>& scores) {
       scores, [](const Score& score) { return score.target && !has_weak(score); });
   constexpr std::ptrdiff_t kTargetColumn = 6;  // after "runs"
   if (has_targets) rows[0].insert(rows[0].begin() + kTargetColumn, "target");
-  for (const Score& score : scores) {
+  const std::vector<std::string> places = places_of(scores);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const Score& score = scores[i];
     if (has_weak(score)) continue;
     const auto& accelerators = score.system.accelerators;
     Row row = {score.folder.submitter,
-               score.folder.system,
+               in_place(score.folder.system, places[i]),
                score.folder.benchmark,
                score.system.division,
                accelerators ? std::to_string(*accelerators) : "-",
@@ -233,13 +253,15 @@ std::string score_csv(const std::vector<Score>& scores) {
       "size,"
       "samples_to_converge,sequences_per_second,sequences_per_second_per_accelerator,energy_"
       "joules,models,instance_scale,time_to_train_all_minutes,target\n";
-  for (const Score& score : scores) {
+  const std::vector<std::string> places = places_of(scores);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const Score& score = scores[i];
     const auto to_minutes = [](std::optional<double> ms) {
       return ms ? std::optional<double>(*ms / kMsPerMinute) : std::nullopt;
     };
     const Row cells = {
         score.folder.submitter,
-        score.folder.system,
+        in_place(score.folder.system, places[i]),
         score.folder.benchmark,
         score.system.division,
         score.usage,

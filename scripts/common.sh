@@ -52,7 +52,7 @@ install_packages() {
 pip_of() {
   local python=$1 action=$2 name=$3
   shift 3
-  "$python" -m pip "$action" --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: \
+  "$python" -I -m pip "$action" --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: \
     --requirement "$root/scripts/requirements/$name.txt" "$@"
 }
 

@@ -6,7 +6,7 @@ add_cuda_libraries() {
   export STRATA_OUTER_LIBRARY_PATH=${STRATA_OUTER_LIBRARY_PATH-${LD_LIBRARY_PATH-}}
   # The last are those of PyTorch's wheels.
   for folder in "$cuda"/{lib64,lib,targets/x86_64-linux/lib} \
-    "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)"/nvidia/*/lib; do
+    "$(python3 -I -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)"/nvidia/*/lib; do
     [[ ! -d $folder || :${LD_LIBRARY_PATH-}: == *":$folder:"* ]] ||
       export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
   done

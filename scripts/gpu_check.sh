@@ -257,14 +257,14 @@ if ((major < 9)); then
   skipping+=':*Float8*'
 fi
 [[ $major -eq 9 ]] || skipping+=':*cuda_bf16_wgmma:*cuda_bf16_cudnn'
-cudnn_problem=$(python3 -c '
+cudnn_problem=$(python3 -I -c '
 import ctypes
 library = ctypes.CDLL("libcudnn.so.9")
 library.cudnnGetVersion.restype = ctypes.c_size_t
 version = library.cudnnGetVersion()
 assert version >= 91801, f"cuDNN {version} is older than 9.18.1"' 2>&1 | tail -n 1) || true
 [[ $major -eq 9 ]] || cudnn_problem=$hopper_only  # gradients with the same bits every time
-nccl_problem=$(python3 -c 'import ctypes; ctypes.CDLL("libnccl.so.2")' 2>&1 | tail -n 1) || true
+nccl_problem=$(python3 -I -c 'import ctypes; ctypes.CDLL("libnccl.so.2")' 2>&1 | tail -n 1) || true
 
 # ---- Which attention later steps use
 

@@ -4,7 +4,7 @@
 #   --hosts LIST      machines and ranks on each: node1:8,node2:8; localhost:8 for this one
 #   --hostfile FILE   the same as Open MPI's hostfile: 'node1 slots=8' a line
 #   --interface NAME  network interface that the machines reach each other by (NCCL and Open MPI choose else)
-#   --strata PROGRAM  default build/release/cli/strata; the same path on every machine
+#   --strata PROGRAM  default build/release/cli/strata, else the installed one; the same path on every machine
 #   --dry-run         only print the command
 #   --resume, --continue, --experiments N   as of 'strata train'; these may stand behind CONFIG, too
 #   KEY=VALUE         configuration keys to override, as in 'strata train --set'
@@ -35,6 +35,8 @@ done
 [[ ${#hosts[@]} -gt 0 ]] || give_up "name the machines with --hosts or --hostfile; see --help"
 [[ $# -ge 1 ]] || give_up "name the run's configuration; see --help"
 [[ -f $1 ]] || give_up "$1: no such configuration"
+# A launcher that is installed starts the program that is.
+[[ -x $strata || $strata != "$root/build/release/cli/strata" ]] || strata=$(command -v strata || printf %s "$strata")
 [[ -x $strata ]] || give_up "$strata is not there: build the release preset, or give --strata"
 
 command=(mpirun "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 0)

@@ -25,7 +25,7 @@ fetch_cudnn_frontend
 if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
   say "oracle: the official checker (mlperf-logging) from PyPI"
   rm -rf "$root/.venv"
-  if python3 -m venv "$root/.venv" &&
+  if python3 -I -m venv "$root/.venv" &&
     pip_of "$root/.venv/bin/python" install oracle; then
     touch "$root/.venv/complete"
   else

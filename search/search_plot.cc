@@ -189,12 +189,14 @@ std::string accuracy_over_seconds(const TrialLog& log, std::optional<int> winner
     const size_t number = curves.size();
     data += fmt::format("$stage{} << EOD\n{}EOD\n", number, text);
     curves.push_back(fmt::format(
-        "$stage{} using 1:2:(colour($3)) with points pt {} ps 1.2 lc rgb variable title {}", number,
-        number + 4, gnuplot_string(name_of_stage(stage))));
+        "$stage{0} using 1:2:(colour($3)) with points pt {1} ps 1.2 lc rgb variable notitle, \\\n"
+        "  NaN with points pt {1} ps 1.2 lc rgb '#606060' title {2}",
+        number, number + 4, gnuplot_string(name_of_stage(stage))));
   }
   return fmt::format(
       "{}colour(c) = c == 1 ? 0x{} : c == 2 ? 0x{} : 0x808080\n"
-      "set key bottom right\nset grid\nset autoscale\nset xrange [0:*]\n"
+      "set key default\nset key outside right center vertical\nset grid\nset autoscale\nset xrange "
+      "[0:*]\n"
       "set xlabel 'seconds'\nset ylabel 'masked-LM accuracy, %'\nplot {}\n",
       data, kWinner + 1, kBase + 1, fmt::join(curves, ", \\\n  "));
 }

@@ -34,7 +34,7 @@ work=$(mktemp -d)
 
 # report: writes what is known by now as JSON and prints it. Fails where the losses do not follow, or nobody knows.
 report() {
-  python3 - "$work" "$output" "$device $precision" "$steps" << 'PY'
+  python3 -I - "$work" "$output" "$device $precision" "$steps" << 'PY'
 import glob, json, os, pathlib, sys
 work, output, device = sys.argv[1:4]
 names = ("cpu", "device", "other_seed")

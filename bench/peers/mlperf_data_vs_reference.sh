@@ -44,7 +44,7 @@ done
 # ours TEXT_DIRECTORY THREADS: prints seconds.
 ours() {
   "$strata" data mlperf --text "$work/$1" --vocab "$vocab" --out "$work/$1.out" --threads "$2" --incomplete --force \
-    --json 2> "$work/messages" | python3 -c 'import json, sys; print(json.load(sys.stdin)["seconds"])' || {
+    --json 2> "$work/messages" | python3 -I -c 'import json, sys; print(json.load(sys.stdin)["seconds"])' || {
     cat "$work/messages" >&2; exit 2; }
 }
 for ((turn = 1; turn <= turns; ++turn)); do
@@ -55,7 +55,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   ours all "$copies" >> "$work/all.seconds"
 done
 "$strata" data compare "$work/one.out/train" "$work/reference.tfrecord"
-python3 - "$work" "$copies" <<'PY'
+python3 -I - "$work" "$copies" <<'PY'
 import os, statistics, sys
 work, copies = sys.argv[1], int(sys.argv[2])
 median = {name: statistics.median(map(float, open(f"{work}/{name}.seconds"))) for name in ("reference", "one", "all")}

@@ -75,7 +75,7 @@ done
 # set_speed GBITS
 set_speed() {
   local burst
-  burst=$(python3 -c "print(max(65536 * 2, int($1 * 1e9 / 8 / 1000)))")
+  burst=$(python3 -I -c "print(max(65536 * 2, int($1 * 1e9 / 8 / 1000)))")
   for name in "$first" "$second"; do
     tc -n "$name" qdisc replace dev link0 root tbf rate "${1}gbit" burst "$burst" latency 50ms
   done
@@ -121,7 +121,7 @@ for accumulation in ${accumulations//,/ }; do
       --set "reduce.dtype=$dtype" --steps "$steps" --json)
     OMP_NUM_THREADS=1 "${bench[@]}" "${step[@]}" >"$work/one.json" 2>/dev/null
     two_ranks "${bench[@]}" "${step[@]}" >"$work/two.json" 2>/dev/null
-    python3 - "$work" "$accumulation" "$dtype" <<'EOF'
+    python3 -I - "$work" "$accumulation" "$dtype" <<'EOF'
 import json, sys
 work, accumulation, dtype = sys.argv[1:]
 one, two = (json.load(open(f"{work}/{name}.json")) for name in ("one", "two"))

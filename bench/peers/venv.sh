@@ -7,7 +7,7 @@ make_venv() {
   shift 3
   if ! "$venv/bin/python" -c "import $modules" 2> /dev/null; then
     echo "installing $name into $venv" >&2
-    python3 -m venv "$venv"
+    python3 -I -m venv "$venv"
     "$venv/bin/pip" install --quiet "$@"
   fi
 }

@@ -1,6 +1,7 @@
 #include "cli/manual/command_tree.h"
 
 #include <algorithm>
+#include <set>
 
 namespace strata::cli {
 namespace {
@@ -10,6 +11,13 @@ std::vector<std::string> values_in(const std::string& type) {
   const size_t begin = type.find('{'), end = type.rfind('}');
   if (begin == type.npos || end == type.npos) return {};
   return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+std::vector<std::string> names_of(const std::set<CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options) names.push_back(option->get_name());
+  std::ranges::sort(names);  // the set is in the order of addresses
+  return names;
 }
 
 OptionInfo describe(const CLI::Option& option) {
@@ -24,6 +32,10 @@ OptionInfo describe(const CLI::Option& option) {
     info.type = type.substr(0, type.find(":{"));
   }
   info.help = option.get_description();
+  info.required = option.get_required();
+  if (option.get_type_size() != 0) info.preset = option.get_default_str();
+  info.needs = names_of(option.get_needs());
+  info.excludes = names_of(option.get_excludes());
   return info;
 }
 
@@ -37,6 +49,7 @@ void add(const CLI::App& command, const std::string& above, std::vector<CommandI
   const std::string mark = "Usage: ";
   if (const size_t at = help.find(mark); at != help.npos)
     info.usage = help.substr(at + mark.size(), help.find('\n', at) - at - mark.size());
+  info.footer = command.get_footer();
   for (const CLI::Option* option : command.get_options()) info.options.push_back(describe(*option));
   const auto below = command.get_subcommands({});
   for (const CLI::App* inner : below) info.commands.push_back(inner->get_name());

@@ -13,6 +13,9 @@ struct OptionInfo {
   std::vector<std::string> values;  // the only ones it takes; empty: any
   std::string help;
   bool positional = false;
+  bool required = false;
+  std::string preset;                        // the value that it has without being named
+  std::vector<std::string> needs, excludes;  // names of other options
 };
 
 struct CommandInfo {
@@ -20,6 +23,7 @@ struct CommandInfo {
   std::string help;
   std::string usage;  // "strata check log [OPTIONS] FILE..."
   std::vector<OptionInfo> options;
+  std::string footer;                 // below the options in --help, in lines
   std::vector<std::string> commands;  // the names of those below it
 
   bool takes_positionals() const;

@@ -42,9 +42,27 @@ std::string option_text(const OptionInfo& option) {
   if (!option.values.empty()) {
     text += " " + plain(fmt::format("{}", fmt::join(option.values, " | ")));
   } else if (!option.type.empty() && !option.positional) {
-    text += " \\fI" + plain(option.type) + "\\fR";
+    // "INT:INT in [1 - 1024]": the second says more.
+    text += " \\fI" + plain(option.type.substr(option.type.rfind(':') + 1)) + "\\fR";
   }
-  return text + '\n' + plain(option.help) + '\n';
+  std::string help = option.help;
+  const auto add = [&](const std::string& sentence) {
+    help += (help.empty() || help.ends_with('.') ? "" : ".");
+    help += (help.empty() ? "" : " ") + sentence + '.';
+  };
+  if (!option.preset.empty()) add("Default: " + option.preset);
+  if (option.required && !option.positional) add("Required");
+  if (!option.needs.empty()) add(fmt::format("Needs {}", fmt::join(option.needs, ", ")));
+  if (!option.excludes.empty()) add(fmt::format("Excludes {}", fmt::join(option.excludes, ", ")));
+  return text + '\n' + plain(help) + '\n';
+}
+
+// In the lines that it has; those of tables are not filled.
+std::string footer_text(const std::string& footer) {
+  if (footer.find("\n ") != footer.npos) return ".nf\n" + plain(footer) + "\n.fi\n";
+  std::string text = plain(footer);
+  for (size_t at = 0; (at = text.find('\n', at)) != text.npos; at += 5) text.insert(at, "\n.br");
+  return text + '\n';
 }
 
 }  // namespace
@@ -77,6 +95,7 @@ std::string man_page(const CommandInfo& command, const std::vector<CommandInfo>&
     if (!options.empty())
       text += fmt::format(".SH {}\n{}", positional ? "ARGUMENTS" : "OPTIONS", options);
   }
+  if (!command.footer.empty()) text += ".SH NOTES\n" + footer_text(command.footer);
   text +=
       ".SH EXIT STATUS\n0 success, 1 a check failed or the target was not reached, 2 bad usage, "
       "input "

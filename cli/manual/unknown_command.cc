@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,12 +30,25 @@ size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+#ifndef STRATA_TRAINING
+// The commands that a build without training lacks.
+constexpr std::string_view kOfTraining[] = {"train", "eval", "data", "search", "bench"};
+#endif
+
 // `path`: the commands before the word.
 [[noreturn]] void refuse(const CLI::App& app, const std::string& path, const std::string& word) {
   constexpr size_t kShown = 80;
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   const std::string shown = word.substr(0, kShown);
+#ifndef STRATA_TRAINING
+  if (path == app.get_name() && std::ranges::find(kOfTraining, word) != std::end(kOfTraining)) {
+    fail(
+        "'{} {}' is not in this program, which holds the tools alone: it is in the package "
+        "strata-training, or in a build of the source's preset release",
+        path, word);
+  }
+#endif
   const auto nearest = std::min_element(
       names.begin(), names.end(),
       [&](const auto& a, const auto& b) { return distance(shown, a) < distance(shown, b); });

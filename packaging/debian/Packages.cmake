@@ -30,7 +30,9 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_REPLACES strata-training)
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "check, score and compare MLPerf training logs
 The program strata without training: it checks MLPerf training logs and
 submissions by the rules of every round, scores and compares systems,
-draws and reports runs, and plans how long a run would take elsewhere.")
+draws and reports runs, and plans how long a run would take elsewhere.
+The commands train, eval, data, search and bench are in strata-training,
+which takes the place of this package.")
 
 set(CPACK_DEBIAN_TRAINING_PACKAGE_NAME strata-training)
 set(CPACK_DEBIAN_TRAINING_PACKAGE_SECTION science)
@@ -43,7 +45,8 @@ set(CPACK_DEBIAN_TRAINING_PACKAGE_PROVIDES "strata-tools (= ${PROJECT_VERSION})"
 set(CPACK_DEBIAN_TRAINING_DESCRIPTION "time BERT pretraining to a target, in MLPerf's manner
 The program strata, whole: it trains BERT on one or several machines to a
 masked-LM accuracy, measures steps, operations and communication, prepares
-data, and does what strata-tools does.")
+data, and does what strata-tools does. Configurations and launchers (for
+mpirun and Slurm) are in /usr/share/strata/scripts.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libstrata-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

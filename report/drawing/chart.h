@@ -16,7 +16,7 @@ struct Owner {
   int colour = -1;  // 0 to kColours - 1
   std::string name;
 };
-inline constexpr int kColours = 8;
+inline constexpr int kColours = 7;  // those of results/plots/plot_parts.h
 
 // What a chart shows, in words: its name for a screen reader, and what one should see.
 struct Words {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -16,6 +17,8 @@
 #include "compliance/review/described_system.h"
 #include "compliance/review/review.h"
 #include "compliance/review/run_windows.h"
+#include "results/plots/plot_parts.h"
+#include "results/system_names.h"
 
 namespace strata::report {
 namespace {
@@ -174,46 +177,61 @@ void read_runs(ReportData& data, unsigned threads) {
   }
 }
 
-// What tells a system from others: its submitter's and its own name; where several places hold the
-// same system, or it has no names, its place as well.
 std::vector<std::string> names_of(const ReportData& data) {
-  const auto place_of = [](const ReportedFolder& folder) {
-    const compliance::ResultFolder& of = folder.score.folder;
-    return of.submitter_path.empty() ? of.path : of.submitter_path;
-  };
-  std::map<std::string, std::set<fs::path>> places;
-  for (const ReportedFolder& folder : data.folders) {
-    places[folder.score.folder.owner()].insert(place_of(folder));
-  }
+  std::vector<const compliance::ResultFolder*> folders;
+  for (const ReportedFolder& folder : data.folders) folders.push_back(&folder.score.folder);
+  const std::vector<std::string> places = results::places_apart(folders);
   std::vector<std::string> names;
-  for (const ReportedFolder& folder : data.folders) {
-    const std::string name = folder.score.folder.owner();
-    const fs::path place = place_of(folder);
-    names.push_back(places[name].size() == 1
-                        ? name
-                        : fmt::format("{} in {}", name, place.parent_path().string()));
+  for (size_t i = 0; i < folders.size(); ++i) {
+    names.push_back(results::name_with_place(*folders[i], places[i]));
   }
   return names;
 }
 
-// A colour a system where there are few, else a submitter; those that come first have one.
+// Minutes after which the median run was last evaluated; infinite without evaluations.
+double median_end_of(const ReportedFolder& folder) {
+  std::vector<const results::Curve*> runs;
+  for (const ReportedRun& run : folder.runs) {
+    if (!run.curve.evaluations.empty()) runs.push_back(&run.curve);
+  }
+  if (runs.empty()) return std::numeric_limits<double>::infinity();
+  return runs[results::median_run(runs)]->evaluations.back().minutes;
+}
+
+// The colours that `strata plot curves` would give to the systems, those beside aside; with several
+// benchmarks the first one of a system decides.
+std::map<std::string, int> colours_of(const ReportData& data,
+                                      const std::vector<std::string>& names) {
+  std::vector<std::tuple<std::string, double, size_t>> order;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const ReportedFolder& folder = data.folders[i];
+    if (!folder.beside) order.emplace_back(folder.benchmark, median_end_of(folder), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<results::NamedSystem> systems;
+  std::set<std::string> seen;
+  for (const auto& [benchmark, end, i] : order) {
+    if (seen.insert(names[i]).second) {
+      systems.push_back({names[i], data.folders[i].score.folder.submitter});
+    }
+  }
+  const std::vector<size_t> numbers = results::colour_numbers(systems);
+  std::map<std::string, int> colours;
+  for (size_t i = 0; i < systems.size(); ++i) {
+    colours[systems[i].name] = numbers[i] < kColours ? static_cast<int>(numbers[i]) : -1;
+  }
+  return colours;
+}
+
 void name_systems(ReportData& data) {
   const std::vector<std::string> names = names_of(data);
-  std::map<std::string, int> number_of, colour_of;
-  std::set<std::string> coloured;
-  for (size_t i = 0; i < data.folders.size(); ++i) {
-    if (!data.folders[i].beside) coloured.insert(names[i]);
-  }
+  const std::map<std::string, int> colours = colours_of(data, names);
+  std::map<std::string, int> number_of;
   for (size_t i = 0; i < data.folders.size(); ++i) {
     ReportedFolder& folder = data.folders[i];
     const auto [number, first] = number_of.emplace(names[i], static_cast<int>(data.systems.size()));
     if (first) data.systems.push_back(names[i]);
-    folder.owner = {number->second, -1, names[i]};
-    if (folder.beside) continue;
-    const std::string& group =
-        coloured.size() <= kColours ? names[i] : folder.score.folder.submitter;
-    const auto colour = colour_of.emplace(group, static_cast<int>(colour_of.size())).first->second;
-    if (colour < kColours) folder.owner.colour = colour;
+    folder.owner = {number->second, folder.beside ? -1 : colours.at(names[i]), names[i]};
   }
 }
 

@@ -89,7 +89,7 @@ Axis axis_of(const results::AccuracyAxis& accuracies) {
   return axis;
 }
 
-// The runs of each system, in order of their ends; systems in the order of their first.
+// The runs of each system; systems in the order of their first.
 std::vector<std::vector<const DrawnRun*>> runs_by_system(const std::vector<DrawnRun>& runs) {
   std::vector<std::vector<const DrawnRun*>> systems;
   std::map<int, size_t> place;
@@ -98,16 +98,19 @@ std::vector<std::vector<const DrawnRun*>> runs_by_system(const std::vector<Drawn
     if (first) systems.emplace_back();
     systems[found->second].push_back(&run);
   }
-  for (auto& list : systems) {
-    std::stable_sort(list.begin(), list.end(), [](const DrawnRun* a, const DrawnRun* b) {
-      return a->points.back().first < b->points.back().first;
-    });
-  }
   return systems;
 }
 
+// The median run of a system's, if it is drawn; else that of the runs that are.
 const DrawnRun& middle_of(const std::vector<const DrawnRun*>& runs) {
-  return *runs[(runs.size() - 1) / 2];
+  std::vector<const Curve*> all, drawn;
+  for (const ReportedRun& run : runs.front()->folder->runs) {
+    if (!run.curve.evaluations.empty()) all.push_back(&run.curve);
+  }
+  for (const DrawnRun* run : runs) drawn.push_back(run->curve);
+  const auto found = std::ranges::find(drawn, all[results::median_run(all)]);
+  return *runs[found != drawn.end() ? static_cast<size_t>(found - drawn.begin())
+                                    : results::median_run(drawn)];
 }
 
 std::set<const Curve*> middle_runs(const std::vector<DrawnRun>& runs) {
@@ -182,7 +185,7 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   chart.x_title = over == Over::kMinutes ? "minutes since run_start" : unit;
   chart.y_title = benchmark == "bert" ? "masked-LM accuracy" : "eval_accuracy, as logged";
   std::string caption = fmt::format(
-      "{}: {} over {}, a line a run, thick: a system's middle run", benchmark_name(benchmark),
+      "{}: {} over {}, a line a run, thick: a system's median run", benchmark_name(benchmark),
       benchmark == "bert" ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
       over == Over::kMinutes ? "time" : unit);
   if (unfinished > 0) caption += "; dashed: run_stop does not say success";

@@ -68,7 +68,7 @@ std::string not_judged(const ReportData& data) {
 
 // `told`: submitters whose logs lack a name, which is said once.
 std::vector<Complaint> complaints_of(const ReportedFolder& folder,
-                                     std::set<std::filesystem::path>& told) {
+                                     std::set<std::filesystem::path>& told, bool watched) {
   std::vector<Complaint> complaints;
   const auto say = [&](const std::string& about, const std::string& kind, const std::string& why) {
     if (why.empty()) return;
@@ -83,6 +83,8 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
   for (size_t i = 0; i < score.runs.size(); ++i) {
     const results::RunScore& run = score.runs[i];
     const std::string log = run.log.filename().string();
+    // Watched runs under way have a section of their own.
+    if (watched && !folder.runs[i].has_ended) continue;
     if (!run.counts && !folder.runs[i].has_ended) say(log, "has not ended", run.reason);
     if (!run.counts && folder.runs[i].has_ended) {
       if (run.broken_rules.empty()) say(log, "does not count", run.reason);
@@ -95,7 +97,8 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
                                                 : "it has no evaluations");
     }
   }
-  if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
+  const bool awaits = watched && awaits_runs(folder);
+  if (!awaits && score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
     say("all runs", "reference points: failed", why_not_converged(score));
   }
   for (const std::string& setting : score.unlike) say("all runs", "not made alike", setting);
@@ -112,7 +115,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
         fmt::format("{}{} [{}]", remark.line > 0 ? fmt::format("line {}: ", remark.line) : "",
                     remark.text, remark.id));
   }
-  if (score.mean == results::Mean::kNone) {
+  if (score.mean == results::Mean::kNone && !(watched && runs_without_end(folder) > 0)) {
     say("all runs", "no score", "too many runs do not count");
   }
   return complaints;
@@ -120,19 +123,22 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
 
 }  // namespace
 
-Section checks_section(const ReportData& data) {
+Section checks_section(const ReportData& data, bool watched) {
   Table table("checks", "What does not count or is not known, and why",
               {"System", "Benchmark", "Runs", "Finding", "Reason"});
   std::set<std::filesystem::path> told;
   for (const ReportedFolder& folder : data.folders) {
-    for (const Complaint& complaint : complaints_of(folder, told)) {
+    for (const Complaint& complaint : complaints_of(folder, told, watched)) {
       table.add({folder.owner.name, benchmark_name(folder.benchmark), complaint.about,
                  complaint.kind, complaint.why},
                 folder.owner.system, folder.benchmark);
     }
   }
   std::string html = not_judged(data);
-  if (table.empty()) html += paragraph("Every run counts, and all that was read is in order.");
+  if (table.empty())
+    html += paragraph(watched ? "So far every run that has ended counts, and all "
+                                "that was read is in order."
+                              : "Every run counts, and all that was read is in order.");
   if (!table.empty()) html += table.html();
   if (!data.problems.empty()) {
     html += heading("Not read") + "<ul>";

@@ -40,28 +40,36 @@ std::optional<double> spread_of(const Score& score) {
   return most / least - 1;
 }
 
-Cell checked(const Score& score) {
-  const size_t counting = score.counting_runs(), others = score.runs.size() - counting;
-  if (counting == 0) return Cell::marked("no run counts", "bad");
+Cell checked(const ReportedFolder& folder, bool watched) {
+  const Score& score = folder.score;
+  const size_t under_way = watched ? runs_without_end(folder) : 0, counting = score.counting_runs(),
+               others = score.runs.size() - counting - under_way;
+  if (others > 0 && counting == 0) return Cell::marked("no run counts", "bad");
   if (others > 0) {
     return Cell::marked(others == 1 ? "1 does not count" : fmt::format("{} do not count", others),
                         "bad");
   }
+  if (counting == 0)
+    return under_way > 0 ? Cell("under way") : Cell::marked("no run counts", "bad");
   const bool judged = std::all_of(score.runs.begin(), score.runs.end(),
                                   [](const RunScore& run) { return run.not_judged.empty(); });
   return judged ? Cell::marked("passed", "good") : Cell("not judged: no rules");
 }
 
-Cell reference(const Score& score) {
+Cell reference(const ReportedFolder& folder, bool watched) {
+  const Score& score = folder.score;
   if (!score.held_to_rcp) return "open division: not held to them";
   const auto outcome = score.rcp.outcome();
+  if (outcome == compliance::Outcome::kFailed && watched && awaits_runs(folder)) {
+    return "not yet: more runs are needed";
+  }
   return Cell::marked(std::string(compliance::word(outcome)),
                       outcome == compliance::Outcome::kFailed   ? "bad"
                       : outcome == compliance::Outcome::kPassed ? "good"
                                                                 : "");
 }
 
-Table systems_table(const ReportData& data) {
+Table systems_table(const ReportData& data, bool watched) {
   const bool has_beside = std::any_of(data.folders.begin(), data.folders.end(),
                                       [](const ReportedFolder& folder) { return folder.beside; });
   const bool has_factors =
@@ -92,8 +100,8 @@ Table systems_table(const ReportData& data) {
     std::vector<Cell> cells = {folder.owner.name,
                                benchmark_name(folder.benchmark),
                                Cell::of(minutes),
-                               checked(score),
-                               reference(score),
+                               checked(folder, watched),
+                               reference(folder, watched),
                                runs_in_words(score),
                                Cell::of(spread, spread ? percent(*spread) : ""),
                                Cell::count(accelerators_of(score)),
@@ -161,10 +169,10 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
 
 }  // namespace
 
-Section results_section(const ReportData& data) {
+Section results_section(const ReportData& data, bool watched) {
   std::string html;
   for (const std::string& benchmark : data.benchmarks) html += spread_figure(data, benchmark);
-  return {"results", "Systems side by side", systems_table(data).html() + html};
+  return {"results", "Systems side by side", systems_table(data, watched).html() + html};
 }
 
 }  // namespace strata::report

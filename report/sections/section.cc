@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "results/plots/plot_parts.h"
@@ -36,6 +37,16 @@ std::vector<const ReportedFolder*> folders_of(const ReportData& data,
     if (folder.benchmark == benchmark) folders.push_back(&folder);
   }
   return folders;
+}
+
+size_t runs_without_end(const ReportedFolder& folder) {
+  return static_cast<size_t>(
+      std::ranges::count_if(folder.runs, [](const ReportedRun& run) { return !run.has_ended; }));
+}
+
+bool awaits_runs(const ReportedFolder& folder) {
+  const size_t ended = folder.runs.size() - runs_without_end(folder);
+  return ended < static_cast<size_t>(std::max(folder.score.runs_needed, 1));
 }
 
 std::optional<double> accelerators_of(const results::Score& score) {

@@ -20,7 +20,8 @@ struct Section {
 // Runs that have not ended: where they are.
 Section running_section(const ReportData& data);
 // Systems side by side: the score, and the spread of runs.
-Section results_section(const ReportData& data);
+// `watched`: runs without an end are taken to be under way.
+Section results_section(const ReportData& data, bool watched);
 // Accuracy over time and over samples.
 Section accuracy_section(const ReportData& data);
 // Time to train over accelerators; samples a second of an accelerator and of a watt.
@@ -30,7 +31,7 @@ Section time_section(const ReportData& data);
 // Samples to converge beside the reference points, from `rcp_directory` (empty: built in).
 Section reference_section(const ReportData& data, const std::filesystem::path& rcp_directory);
 // What does not count or could not be read, and why.
-Section checks_section(const ReportData& data);
+Section checks_section(const ReportData& data, bool watched);
 // Settings in which folders of a benchmark differ.
 Section settings_section(const ReportData& data);
 // What `strata plan --json` predicted, beside what happened. Throws Error for another file.
@@ -52,6 +53,10 @@ std::string file_name(const std::string& text);
 
 // The folders of one benchmark, in order.
 std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std::string& benchmark);
+size_t runs_without_end(const ReportedFolder& folder);
+// Whether fewer runs have ended than a submission needs, so that nothing can be said yet of all of
+// them together.
+bool awaits_runs(const ReportedFolder& folder);
 // Of a system that has some.
 std::optional<double> accelerators_of(const results::Score& score);
 // "8 x NVIDIA A100"; empty where it has none.

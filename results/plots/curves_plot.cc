@@ -15,6 +15,7 @@
 #include "results/plots/number_axis.h"
 #include "results/plots/plot_parts.h"
 #include "results/plots/plots.h"
+#include "results/system_names.h"
 
 namespace strata::results {
 namespace {
@@ -31,10 +32,10 @@ struct Line {
 
 // The runs of a series.
 struct System {
-  std::string label;
+  std::string name, label;
   std::string submitter;
   std::vector<Line> lines;
-  size_t median = 0;  // the line with the label: in the middle by its end
+  size_t median = 0;  // the line with the label
   std::string_view colour = kGrey;
   bool is_labelled = false;
 
@@ -87,26 +88,27 @@ class LeftOut {
   std::vector<Place> order_;
 };
 
-// Of the runs that converged, if any did, the one in the middle by its end.
-size_t median_of(const std::vector<Line>& lines) {
-  std::vector<size_t> order;
-  for (const bool converged : {true, false}) {
-    for (size_t i = 0; i < lines.size(); ++i) {
-      if (lines[i].curve->converged == converged) order.push_back(i);
-    }
-    if (!order.empty()) break;
-  }
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
-  std::nth_element(order.begin(), middle, order.end(), [&](size_t a, size_t b) {
-    return std::pair(lines[a].end(), a) < std::pair(lines[b].end(), b);
-  });
-  return *middle;
+// The line of the run that is the median of all runs with evaluations, so that it is the same over
+// time and over samples; of those that are drawn if that run is not.
+size_t median_of(const std::vector<Line>& lines, const std::vector<const Curve*>& runs) {
+  const Curve* const median = runs[median_run(runs)];
+  const auto found = std::ranges::find(lines, median, &Line::curve);
+  if (found != lines.end()) return static_cast<size_t>(found - lines.begin());
+  std::vector<const Curve*> drawn;
+  for (const Line& line : lines) drawn.push_back(line.curve);
+  return median_run(drawn);
 }
 
-std::string label_of(const Curve& curve) {
+void name_systems(std::vector<System>& systems) {
   constexpr size_t kLongestName = 46;
-  const std::string accelerators = accelerators_in_short(curve.accelerators, curve.accelerator);
-  return shortened(curve.series, kLongestName) + (accelerators.empty() ? "" : ", " + accelerators);
+  std::vector<std::string> names;
+  for (const System& system : systems) names.push_back(system.name);
+  names = shortened_apart(names, kLongestName);
+  for (size_t i = 0; i < systems.size(); ++i) {
+    const Curve& curve = *systems[i].lines.front().curve;
+    const std::string accelerators = accelerators_in_short(curve.accelerators, curve.accelerator);
+    systems[i].label = names[i] + (accelerators.empty() ? "" : ", " + accelerators);
+  }
 }
 
 // Fastest first.
@@ -114,17 +116,20 @@ std::vector<System> systems_of(const std::vector<Curve>& curves, CurveAxis axis,
                                LeftOut& left_out) {
   std::vector<System> systems;
   std::map<std::string, size_t> number_of;
+  std::map<std::string, std::vector<const Curve*>> runs;  // with evaluations, by series
   for (const Curve& curve : curves) {
+    if (!curve.evaluations.empty()) runs[curve.series].push_back(&curve);
     auto points = points_of(curve, axis);
     if (points.empty()) {
       left_out.add(curve);
       continue;
     }
     const auto [number, first] = number_of.emplace(curve.series, systems.size());
-    if (first) systems.push_back({.label = label_of(curve), .submitter = curve.submitter});
+    if (first) systems.push_back({.name = curve.series, .submitter = curve.submitter});
     systems[number->second].lines.push_back({&curve, std::move(points)});
   }
-  for (System& system : systems) system.median = median_of(system.lines);
+  for (System& system : systems) system.median = median_of(system.lines, runs[system.name]);
+  name_systems(systems);
   std::stable_sort(systems.begin(), systems.end(),
                    [](const System& a, const System& b) { return a.end() < b.end(); });
   return systems;
@@ -287,18 +292,22 @@ LabelBand place_labels(std::vector<System>& systems, const NumberAxis& axis) {
   return systems.size() <= kFew ? flat_labels(systems, axis) : slanted_labels(systems, axis);
 }
 
-// A colour for each submitter, or for each system of one submitter; grey after those, paler for
-// systems without a label.
+// Colours in the order of median runs by their time, whatever the axis is; paler grey for systems
+// without a label.
 void choose_colours(std::vector<System>& systems) {
-  std::set<std::string> submitters;
-  for (const System& system : systems) submitters.insert(system.submitter);
-  std::map<std::string, size_t> number_of;
-  for (size_t i = 0; i < systems.size(); ++i) {
-    const std::string group = submitters.size() > 1 ? systems[i].submitter : std::to_string(i);
-    const size_t number = number_of.emplace(group, number_of.size()).first->second;
-    systems[i].colour = !systems[i].is_labelled        ? kPaleGrey
-                        : number < std::size(kColours) ? kColours[number]
-                                                       : kGrey;
+  std::vector<System*> order;
+  for (System& system : systems) order.push_back(&system);
+  const auto minutes = [](const System* system) {
+    return system->median_line().curve->evaluations.back().minutes;
+  };
+  std::ranges::stable_sort(order, {}, minutes);
+  std::vector<NamedSystem> names;
+  for (const System* system : order) names.push_back({system->name, system->submitter});
+  const std::vector<size_t> numbers = colour_numbers(names);
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i]->colour = !order[i]->is_labelled             ? kPaleGrey
+                       : numbers[i] < std::size(kColours) ? kColours[numbers[i]]
+                                                          : kGrey;
   }
 }
 

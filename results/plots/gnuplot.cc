@@ -31,7 +31,7 @@ Run run_gnuplot(const std::string& script) {
       messages("gnuplot's messages");
   input.fill(script);
   // The user's own defaults would change the picture.
-  std::string program = "gnuplot", option = "--default-settings";
+  std::string program = find_program("gnuplot"), option = "--default-settings";
   char* arguments[] = {program.data(), option.data(), nullptr};
   posix_spawn_file_actions_t files;
   int error = posix_spawn_file_actions_init(&files);
@@ -40,6 +40,7 @@ Run run_gnuplot(const std::string& script) {
     error = posix_spawn_file_actions_adddup2(&files, streams[i]->descriptor(), i);
   }
   pid_t child = 0;
+  if (error == 0 && program.empty()) error = ENOENT;
   if (error == 0) {
     error = posix_spawnp(&child, program.c_str(), &files, nullptr, arguments, environ);
   }

@@ -1,6 +1,9 @@
 #include "results/plots/plot_parts.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 #include "results/plots/gnuplot.h"
 
@@ -29,6 +32,30 @@ std::string_view without_space_around(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<size_t> colour_numbers(const std::vector<NamedSystem>& systems) {
+  std::set<std::string> submitters;
+  for (const NamedSystem& system : systems) submitters.insert(system.submitter);
+  const bool by_submitter = systems.size() > std::size(kColours) && submitters.size() > 1;
+  std::map<std::string, size_t> number_of;
+  std::vector<size_t> numbers;
+  for (const NamedSystem& system : systems) {
+    const std::string& group = by_submitter ? system.submitter : system.name;
+    numbers.push_back(number_of.emplace(group, number_of.size()).first->second);
+  }
+  return numbers;
+}
+
+std::vector<std::string> shortened_apart(const std::vector<std::string>& names, size_t most) {
+  std::map<std::string, std::set<std::string>> of_short;
+  for (const std::string& name : names) of_short[shortened(name, most)].insert(name);
+  std::vector<std::string> apart;
+  for (const std::string& name : names) {
+    const std::string one = shortened(name, most);
+    apart.push_back(of_short[one].size() > 1 ? name : one);
+  }
+  return apart;
+}
 
 double width_of(std::string_view text) {
   constexpr double kCharacter = 0.075;

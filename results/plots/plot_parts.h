@@ -18,14 +18,27 @@ namespace strata::results {
 // Inches from one line of text to the next.
 constexpr double kLineHeight = 0.165;
 
-// Colours that people tell apart whatever their eyes (Okabe and Ito, "Color Universal Design"), as
-// gnuplot's hexadecimal numbers; without yellow, which is too pale for lines.
-constexpr std::string_view kColours[] = {"0072b2", "d55e00", "009e73", "cc79a7",
-                                         "e69f00", "56b4e9", "000000"};
+// Colours of systems, as gnuplot's hexadecimal numbers, which people tell apart whatever their eyes
+// (after Okabe and Ito, "Color Universal Design") and which are dark enough for text. Reports have
+// the same ones (page.css).
+constexpr std::string_view kColours[] = {"0072b2", "d55e00", "00805f", "b3478f",
+                                         "7a5c00", "5a4fcf", "a3272b"};
 constexpr std::string_view kGrey = "808080", kPaleGrey = "c8c8c8";
+
+// A system that is drawn.
+struct NamedSystem {
+  std::string name, submitter;
+};
+// The number of each system's colour, given the systems in the order of their median runs: one for
+// each system if there are enough colours or only one submitter, else one for each submitter.
+// Numbers from std::size(kColours) on stand for grey.
+std::vector<size_t> colour_numbers(const std::vector<NamedSystem>& systems);
 
 // Plain text of at most `most` characters, at least 8: the middle of a longer one is left out.
 std::string shortened(std::string_view text, size_t most);
+// The names in at most `most` characters each, without their middles; names that would then be the
+// same are left whole.
+std::vector<std::string> shortened_apart(const std::vector<std::string>& names, size_t most);
 // Of plain text, in inches: about.
 double width_of(std::string_view text);
 

@@ -27,8 +27,8 @@ struct Plot {
 };
 
 // Accuracy over time or samples: a thin line a run, dashed where it did not converge, and a thick
-// one for the median run of a series, at whose end stands the label. A colour a submitter. The
-// range near the target is stretched (AccuracyAxis); time is logarithmic where some runs are far
+// one for the median run of a series, at whose end stands the label. Colours are those of
+// colour_numbers. The range near the target is stretched (AccuracyAxis); time is logarithmic where some runs are far
 // longer than others. Throws Error where nothing is left to draw, or runs are of several
 // benchmarks.
 Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& options = {});

@@ -12,6 +12,7 @@
 #include "results/plots/number_axis.h"
 #include "results/plots/plot_parts.h"
 #include "results/plots/plots.h"
+#include "results/system_names.h"
 
 namespace strata::results {
 namespace {
@@ -40,9 +41,9 @@ struct Point {
   double deviation = 0;  // of a run from the mean, as a share of it
 };
 
-std::string label_of(const Score& score) {
-  constexpr size_t kLongestName = 46;
-  std::string label = shortened(score.folder.owner(), kLongestName);
+// `name`: short, and no other system's.
+std::string label_of(const Score& score, const std::string& name) {
+  std::string label = name;
   const SystemFacts& system = score.system;
   const std::string accelerators = accelerators_in_short(system.accelerators, system.accelerator);
   if (!accelerators.empty()) label += ", " + accelerators;
@@ -52,6 +53,21 @@ std::string label_of(const Score& score) {
     label += " runs";
   }
   return label;
+}
+
+std::vector<std::string> labels_of(const std::vector<const Score*>& rows) {
+  constexpr size_t kLongestName = 46;
+  std::vector<const compliance::ResultFolder*> folders;
+  for (const Score* score : rows) folders.push_back(&score->folder);
+  const std::vector<std::string> places = places_apart(folders);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    names.push_back(name_with_place(*folders[i], places[i]));
+  }
+  names = shortened_apart(names, kLongestName);
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < rows.size(); ++i) labels.push_back(label_of(*rows[i], names[i]));
+  return labels;
 }
 
 // Those with a time to train, fastest first.
@@ -176,9 +192,10 @@ Plot plot_scores(const std::vector<Score>& scores) {
   size_t run_count = 0;
   double labels = 0, least = std::numeric_limits<double>::infinity(), most = 0, highest_rate = 0;
   std::string names;
+  const std::vector<std::string> row_labels = labels_of(rows);
   for (size_t row = 0; row < rows.size(); ++row) {
     const Score& score = *rows[row];
-    const std::string label = label_of(score);
+    const std::string& label = row_labels[row];
     labels = std::max(labels, width_of(label));
     // Labels of tics would be formats.
     names += drawn_text(label, fmt::format("graph -0.02, first {}", row), "right");

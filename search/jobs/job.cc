@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/first_error.h"
 #include "base/processors.h"
 
@@ -28,7 +29,8 @@ int opened(const std::filesystem::path& path) {
 }
 
 // In the child: only what may be called between fork and exec.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int out, int err, int inherited) {
+[[noreturn]] void become(const char* program, char* const* arguments, pid_t parent, int out,
+                         int err, int inherited) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kNotFound);  // it died before that
@@ -42,7 +44,7 @@ int opened(const std::filesystem::path& path) {
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   if (inherited >= 0) ::fcntl(inherited, F_SETFD, 0);
-  ::execvp(arguments[0], arguments);
+  ::execv(program, arguments);
   const char* reason = ::strerrordesc_np(errno);
   for (const char* part :
        {"strata: cannot start ", static_cast<const char*>(arguments[0]), ": ", reason, "\n"}) {
@@ -62,9 +64,10 @@ Job::Job(const std::vector<std::string>& command, const Options& options) : grac
   const int out = opened(options.out), err = opened(options.err);
   const std::vector<int> own = options.processors.empty() ? std::vector<int>() : affinity();
   if (!own.empty()) set_affinity(options.processors);  // the child inherits it
+  const std::string program = find_program(command.at(0));
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(arguments.data(), parent, out, err, options.inherited);
+  if (pid_ == 0) become(program.c_str(), arguments.data(), parent, out, err, options.inherited);
   const int error = errno;
   if (!own.empty()) set_affinity(own);
   ::close(out);

@@ -37,14 +37,23 @@ class Action : public Tools {
     const auto done = run_command("cd '" + path() + "' && git " + words);
     ASSERT_EQ(done.status, 0) << done.output;
   }
-  testing_support::CommandResult run_script(const std::string& script) {
-    return run_command("cd '" + path() + "' && GITHUB_ACTION_PATH='" + kAction + "' RUNNER_TEMP='" +
-                       path() + "' GITHUB_OUTPUT='" + path("output") + "' GITHUB_STEP_SUMMARY='" +
-                       path("summary") + "' GITHUB_REPOSITORY=o/r NUMBER=7 GH_TOKEN=x STRATA='" +
-                       STRATA_BINARY + "' GIVEN='" + STRATA_BINARY +
+  // Later settings replace earlier ones.
+  testing_support::CommandResult run_script(const std::string& script,
+                                            const std::string& settings = "") {
+    return run_command("cd '" + path() + "' && export GITHUB_ACTION_PATH='" + kAction +
+                       "' RUNNER_TEMP='" + path() + "' GITHUB_OUTPUT='" + path("output") +
+                       "' GITHUB_STEP_SUMMARY='" + path("summary") +
+                       "' GITHUB_REPOSITORY=o/r NUMBER=7 GH_TOKEN=x STRATA='" + STRATA_BINARY +
+                       "' GIVEN='" + STRATA_BINARY +
                        "' RESULTS=Acme KIND=log RULESET=5.0 RULES='' BASE=$(git rev-parse HEAD) "
                        "PATH='" +
-                       path("bin") + "':\"$PATH\" " + kAction + "/" + script);
+                       path("bin") + "':\"$PATH\" && " + settings + " " + kAction + "/" + script);
+  }
+  void write_program(const std::string& name, const std::string& text) {
+    ::chmod(folder_.write(name, "#!/bin/sh\n" + text).c_str(), 0755);
+  }
+  void commit(const std::string& files) {
+    git("add -f " + files + " && git -c user.name=a -c user.email=a@b commit -qm more");
   }
 };
 
@@ -79,6 +88,103 @@ TEST_F(Action, CommentsTheChangeInScoresOnce) {
   ASSERT_EQ(run_script("comment.sh").status, 0);
   EXPECT_NE(read_file(path("calls")).find("PATCH repos/o/r/issues/comments/123"),
             std::string::npos);
+}
+
+// A program is the machine's, or one that was put there beside the commits; a committed file never
+// is one.
+TEST_F(Action, RunsNoFileOfThePullRequest) {
+  const std::string hostile = "echo hostile code runs >>'" + path("ran") + "'\n";
+  for (const char* name : {"strata", "python3", "git", "tar", "tools/strata", "tools/realpath"}) {
+    write_program(name, hostile);
+  }
+  // A module that Python would find beside its program, and a folder that looks like a repository.
+  folder_.write("json.py", "open('" + path("ran") + "', 'w')\n");
+  git("init -q --bare tools && git -C tools config core.fsmonitor '" + path("strata") + "'");
+  git("-C tools config core.worktree '" + path("tools") + "'");
+  commit("strata python3 git tar tools json.py");
+  std::filesystem::create_symlink("../strata", path("bin/linked"));
+  std::filesystem::create_directory_symlink(path(), path("bin/all"));
+  write_program("built/strata", "echo built\n");
+  const ::strata::testing::TemporaryFolder elsewhere;
+  std::filesystem::create_symlink(STRATA_BINARY, elsewhere.path() / "strata");
+  const std::string installed = elsewhere.path().string();
+  const std::string real = std::filesystem::canonical(STRATA_BINARY).string();
+  struct Case {
+    std::string given, search, program;  // `program` empty: refused
+  };
+  for (const Case& one : {
+           Case{"strata", installed, real},
+           Case{"strata", ".:" + installed, real},
+           Case{"strata", ":" + installed, real},
+           Case{"strata", path() + ":" + installed, real},
+           Case{"strata", path("tools") + ":" + installed, real},
+           Case{"strata", path("bin/all") + ":tools:" + installed, real},
+           Case{"strata", path("built"), path("built/strata")},
+           Case{"built/strata", installed, path("built/strata")},
+           Case{"./built/../built/strata", installed, path("built/strata")},
+           Case{installed + "/strata", "", real},
+           Case{"strata", ".", ""},
+           Case{"strata", "", ""},
+           Case{"./strata", installed, ""},
+           Case{path("strata"), installed, ""},
+           Case{"tools/strata", installed, ""},
+           Case{"bin/linked", installed, ""},
+           Case{"bin/all/strata", installed, ""},
+           Case{"Acme", installed, ""},
+           Case{"missing", installed, ""},
+       }) {
+    folder_.write("output", "");
+    const auto done = run_script(
+        "program.sh", "GIVEN='" + one.given + "' PATH='" + one.search + "':/usr/bin:/bin");
+    EXPECT_EQ(WEXITSTATUS(done.status), one.program.empty() ? 2 : 0)
+        << one.given << " in " << one.search << ": " << done.output;
+    EXPECT_EQ(read_file(path("output")), one.program.empty() ? "" : "program=" + one.program + "\n")
+        << one.given << " in " << one.search;
+  }
+  const auto refused = run_script("program.sh", "GIVEN=./strata");
+  EXPECT_NE(refused.output.find("::error::strata check: './strata' may be a file of the pull"),
+            std::string::npos)
+      << refused.output;
+  for (const char* script : {"program.sh", "check.sh", "comment.sh"}) {
+    run_script(script, "PATH=\".:tools:'" + path() + "':$PATH\" PYTHONPATH=.");
+  }
+  EXPECT_EQ(read_file(path("body")).substr(0, 21), "<!-- strata-check -->");
+  EXPECT_FALSE(std::filesystem::exists(path("ran"))) << read_file(path("ran"));
+}
+
+TEST_F(Action, InputsNameTheSamePlacesInBothTrees) {
+  const std::string rules = std::string(STRATA_SOURCE_DIR) + "/compliance/rules";
+  std::filesystem::copy(rules, path("Rules"), std::filesystem::copy_options::recursive);
+  for (const std::string& settings :
+       {std::string("RULES=Rules"), std::string("RULES=./Rules/"), "RULES='" + path("Rules") + "'",
+        std::string("RULES=built-in"), std::string("RESULTS=./Acme"), std::string("RESULTS=Acme/"),
+        "RESULTS='" + path("Acme") + "'", std::string("RESULTS=.")}) {
+    const auto done = run_script("comment.sh", settings);
+    EXPECT_EQ(done.status, 0) << settings << done.output;
+    const std::string body = read_file(path("body"));
+    EXPECT_NE(body.find("| Acme | good | bert |"), std::string::npos) << settings << body;
+    EXPECT_NE(body.find("| -10.00 % |"), std::string::npos) << settings << body;
+  }
+}
+
+// A checkout may lie in a folder of the workspace.
+TEST_F(Action, ComparesARepositoryBelowTheWorkspace) {
+  std::filesystem::create_directory(path("below"));
+  for (const char* name : {"Acme", ".git", "bin"}) {
+    std::filesystem::rename(path(name), path("below") + "/" + name);
+  }
+  const auto done = run_script(
+      "comment.sh",
+      "RESULTS=below/Acme BASE=$(git -C below rev-parse HEAD) PATH=\"$PWD/below/bin:$PATH\"");
+  EXPECT_EQ(done.status, 0) << done.output;
+  const std::string body = read_file(path("body"));
+  EXPECT_NE(body.find("| -10.00 % |"), std::string::npos) << body;
+}
+
+TEST_F(Action, ABaseThatWasNotFetchedIsAnError) {
+  const auto done = run_script("comment.sh", "BASE=0123456789012345678901234567890123456789");
+  EXPECT_EQ(WEXITSTATUS(done.status), 2) << done.output;
+  EXPECT_NE(done.output.find("fetch-depth: 0"), std::string::npos) << done.output;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ using Words = std::set<std::string>;
 // What --help says of a command: its long and short options, the commands below it, the values that
 // an option takes.
 struct Help {
+  std::string text;
   Words options, commands;
   std::map<std::string, Words> values;
 };
@@ -38,7 +39,7 @@ class Manual : public Tools {
   static Help help_of(std::vector<std::string> command) {
     command.push_back("--help");
     const std::string text = strata(command).out;
-    Help help;
+    Help help{.text = text};
     std::istringstream lines(text);
     bool in_commands = false;
     const std::regex option(R"(  (-[-\w,]+)(?: \w+:\{([^}]*)\})?.*)"), name(R"(  ([a-z]\S*).*)");
@@ -209,6 +210,56 @@ TEST_F(Manual, PagesHaveWhatHelpLists) {
     }
   });
   EXPECT_EQ(static_cast<size_t>(commands), list_directory(path("man")).size());
+}
+
+// The words of a page, or of --help, in one line; roff's requests and escapes are left out.
+std::string words_of(std::string text) {
+  text = std::regex_replace(text, std::regex(R"((^|\n)\.(TP|br|nf|fi|SH[^\n]*)(?=\n))"), "$1");
+  for (const auto& [escape, shown] :
+       {std::pair(R"(\\-)", "-"), std::pair(R"(\\\(aq)", "'"), std::pair(R"(\\&)", ""),
+        std::pair(R"(\\f[BIR])", ""), std::pair(R"(\\e)", "\\")}) {
+    text = std::regex_replace(text, std::regex(escape), shown);
+  }
+  return std::regex_replace(text, std::regex(R"(\s+)"), " ");
+}
+
+// What stands behind the options, behind a blank line, and each default, need and exclusion.
+TEST_F(Manual, PagesHaveDefaultsAndFootersOfHelp) {
+  int defaults = 0, footers = 0, relations = 0;
+  for_every_command([&](const auto& command, const Help& help) {
+    std::vector<std::string> words = command;
+    words.insert(words.begin(), "man");
+    const std::string page = words_of(strata(words).out);
+    const std::regex option(
+        R"(\n  (-[-\w,]+)(?: [A-Z]+(?::(?:\{[^}\n]*\}|[^=\n]*?\]))?(?:=([^ \n]+))?)?)"
+        R"((?: \.\.\.)?(?: REQUIRED)?(?: Needs: (--[-\w]+))?(?: Excludes: (--[-\w]+))?)");
+    for (std::sregex_iterator match(help.text.begin(), help.text.end(), option), end; match != end;
+         ++match) {
+      const std::string names = std::regex_replace((*match)[1].str(), std::regex(","), ", ");
+      const size_t at = page.find(' ' + names + ' ');
+      ASSERT_NE(at, page.npos) << names << " in " << page;
+      for (const auto& [group, says] :
+           {std::pair(2, "Default: "), std::pair(3, "Needs "), std::pair(4, "Excludes ")}) {
+        // --set KEY=VALUE is no default.
+        const std::string value = (*match)[group];
+        if (value.empty() || value == "VALUE") continue;
+        ++(group == 2 ? defaults : relations);
+        const size_t said = page.find(says, at);
+        ASSERT_LT(said - at, 600u) << names << ": " << (*match)[0] << "\n" << page.substr(at, 600);
+        EXPECT_LT(page.find(value, said) - said, 100u) << names << page.substr(said, 100);
+      }
+    }
+    const size_t options = help.text.find("\nOptions:"), below = help.text.find("\nSubcommands:");
+    const size_t footer = help.text.find("\n\n", options + 1);
+    if (below != help.text.npos || footer == help.text.npos) return;
+    const std::string text = words_of(help.text.substr(footer));
+    if (text.size() < 3) return;
+    ++footers;
+    EXPECT_NE(page.find(text.substr(1, text.size() - 2)), page.npos) << text << " in " << page;
+  });
+  EXPECT_GT(defaults, 5);
+  EXPECT_GT(relations, 3);
+  EXPECT_GE(footers, 1);
 }
 
 TEST_F(Manual, UnknownShellsAndCommandsAreRefused) {

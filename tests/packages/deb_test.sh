@@ -40,6 +40,14 @@ gzip -t "$scratch/tools/usr/share/doc/strata-tools/changelog.gz"
 for file in man/man1/strata.1.gz man/man1/strata-check-log.1.gz bash-completion/completions/strata fish/vendor_completions.d/strata.fish; do
   [[ -s $scratch/tools/usr/share/$file ]] || fail "strata-tools has no $file"
 done
+for file in README.md docs/packages.md docs/compliance.md docs/schemas/score.json; do
+  [[ -s $scratch/tools/usr/share/doc/strata/$file ]] || fail "strata-tools has no document $file"
+done
+[[ $(dpkg-deb --field "$tools" Description) == *train*strata-training* ]] || fail "strata-tools does not say where train is"
+status=0
+"$scratch/tools/usr/bin/strata" train >"$scratch/train" 2>&1 || status=$?
+[[ $status == 2 ]] && grep -q "in the package strata-training" "$scratch/train" || fail "'strata train' ended with $status: $(cat "$scratch/train")"
+"$scratch/tools/usr/bin/strata" --help | grep -q "train, eval.* strata-training" || fail "strata --help does not say where train is"
 "$scratch/tools/usr/bin/strata" --version | grep -qF "$(dpkg-deb --field "$tools" Version)" ||
   fail "the package's version is not the program's"
 "$scratch/tools/usr/bin/strata" check log --help >/dev/null
@@ -50,6 +58,10 @@ for file in include/strata/mllog/log_writer.h lib/*/pkgconfig/strata-mllog.pc li
     fail "libstrata-dev has no $file"
 done
 ! find "$scratch/dev" -path '*bin*' | grep . || fail "libstrata-dev holds a program"
+# Sizes in docs/packages.md are those of packages.
+source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+STRATA_PACKAGES=$scratch "$source_folder/tests/docs/printed_blocks.py" "$source_folder" "$scratch/tools/usr/bin/strata" "$source_folder/docs/packages.md" ||
+  fail "docs/packages.md names other sizes"
 if command -v lintian >/dev/null; then
   lintian --allow-root --fail-on error "$tools" "$dev" || fail "lintian finds errors"
 fi

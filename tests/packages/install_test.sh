@@ -70,6 +70,33 @@ $(command -v ccache) "$compiler" -std=c++20 $flags -c "$source/examples/mllog/to
 "$compiler" $flags "$scratch/toy.o" "${arguments[@]}" -o "$scratch/toy" || fail "pkg-config's flags do not link"
 "$scratch/toy" "$scratch/result_1.txt" >/dev/null
 
+# The program, with documents; one that trains, with configurations and launchers that start it.
+component=training
+"$strata" train --describe-config >/dev/null 2>&1 || component=tools
+cmake --install "$build" --component "$component" --prefix "$prefix" >"$scratch/install.log"
+for file in README.md CHANGELOG.md LICENSE docs/README.md docs/packages.md docs/schemas/score.json; do
+  [[ -s $prefix/share/doc/strata/$file ]] || fail "the document $file is not installed"
+done
+if [[ $component == training ]]; then
+  # As a user has it who copies them into a folder of his own.
+  cp -r "$prefix/share/strata/scripts" "$scratch/scripts"
+  for config in "$source"/scripts/configs/*.yaml; do
+    [[ -s $scratch/scripts/configs/${config##*/} ]] || fail "the configuration ${config##*/} is not installed"
+  done
+  mkdir "$scratch/bin"
+  ln -s "$prefix/bin/strata" "$scratch/bin/strata"
+  ln -s /bin/echo "$scratch/bin/srun"
+  export PATH=$scratch/bin:$PATH
+  "$scratch/scripts/mpirun_nodes.sh" --hosts localhost:2 --dry-run "$scratch/scripts/configs/quickstart.yaml" >"$scratch/launched" 2>&1 ||
+    fail "mpirun_nodes.sh: $(cat "$scratch/launched")"
+  grep -qF "$scratch/bin/strata train --config $scratch/scripts/configs/quickstart.yaml" "$scratch/launched" || fail "mpirun_nodes.sh: $(cat "$scratch/launched")"
+  (cd "$scratch" && scripts/slurm/train.sbatch scripts/configs/tiny.yaml) >"$scratch/launched" 2>&1 || fail "train.sbatch: $(cat "$scratch/launched")"
+  grep -qF "$scratch/bin/strata train --config scripts/configs/tiny.yaml" "$scratch/launched" || fail "train.sbatch: $(cat "$scratch/launched")"
+  if command -v mpirun >/dev/null; then
+    "$scratch/scripts/mpirun.sh" -n 1 "$scratch/bin/strata" --version | grep -q '^strata ' || fail "mpirun.sh does not start the program"
+  fi
+fi
+
 # Below DESTDIR, as packagers do, and away again; what others put there stays.
 DESTDIR=$scratch/root cmake --install "$build" --component dev >"$scratch/install.log"
 installed=$(find "$scratch/root" -type f | wc -l)

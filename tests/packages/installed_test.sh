@@ -39,6 +39,10 @@ strata --version | grep -q 'oneDNN' || fail "strata-training does not train: $(s
 strata train --describe-config >"$scratch/keys"
 grep -q 'run.output' "$scratch/keys" || fail "train --describe-config names no keys"
 
+cp -r /usr/share/strata/scripts "$scratch/scripts"
+"$scratch/scripts/mpirun_nodes.sh" --hosts localhost:1 --dry-run "$scratch/scripts/configs/quickstart.yaml" >"$scratch/launched" || fail "$(cat "$scratch/launched")"
+grep -q '/usr/bin/strata train --config' "$scratch/launched" || fail "the launcher starts another program: $(cat "$scratch/launched")"
+
 apt install --no-install-recommends "$folder"/libstrata-dev_*.deb
 apt install --no-install-recommends cmake make g++ pkg-config
 cp -r "$(dirname "${BASH_SOURCE[0]}")/../../examples/mllog" "$scratch/example"

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "results/plots/plot_parts.h"
+#include "results/plots/plots.h"
 #include "tests/report/written_runs.h"
 #include "tests/support/error_of.h"
 #include "tests/support/oracle.h"
@@ -149,6 +151,61 @@ TEST_F(Page, ShowsWhereARunIs) {
   EXPECT_TRUE(has(html, "<body data-refresh=\"3\">"));
   EXPECT_TRUE(has(html, "connect-src 'self'; "));
   EXPECT_FALSE(has(page(), "connect-src")) << "a page that is sent asks for nothing";
+}
+
+// A run is under way, others are to come, and nothing is wrong.
+TEST_F(Page, AWatchedRunIsNoFailure) {
+  write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
+  folder_.write("Acme/systems/x.json", R"({"division": "closed", "system_name": "S"})");
+  for (const bool first_is_over : {false, true}) {
+    if (first_is_over) {
+      write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}, {20, 0.73}}));
+      write_run(folder_, "Acme", "x", 1, log_of({{1, 0.51}}, false));
+    }
+    const ReportData data = read_report_data(
+        {.directories = {folder_.path()}, .score = {.ruleset = "2.1.0", .threads = 1}});
+    const std::string watched = make_page(data, {.title = "T", .refresh_seconds = 2});
+    EXPECT_FALSE(has(watched, "class=\"bad\"")) << watched.substr(watched.find("<main"));
+    const std::string shown = texts(watched);
+    EXPECT_TRUE(has(shown, first_is_over ? "passed" : "under way")) << shown;
+    EXPECT_TRUE(has(shown, "So far every run that has ended counts")) << shown;
+    EXPECT_FALSE(has(shown, "too many runs do not count"));
+    // In a page that is sent, a run without an end is one.
+    EXPECT_TRUE(has(make_page(data, {.title = "T"}), "class=\"bad\""));
+  }
+  write_run(folder_, "Acme", "x", 2, log_of({{10, 0.5}}, true, "aborted"));
+  EXPECT_TRUE(has(page({.refresh_seconds = 2}), "class=\"bad\"")) << "that one has failed";
+}
+
+// Colours and the run with the label are those of `strata plot curves`.
+TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
+  // By the score of the first, 'noisy' would come second: its runs count 5, 6 and 30 minutes.
+  for (int i = 0; i < 3; ++i) {
+    write_run(folder_, "Acme", "noisy", i, log_of({{1, 0.5}, {i == 2 ? 30.0 : 5.0 + i, 0.73}}));
+    write_run(folder_, "Bolt", "even", i, log_of({{2, 0.5}, {10.0 + i, 0.73}}));
+  }
+  write_run(folder_, "Acme", "noisy", 3, log_of({{1, 0.5}, {2, 0.6}}, true, "aborted"));
+  const ReportData data = read_report_data(
+      {.directories = {folder_.path()}, .score = {.ruleset = "5.0.0", .threads = 1}});
+  const std::string html = make_page(data, {.title = "T"});
+  const std::filesystem::path paths[] = {folder_.path()};
+  const std::string script = results::plot_curves(results::read_curves(paths)).picture.script;
+  for (const ReportedFolder& folder : data.folders) {
+    ASSERT_GE(folder.owner.colour, 0);
+    const std::string_view colour = results::kColours[folder.owner.colour];
+    const size_t label = script.find("'" + folder.owner.name + "'");
+    ASSERT_NE(label, script.npos) << script;
+    EXPECT_NE(script.substr(label, 120).find(colour), script.npos) << folder.owner.name;
+    EXPECT_TRUE(
+        has(html, "--c" + std::to_string(folder.owner.colour) + ": #" + std::string(colour) + ";"));
+  }
+  EXPECT_TRUE(has(script, "set arrow from 6, ")) << script;
+  const std::regex bold(
+      "<title>Acme noisy, (result_.)[^<]*</title><[^>]*class=\"line bold|"
+      "class=\"line bold[^>]*><title>Acme noisy, (result_.)");
+  std::smatch thick;
+  ASSERT_TRUE(std::regex_search(html, thick, bold)) << html.substr(html.find("<main"), 20000);
+  EXPECT_EQ(thick[1].str() + thick[2].str(), "result_1");
 }
 
 TEST_F(Page, EveryPictureHasItsData) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -183,6 +184,105 @@ TEST(WatchMemory, SlowReadersShareOnePage) {
   }
   EXPECT_LT(resident_bytes() - before, kReaders * kPage / 2);
   for (const int socket : sockets) ::close(socket);
+}
+
+int connect_to(const ReportServer& server) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server.port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval patience{.tv_sec = 20};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return socket;
+}
+
+// Whether the bytes could be sent; the server may have closed the connection.
+bool send_text(int socket, const std::string& text) {
+  return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(text.size());
+}
+
+size_t bytes_until_end(int socket) {
+  std::vector<char> bytes(size_t{1} << 20);
+  size_t all = 0;
+  for (ssize_t read = 0; (read = ::recv(socket, bytes.data(), bytes.size(), 0)) > 0;) {
+    all += static_cast<size_t>(read);
+  }
+  return all;
+}
+
+TEST_F(Watch, OthersAreServedWhileManyClientsTrickle) {
+  std::vector<int> slow;
+  for (int i = 0; i < 200; ++i) {
+    slow.push_back(connect_to(server_));
+    send_text(slow.back(), "GET / HTTP/1.1\r\n");
+  }
+  for (int i = 0; i < 10; ++i) {
+    for (const int socket : slow) send_text(socket, "X: y\r\n");
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(status(std::string("GET / HTTP/1.1") + kHost), 200) << i;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << i;
+  }
+  // The server still waits for the last ones.
+  EXPECT_TRUE(send_text(slow.back(), kHost + 2));
+  char bytes[12] = "";
+  EXPECT_EQ(::recv(slow.back(), bytes, sizeof bytes, MSG_WAITALL), 12);
+  EXPECT_EQ(std::string(bytes, 12), "HTTP/1.1 200");
+  for (const int socket : slow) ::close(socket);
+}
+
+// A server with short limits, whose page is large and takes `making` to be made.
+struct Impatient {
+  static constexpr size_t kPage = size_t{32} << 20;
+  std::chrono::milliseconds making{0};
+  std::atomic<bool> begun = false;
+  ReportServer server{{.limits = {.request = std::chrono::milliseconds(400),
+                                  .answer = std::chrono::milliseconds(400)}},
+                      [] { return std::string("one"); },
+                      [this] {
+                        begun = true;
+                        std::this_thread::sleep_for(making);
+                        return std::string(kPage, 'x');
+                      }};
+};
+
+TEST(WatchLimits, ARequestThatTricklesEnds) {
+  Impatient impatient;
+  const int socket = connect_to(impatient.server);
+  EXPECT_TRUE(send_text(socket, "GET / HTTP/1.1\r\n"));
+  const auto begin = std::chrono::steady_clock::now();
+  while (send_text(socket, "X: y\r\n") &&
+         std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  ::close(socket);
+}
+
+TEST(WatchLimits, AReaderWhoStopsDoesNotGetTheRest) {
+  Impatient impatient;
+  const int socket = connect_to(impatient.server);
+  EXPECT_TRUE(send_text(socket, std::string("GET / HTTP/1.1") + kHost));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_LT(bytes_until_end(socket), Impatient::kPage);
+  ::close(socket);
+}
+
+TEST(WatchLimits, WaitingForThePageIsNotTheClientsTime) {
+  Impatient impatient{.making = std::chrono::milliseconds(1500)};
+  const std::string request = "GET / HTTP/1.1\r\nConnection: close" + std::string(kHost);
+  const int first = connect_to(impatient.server);
+  EXPECT_TRUE(send_text(first, request));
+  while (!impatient.begun) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const int second = connect_to(impatient.server);
+  EXPECT_TRUE(send_text(second, request));
+  std::thread other([&] { EXPECT_GT(bytes_until_end(second), Impatient::kPage); });
+  EXPECT_GT(bytes_until_end(first), Impatient::kPage);
+  other.join();
+  ::close(first);
+  ::close(second);
 }
 
 TEST_F(Watch, TwoCannotHaveOnePort) {

@@ -161,6 +161,22 @@ TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
   EXPECT_EQ(json["unlike"][0], score.unlike[0]);
 }
 
+// Submitter, system and benchmark of two rows are the same.
+TEST(ScoreReport, SystemsOfOneNameAreToldApartByTheirFolders) {
+  std::vector<Score> scores = {complete(), complete(), plain()};
+  scores[0].folder.submitter_path = "/runs/before/Strata";
+  scores[1].folder.submitter_path = "/runs/after/Strata";
+  scores[2].folder.submitter_path = "/runs/after/Strata";
+  for (const std::string& text : {score_table(scores), score_csv(scores)}) {
+    for (const char* name : {"tower in /runs/before", "tower in /runs/after"}) {
+      EXPECT_NE(text.find(name), text.npos) << text;
+    }
+    EXPECT_EQ(text.find("laptop in"), text.npos) << text;
+  }
+  EXPECT_NE(score_table(scores).find("Strata/tower/bert in /runs/before: "), std::string::npos)
+      << score_table(scores);
+}
+
 TEST(ScoreReport, CsvHasACellForEveryColumn) {
   const std::string csv = score_csv({complete(), plain()});
   const std::string header = csv.substr(0, csv.find('\n') + 1);

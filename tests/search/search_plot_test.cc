@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <regex>
+#include <tuple>
+
 #include "base/files.h"
 #include "results/plots/gnuplot.h"
 #include "tests/support/error_of.h"
@@ -78,6 +81,21 @@ TEST_F(SearchPlotTest, GnuplotDrawsIt) {
   const std::string svg = read_file(picture);
   EXPECT_TRUE(has(svg, "optimizer.lr"));
   EXPECT_TRUE(has(svg, "masked-LM accuracy"));
+  // Both legends: above the upper part, and beside the lower one.
+  for (const auto& [entry, from, to] :
+       {std::tuple("winner: trial 2", 0.0, 0.1),
+        std::tuple("trial 0: the configuration as it is", 0.0, 0.1), std::tuple("rung 0", 0.6, 1.0),
+        std::tuple("final", 0.6, 1.0)}) {
+    std::smatch place;
+    ASSERT_TRUE(std::regex_search(
+        svg, place,
+        std::regex(std::string(R"(translate\(([-0-9.]+),([-0-9.]+)\)[^>]*>\s*<text>)") + entry)))
+        << entry;
+    EXPECT_GT(std::stod(place[1]), 0) << entry;
+    EXPECT_LT(std::stod(place[1]), 1100) << entry;
+    EXPECT_GT(std::stod(place[2]), 900 * from) << entry;
+    EXPECT_LT(std::stod(place[2]), 900 * to) << entry;
+  }
 }
 
 }  // namespace

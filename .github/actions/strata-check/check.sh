@@ -1,7 +1,8 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # Checks $RESULTS as $KIND, annotates what is wrong, and leaves SARIF and JUnit files for other steps.
 set -euo pipefail
 export LC_ALL=C.UTF-8
+source "${BASH_SOURCE[0]%/*}/common.sh"
 case $KIND in log | package | round) ;; *)
   echo '::error::strata check: kind is log, package or round'
   exit 2

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What changed between two outputs of `strata score --json`, as Markdown: scores.py BEFORE AFTER"""
 
+import collections
 import html
 import json
 import re
@@ -14,11 +15,28 @@ def cell(text):
     return re.sub(r"[^\w &;.,()/+-]", lambda mark: f"&#{ord(mark.group())};", shown).replace("_", "&#95;")
 
 
-def scores(path):
+def read(path):
+    return json.load(open(path, encoding="utf-8"))["scores"]
+
+
+def name_of(score):
+    return score["submitter"], score["system"], score["benchmark"]
+
+
+def several(scores):
+    """Names that more than one folder has."""
+    counts = collections.Counter(map(name_of, scores))
+    return {name for name, count in counts.items() if count > 1}
+
+
+def times(scores, shared):
+    """Times by name; the folder's path is part of a name that several folders have."""
     found = {}
-    for score in json.load(open(path))["scores"]:
-        key = (score["submitter"], score["system"], score["benchmark"])
-        found[key] = score["time_to_train_ms"]
+    for score in scores:
+        submitter, system, benchmark = name = name_of(score)
+        if name in shared:
+            system += " in " + score["path"]
+        found[submitter, system, benchmark] = score["time_to_train_ms"]
     return found
 
 
@@ -26,7 +44,9 @@ def minutes(ms):
     return "-" if ms is None else f"{ms / 60000:.3f}"
 
 
-before, after = (scores(path) for path in sys.argv[1:])
+trees = [read(path) for path in sys.argv[1:]]
+shared = set().union(*map(several, trees))
+before, after = (times(tree, shared) for tree in trees)
 rows = []
 for key in sorted(set(before) | set(after)):
     old, new = before.get(key), after.get(key)

@@ -133,6 +133,53 @@ TEST_F(Plots, FoldersOfTheSameNameAreSeriesOfTheirOwn) {
   EXPECT_NE(runs[0].series.find("before"), std::string::npos) << runs[0].series;
 }
 
+// Their folders differ in the middle of a long path, which labels leave out.
+TEST_F(Plots, SystemsOfOneNameHaveLabelsOfTheirOwn) {
+  const std::string begin = "a_folder_with_a_long_name/", end = "/another_folder_with_a_long_name";
+  for (const char* version : {"one", "two"}) {
+    for (int i = 0; i < 2; ++i) {
+      folder_.write(
+          begin + version + end + "/Acme/results/small/bert/result_" + std::to_string(i) + ".txt",
+          log_of({{1.0 + i, 0.3}}));
+    }
+  }
+  const std::string over_time = plot_curves(curves()).picture.script,
+                    of_scores = plot_scores(scores()).picture.script;
+  for (const char* version : {"one", "two"}) {
+    const std::string place = "Acme small in " + (folder_.path() / begin).string() + version + end;
+    EXPECT_EQ(count(over_time, "'" + place + "'"), 1u) << over_time;
+    EXPECT_EQ(count(of_scores, "'" + place), 1u) << of_scores;
+  }
+}
+
+// By samples, the system 'late' would come first, and another of its runs would be in the middle.
+TEST_F(Plots, TheSameRunsAndColoursStandOverTimeAndOverSamples) {
+  const auto log = [&](double minutes, int samples) {
+    BertLog one = BertLog::passing();
+    one.set("global_batch_size", "1").without("eval_accuracy").without("run_stop");
+    const double start = one.at("run_start").time_ms;
+    one.append({"eval_accuracy", "0.3", "\"epoch_num\": " + std::to_string(samples),
+                start + minutes * kMinute});
+    one.append({"run_stop", "null", R"("status": "success")", start + minutes * kMinute + 1});
+    return one.text();
+  };
+  write("late", 0, log(7, 11));
+  write("late", 1, log(6, 13));
+  write("late", 2, log(5, 12));
+  write("soon", 0, log(2, 20));
+  const std::string time = plot_curves(curves()).picture.script;
+  const std::string samples = plot_curves(curves(), {.axis = CurveAxis::kSamples}).picture.script;
+  for (const std::string& script : {time, samples}) {
+    const size_t late = script.find("'Acme late"), soon = script.find("'Acme soon");
+    ASSERT_NE(late, script.npos);
+    ASSERT_NE(soon, script.npos);
+    EXPECT_NE(script.substr(late, 120).find("textcolor rgb '#d55e00'"), script.npos) << script;
+    EXPECT_NE(script.substr(soon, 120).find("textcolor rgb '#0072b2'"), script.npos) << script;
+  }
+  EXPECT_EQ(count(time, "set arrow from 6, "), 1u) << time;
+  EXPECT_EQ(count(samples, "set arrow from 13, "), 1u) << samples;
+}
+
 TEST_F(Plots, PathsWithoutLogsAreErrors) {
   const std::filesystem::path missing[] = {folder_.path() / "missing"}, empty[] = {folder_.path()};
   EXPECT_NE(error_of([&] { read_curves(missing); }).find("missing: is not there"),

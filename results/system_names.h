@@ -1,0 +1,20 @@
+// Names that tell systems apart.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compliance/package/submission_tree.h"
+
+namespace strata::results {
+
+// For each folder the place that tells its system from another of the same submitter and name: the
+// folder that its submitter's lies in. Empty if no other system has that name.
+std::vector<std::string> places_apart(std::span<const compliance::ResultFolder* const> folders);
+
+// "Acme big", or "Acme big in /home/me/old" if there is a place; a path for a folder that lies in
+// no submission.
+std::string name_with_place(const compliance::ResultFolder& folder, const std::string& place);
+
+}  // namespace strata::results
