@@ -373,7 +373,8 @@ int check_power(const CheckOptions& options) {
       "no result folder under it has power logs (power/result_N/node_I.txt)");
 }
 
-// Of the submission that a description lies in: the results of its system, else of all.
+// Reads the round from the results of the system that the description names, else from all results
+// of its submission.
 compliance::RulesetChoice choose_ruleset_of_system(const CheckOptions& options,
                                                    const fs::path& description) {
   const fs::path results = fs::absolute(description).parent_path().parent_path() / "results";

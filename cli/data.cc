@@ -359,7 +359,7 @@ void add_convert(CLI::App& app) {
   });
 }
 
-// What two data sets have in common: whether all, and if not, whether the order alone differs.
+// The samples that two data sets share, and whether they differ in order alone.
 struct Comparison {
   uint32_t samples_a = 0, samples_b = 0;
   std::optional<std::string> difference;  // the first, in order

@@ -1,4 +1,4 @@
-// What a command prints for people: the one place where text leaves the program.
+// Text for people. All commands print it here, and nowhere else.
 #pragma once
 
 #include <fmt/format.h>

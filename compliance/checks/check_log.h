@@ -88,7 +88,7 @@ LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules
 // The verdict on a log that cannot be judged at all, because of `reason`.
 LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& reason);
 
-// What was found, as far as the summary does not say it: nothing of "but found 0".
+// The found value, or nothing if the summary holds it already ("but found 0").
 std::string found_beyond_summary(const Finding& finding);
 
 // A finding as text of a few lines: log line, summary, what was found and wanted, and the rule's

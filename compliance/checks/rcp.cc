@@ -129,7 +129,7 @@ void judge(const ReferencePoint& point, const ReferencePoints& points, std::vect
   verdict.passed = mean >= *verdict.least_mean;
 }
 
-// What was measured, before anything judges it.
+// The measured values, not yet judged.
 RcpVerdict verdict_of(const FolderConvergence& folder) {
   RcpVerdict verdict;
   verdict.benchmark = folder.benchmark;

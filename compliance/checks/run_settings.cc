@@ -12,8 +12,8 @@ namespace strata::compliance {
 namespace {
 
 constexpr std::string_view kTarget = "quality_target";
-// Of data sets only sizes that no rule lets depend on the run: train_samples may be what was
-// trained on.
+// Only eval_samples describes the data set: train_samples may count the samples that the run trained
+// on.
 constexpr std::string_view kData = "eval_samples";
 constexpr std::string_view kHyperparameters[] = {
     "global_batch_size",       "gradient_accumulation_steps",

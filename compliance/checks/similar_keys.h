@@ -1,4 +1,4 @@
-// What may help where a key is missing, or stands too often.
+// Hints for keys that are missing or logged too often.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ std::string section_json(const std::vector<Section>& sections);
 
 // The words of a convergence check with its numbers: mean, reference, least mean and factor.
 std::string rcp_text(const RcpVerdict& verdict);
-// What stands behind them: the batch size, the points, the count of every run.
+// The batch size, the reference points and the count of every run, one line each.
 std::vector<std::string> rcp_details(const RcpVerdict& verdict);
 
 // All sections of a submission, then its verdict. `quiet`: without what passed.

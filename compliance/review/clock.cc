@@ -185,7 +185,7 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
   }
 }
 
-// What a time that is no date can be.
+// Explains a time that is no date of this century.
 std::string explain_time(double time_ms) {
   constexpr double kYear2000 = 946'684'800, kYear2100 = 4'102'444'800;
   const auto is_date = [&](double seconds) { return seconds >= kYear2000 && seconds < kYear2100; };

@@ -262,7 +262,7 @@ RunsReview review_runs(const std::vector<RunRecord>& submitted,
                        bool weak_scaling) {
   RunsReview review;
   if (submitted.empty()) return review;
-  // Of weak scaling many models are trained at once, and runs may be pruned.
+  // Weak scaling trains many models at once, and runs may be pruned.
   if (weak_scaling) return review;
   review_window(submitted, others, wanted, dropped, review);
   review_numbering(submitted, review.remarks);

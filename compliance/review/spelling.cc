@@ -78,7 +78,7 @@ void append_utf8(char32_t c, std::string& out) {
 
 std::string without_accents(std::string_view text) {
   std::u32string letters = decode(text);
-  // What looks like bytes of UTF-8 is: it was encoded again.
+  // Letters that look like bytes of UTF-8 were encoded twice.
   constexpr int kMostRounds = 4;
   for (int round = 0; round < kMostRounds; ++round) {
     const std::string bytes = as_bytes(letters);

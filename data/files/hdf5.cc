@@ -97,7 +97,7 @@ std::string filter_name(H5Z_filter_t filter, const char* stored) {
   return *stored ? fmt::format("{} ({})", one_line(stored, 40), filter) : std::to_string(filter);
 }
 
-// What another file than HDF5 is, where its first bytes tell.
+// Names the kind of a file that is not HDF5 by its first bytes; empty if they do not tell.
 std::string other_file(const std::filesystem::path& path) {
   std::string bytes(64, '\0');
   std::ifstream in = open_to_read(path, std::ios::binary);

@@ -31,7 +31,7 @@ struct ReportedFolder {
   bool beside = false;  // shown beside the others, in grey
   results::Score score;
   std::vector<ReportedRun> runs;  // as in score.runs
-  // What the review of the logs finds, as `strata check package` does; none beside the others.
+  // Findings of the review, as `strata check package` prints them.
   std::vector<compliance::Remark> review;
   Settings settings;
 };

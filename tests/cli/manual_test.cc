@@ -223,7 +223,7 @@ std::string words_of(std::string text) {
   return std::regex_replace(text, std::regex(R"(\s+)"), " ");
 }
 
-// What stands behind the options, behind a blank line, and each default, need and exclusion.
+// The text behind the options and a blank line, and each default, need and exclusion.
 TEST_F(Manual, PagesHaveDefaultsAndFootersOfHelp) {
   int defaults = 0, footers = 0, relations = 0;
   for_every_command([&](const auto& command, const Help& help) {

@@ -1,5 +1,5 @@
-// What every tool prints and writes of names that steer terminals, forge lines and commands, or are
-// no UTF-8: names of folders, and texts of descriptions and logs.
+// Every tool prints and writes names that steer terminals, forge lines and commands, or are no UTF-8:
+// names of folders, and texts of descriptions and logs.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -242,7 +242,7 @@ TEST_F(Points, OfThePackageThatRulesNamesJudge) {
   const json built_in = json_of({"check", "rcp", path("Acme"), "--ruleset", "5.0", "--rules",
                                  site + "/mlperf_logging", "--rcp", "built-in", "--json"});
   EXPECT_EQ(built_in.at("sections")[0].at("rcp").at("points"), "rcp/training_2.1.0/rcps_bert.json");
-  // What the package lacks is built in.
+  // Points that the package lacks are built in.
   fs::remove(site + "/mlperf_logging/rcp_checker/training_5.0.0/rcps_bert.json");
   const json fallen_back = json_of({"check", "rcp", path("Acme"), "--ruleset", "5.0", "--rules",
                                     site + "/mlperf_logging", "--json"});

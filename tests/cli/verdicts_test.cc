@@ -1,5 +1,4 @@
-// What is not judged is neither passed nor failed, whichever command is asked; and the numbers
-// behind a verdict.
+// No command calls a thing passed or failed that was not judged. Verdicts come with their numbers.
 #include <gtest/gtest.h>
 
 #include <filesystem>

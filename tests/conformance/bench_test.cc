@@ -52,8 +52,7 @@ TEST(ConformanceFailure, NamesTheWorstElementWithItsExpectedAndActualValue) {
   }
 }
 
-// What the suite prints, through expect_conforms(): the oracle writes 1 where the tested one does
-// not.
+// The suite fails through expect_conforms(): the oracle writes 1 where the tested backend does not.
 TEST(ConformanceFailure, IsPrintedByTheSuite) {
   static std::unique_ptr<Backend> backend;
   backend = make_reference_backend();

@@ -47,7 +47,7 @@ Operation forward(const Case& c, const Values& values, bool keep) {
   };
 }
 
-// What forward keeps for backward, rounded to the backend's dtypes.
+// The values that forward keeps for backward, rounded to the backend's dtypes.
 struct Saved {
   Saved(const Backend& backend, const Case& c, const Values& values) {
     auto saved = run_on_reference(forward(c, values, true));

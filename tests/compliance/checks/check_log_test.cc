@@ -305,7 +305,7 @@ TEST(CheckLog, WithoutRulesForTheRoundALogIsNotJudged) {
     EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged) << one.ruleset;
     EXPECT_TRUE(verdict.readable);
     EXPECT_NE(verdict.not_judged.find(one.remedy), std::string::npos) << verdict.not_judged;
-    // What is no log needs no rules to be none.
+    // A file that is no log fails even without rules.
     const auto none = folder.write("none.txt", "no log\n");
     EXPECT_EQ(check_one_of_many(none, rules, {one.usage, one.ruleset, false, {}}).outcome(),
               Outcome::kFailed);

@@ -259,7 +259,7 @@ TEST(Package, WithoutRulesForTheRoundNothingIsPassed) {
             std::string::npos)
       << text;
   EXPECT_THROW(check(folder, "5.7.0"), Error);
-  // What needs no rules still fails.
+  // A missing run still fails, as no rules are needed to see it.
   fs::remove(folder.path() / "Strata/results/laptop/llama31_8b/result_0.txt");
   EXPECT_EQ(check(folder, "5.1.0").outcome(), Outcome::kFailed);
 }

@@ -76,7 +76,7 @@ TEST(Review, OfALogChangesNoVerdict) {
   EXPECT_TRUE(check_log_of(BertLog::passing(), true).passed());
 }
 
-// What is odd about lines and times, and the line that it is said of.
+// Odd lines and times, and the line that each finding names.
 TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
   struct Case {
     const char* what;

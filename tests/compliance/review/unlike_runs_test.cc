@@ -48,7 +48,7 @@ TEST(UnlikeRuns, RunsMadeAlikeHaveNoRemark) {
     log.set("seed", std::to_string(i)).set("train_samples", std::to_string(1000 * i));
     log.set("opt_base_learning_rate", i == 0 ? "0.001" : i == 1 ? "1e-3" : "1.0e-03");
     if (i > 0) log.without("num_warmup_steps");
-    // What comes after the first evaluation is no setting.
+    // Events after the first evaluation are no settings.
     log.append({"opt_learning_rate", std::to_string(i)});
     runs.push_back(settings_of(folder, i, log));
   }
