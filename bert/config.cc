@@ -198,7 +198,7 @@ void refuse_other_models(const json& object, const BertConfig& config, const std
     const auto found = std::ranges::find(needed, key, &std::pair<std::string_view, json>::first);
     if (found == std::end(needed)) {
       fail(
-          "{}: the key \"{}\" is none of BERT's and may change what the model computes; remove it "
+          "{}: the key \"{}\" is not a BERT key and may change what the model computes; remove it "
           "if it does not, or give the config.json of a BERT model",
           file, key);
     }

@@ -129,8 +129,8 @@ int judge(const std::vector<compare::Comparison>& comparisons,
   for (const compare::Comparison& comparison : comparisons) {
     for (const compare::Quantity* quantity : comparison.worse_than(share)) {
       fmt::print(stderr, "strata: {}: {} of {} is {:.2f} % worse than of {}: more than {}\n",
-                 comparison.what, quantity->name, comparison.other, 100 * *quantity->worse_by(),
-                 comparison.base, *fail_above);
+                 one_line(comparison.what), quantity->name, one_line(comparison.other),
+                 100 * *quantity->worse_by(), one_line(comparison.base), *fail_above);
       exit_code = 1;
     }
   }

@@ -13,6 +13,7 @@
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "data/files/compare.h"
 #include "data/files/convert.h"
 #include "data/files/instance_file.h"
@@ -69,14 +70,14 @@ ordered_json to_json(const data::NewerCharacters& characters) {
   return json;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void write_json(const ordered_json& json) { fmt::print("{}\n", json_text(json, 2)); }
 
-void say(std::string_view line) {
+void note(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
 }
 
 void print_summary(const data::FileSummary& summary) {
-  print(
+  say_text(
       fmt::format("{}\n  text       {} documents, {} sentences, {} tokens\n"
                   "  instances  {} of {:.1f} tokens on average, {} at most\n"
                   "  masked     {} tokens; always guessing '{}' is right for {:.2f} %\n",
@@ -86,7 +87,7 @@ void print_summary(const data::FileSummary& summary) {
 }
 
 void run_prepare(const data::PrepareOptions& options, bool as_json) {
-  const data::PrepareSummary summary = data::prepare(options, say);
+  const data::PrepareSummary summary = data::prepare(options, note);
   if (as_json) {
     ordered_json json = {{"version", kJsonVersion}, {"skipped", summary.skipped}};
     if (!summary.skipped) {
@@ -96,11 +97,11 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
       json["warnings"] = summary.warnings;
       json["seconds"] = summary.seconds;
     }
-    print(json_text(json, 2) + "\n");
+    write_json(json);
     return;
   }
   if (summary.skipped) {
-    print(
+    say_text(
         fmt::format("{}: up to date, made from the same text, vocabulary and options; --force "
                     "makes it again\n",
                     options.out.string()));
@@ -109,10 +110,11 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
   print_summary(summary.train);
   if (summary.eval) {
     print_summary(*summary.eval);
-    print(fmt::format("left out of training: {} sentences that also stand in held-out documents\n",
-                      summary.repeated_sentences));
+    say_text(
+        fmt::format("left out of training: {} sentences that also stand in held-out documents\n",
+                    summary.repeated_sentences));
   }
-  print(fmt::format("{:.1f} s\n", summary.seconds));
+  say_text(fmt::format("{:.1f} s\n", summary.seconds));
 }
 
 struct Histogram {
@@ -159,22 +161,23 @@ void run_info(const std::filesystem::path& file, bool variable_length, bool as_j
                          {"histogram", histogram.counts}};
     json.update(to_json(targets));
     json["made_from"] = info.made_from;
-    print(json_text(json, 2) + "\n");
+    write_json(json);
     return;
   }
-  print(
+  say_text(
       fmt::format("{}: {}\n  instances  {} of {:.1f} tokens on average, {} at most\n"
                   "  masked     {} tokens; always guessing token {} is right for {:.2f} %\n",
                   file.string(), data::form_name(info.form), source->size(), mean, longest,
                   targets.masked, targets.most_frequent, 100 * targets.share));
-  if (!info.made_from.empty()) print(fmt::format("  made from  {}\n", info.made_from));
-  for (const std::string& set : info.data_sets) print(fmt::format("  data set   {}\n", set));
+  if (!info.made_from.empty()) say_text(fmt::format("  made from  {}\n", one_line(info.made_from)));
+  for (const std::string& set : info.data_sets)
+    say_text(fmt::format("  data set   {}\n", one_line(set)));
   const uint64_t most = *std::max_element(histogram.counts.begin(), histogram.counts.end());
   for (size_t bin = 0; bin < histogram.counts.size(); ++bin) {
     const uint64_t count = histogram.counts[bin];
     const int32_t first = static_cast<int32_t>(bin) * histogram.width + 1;
-    print(fmt::format("  {:>5}..{:<5} {:>8} {}\n", first, first + histogram.width - 1, count,
-                      std::string(count * kBarWidth / most, '#')));
+    say_text(fmt::format("  {:>5}..{:<5} {:>8} {}\n", first, first + histogram.width - 1, count,
+                         std::string(count * kBarWidth / most, '#')));
   }
 }
 
@@ -212,16 +215,16 @@ void run_show(const std::filesystem::path& file, uint32_t index,
                          {"next_sentence_label", batch.next_sentence[0]},
                          {"text", readable(batch, vocabulary)}};
     if (!documents.empty()) json["documents"] = {documents[2 * index], documents[2 * index + 1]};
-    print(json_text(json, 2) + "\n");
+    write_json(json);
     return;
   }
-  print(fmt::format("{} sample {}: {} tokens, {} masked, the second sentence {}\n", file.string(),
-                    index, batch.tokens.size(), batch.masked_ids.size(),
-                    is_random ? "is random" : "follows"));
+  say_text(fmt::format("{} sample {}: {} tokens, {} masked, the second sentence {}\n",
+                       file.string(), index, batch.tokens.size(), batch.masked_ids.size(),
+                       is_random ? "is random" : "follows"));
   if (!documents.empty()) {
-    print(fmt::format("documents {} and {}\n", documents[2 * index], documents[2 * index + 1]));
+    say_text(fmt::format("documents {} and {}\n", documents[2 * index], documents[2 * index + 1]));
   }
-  print(readable(batch, vocabulary) + "\n");
+  say_text(readable(batch, vocabulary) + "\n");
 }
 
 void add_unicode(CLI::App& command, UnicodeVersion& version) {
@@ -275,7 +278,7 @@ void add_prepare(CLI::App& app) {
 }
 
 void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
-  const data::MlperfDataSummary summary = data::make_mlperf_data(options, say);
+  const data::MlperfDataSummary summary = data::make_mlperf_data(options, note);
   if (as_json) {
     const ordered_json json = {{"version", kJsonVersion},
                                {"files", summary.files},
@@ -286,10 +289,10 @@ void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
                                {"newer_characters", to_json(summary.newer_characters)},
                                {"warnings", summary.warnings},
                                {"seconds", summary.seconds}};
-    print(json_text(json, 2) + "\n");
+    write_json(json);
     return;
   }
-  print(fmt::format(
+  say_text(fmt::format(
       "{}: {} training and {} evaluation samples in {} files, {} of them there already\n"
       "{:.1f} s\n",
       options.out.string(), summary.train_samples, summary.eval_samples, summary.files,
@@ -352,9 +355,9 @@ void add_convert(CLI::App& app) {
     if (settings->json) {
       const ordered_json json = {
           {"version", kJsonVersion}, {"file", settings->to.string()}, {"instances", written}};
-      print(json_text(json, 2) + "\n");
+      write_json(json);
     } else {
-      print(fmt::format("{}: {} instances\n", settings->to.string(), written));
+      say_text(fmt::format("{}: {} instances\n", settings->to.string(), written));
     }
   });
 }
@@ -378,9 +381,9 @@ Comparison compare_data(const InstanceSource& a, const InstanceSource& b) {
 
 void print_comparison(const Comparison& found, bool as_json) {
   if (!as_json) {
-    print(found.difference
-              ? fmt::format("different: {}\n{}\n", *found.difference, found.content_text)
-              : fmt::format("the same {} samples\n", found.samples_a));
+    say_text(found.difference
+                 ? fmt::format("different: {}\n{}\n", *found.difference, found.content_text)
+                 : fmt::format("the same {} samples\n", found.samples_a));
     return;
   }
   ordered_json json = {{"version", kJsonVersion},
@@ -390,7 +393,7 @@ void print_comparison(const Comparison& found, bool as_json) {
                        {"only_in_first", found.content.only_in_a},
                        {"only_in_second", found.content.only_in_b}};
   if (found.difference) json["difference"] = *found.difference;
-  print(json_text(json, 2) + "\n");
+  write_json(json);
 }
 
 void add_compare(CLI::App& app, int& exit_code) {
@@ -465,10 +468,10 @@ void add_index(CLI::App& app) {
                                  {"samples", samples},
                                  {"bytes", bytes},
                                  {"seconds", seconds}};
-      print(json_text(json, 2) + "\n");
+      write_json(json);
     } else {
-      print(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,
-                        static_cast<double>(bytes) / samples, seconds));
+      say_text(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,
+                           static_cast<double>(bytes) / samples, seconds));
     }
   });
 }
@@ -490,14 +493,14 @@ void add_shapes(CLI::App& app) {
     const auto source =
         data::open_instances(settings->paths, any_sample(settings->variable_length));
     const data::SampleClasses& classes = source->index().classes();
-    if (!settings->json) return print(data::to_text(classes));
+    if (!settings->json) return say_text(data::to_text(classes));
     ordered_json list = ordered_json::array();
     for (const auto& [length, masked, count] : classes.all()) {
       list.push_back({{"length", length}, {"masked", masked}, {"samples", count}});
     }
     const ordered_json json = {
         {"version", kJsonVersion}, {"samples", source->size()}, {"shapes", list}};
-    print(json_text(json, 2) + "\n");
+    write_json(json);
   });
 }
 

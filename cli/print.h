@@ -1,4 +1,4 @@
-// Text for people. All commands print it here, and nowhere else.
+// Prints text for people on standard output, with escapes for what could steer a terminal.
 #pragma once
 
 #include <fmt/format.h>

@@ -9,8 +9,8 @@
 
 namespace strata::results {
 
-// For each folder the place that tells its system from another of the same submitter and name: the
-// folder that its submitter's lies in. Empty if no other system has that name.
+// For each result folder: the parent of its submitter's folder if another system has the same
+// submitter and name, else empty.
 std::vector<std::string> places_apart(std::span<const compliance::ResultFolder* const> folders);
 
 // "Acme big", or "Acme big in /home/me/old" if there is a place; a path for a folder that lies in

@@ -104,7 +104,7 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
   }
   const std::string base = config::to_yaml(configuration_of(plan));
   if (is_taken(configuration()) && read_file(configuration()) != base) {
-    fail("{}: exists already, and is of no search; move it away or name another folder",
+    fail("{}: exists already and is not a search's; move it away or name another folder",
          configuration().string());
   }
   write_file_atomically(configuration(), base);

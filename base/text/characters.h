@@ -9,9 +9,9 @@ namespace strata {
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
-// The character that begins at byte `at` of `text`, which then moves behind it. For a byte that
-// begins no character it is U+FFFD and `at` moves behind what cannot be one; `valid` tells it from
-// a U+FFFD that is there. Requires at < text.size().
+// Returns the character at byte offset `at` and advances `at` past it. If the bytes are not valid
+// UTF-8, returns U+FFFD, advances `at` past the invalid bytes and sets `valid` to false. Requires
+// at < text.size().
 char32_t next_character(std::string_view text, size_t& at, bool& valid);
 
 void append_utf8(std::string& out, char32_t character);

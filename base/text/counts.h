@@ -6,9 +6,9 @@
 
 namespace strata {
 
-// A number with all its digits and a comma at each thousand: "156,725,653", "0.7205". A fraction is
-// left out from 1,000 on, and has six digits below. Only beyond 9e15, or below 1e-4, there is an
-// exponent.
+// A number with all its digits and a comma at each thousand: "156,725,653", "0.7205". From
+// 1,000 on it is rounded to an integer; below it has at most six significant digits. From 9e15 on,
+// and below 1e-4, it has an exponent.
 std::string count_text(double number);
 
 // The same with `digits` significant digits below 1,000: "8.04", "23.5", "12,346".

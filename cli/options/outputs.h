@@ -1,5 +1,5 @@
-// Options that name what a command writes. No output replaces a file that the command reads, or a
-// file of a result tree.
+// Options that name what a command writes. No output replaces a file that the command reads. In
+// result trees only Strata's own earlier outputs are replaced.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,9 +20,10 @@ void print_or_write(const std::string& file, const std::string& text);
 
 // Has `root` check the outputs of the command that was given, before the command begins. Every
 // other option and argument whose value names a file or a folder counts as read.
-// Throws Error if an output is there already and
-// - is a file that is read, by whatever name, or what another output names;
-// - lies in a folder that is read, or in a result tree, and is no earlier output of this program.
+// Throws Error if two outputs name the same file, or if an output exists and
+// - is a file that the command reads, under any name or link;
+// - lies in a folder that the command reads, or in a result tree, and is not an earlier output of
+//   this program.
 void guard_outputs(CLI::App& root);
 
 // The same check of one output against these files and folders, for what options do not name.

@@ -68,7 +68,7 @@ struct RcpVerdict {
       1;  // factor on the score of a run faster than the reference mean but not too fast
   std::string benchmark;                  // as the runs name it
   std::optional<double> batch_size;       // of the runs
-  std::vector<double> runs;               // epochs to converge, in the order of the logs
+  std::vector<double> runs;               // epochs or samples to converge, by log
   std::vector<double> point_batch_sizes;  // of the points that they are held to: one, or two
                                           // between which the reference is interpolated
   bool by_train_samples = false;          // see FolderConvergence

@@ -65,8 +65,7 @@ Finding together(const std::vector<const Finding*>& repeats) {
   const std::string& found = repeats.front()->found;
   Finding finding;
   finding.summary = fmt::format(
-      "{} stand {} times each instead of once, always with the same value, as if {} processes had "
-      "written this log: {}{}",
+      "{} are logged {} times each instead of once, as if {} processes had written this log: {}{}",
       counted(static_cast<double>(repeats.size()), "key"), found.substr(0, found.find(' ')),
       found.substr(0, found.find(' ')), fmt::join(keys, ", "),
       more > 0 ? fmt::format(" and {} more", more) : "");

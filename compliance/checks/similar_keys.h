@@ -10,8 +10,8 @@
 
 namespace strata::compliance {
 
-// How many letters have to be changed, added or left out to make one text of the other; above
-// `most`, or of texts beyond 200 bytes, some number above it.
+// Edit distance of a and b. If it exceeds `most`, or a text is longer than 200 bytes, returns a
+// number above `most`.
 size_t letters_apart(std::string_view a, std::string_view b, size_t most);
 
 // The key that may have been meant for `wanted`: of the same letters, with a part between
@@ -19,8 +19,8 @@ size_t letters_apart(std::string_view a, std::string_view b, size_t most);
 // off. Empty where there is none.
 std::string_view similar_key(std::string_view wanted, const std::vector<std::string>& keys);
 
-// The same findings, where three or more keys that stand equally often instead of once are one
-// sentence: logs of several processes hold every event several times.
+// Merges the findings of three or more keys that are logged equally often instead of once into one:
+// logs of several processes hold every event several times.
 std::vector<Finding> repeats_together(const std::vector<Finding>& findings);
 
 }  // namespace strata::compliance

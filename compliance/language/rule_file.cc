@@ -46,7 +46,7 @@ class Compiler {
       strata::fail("{}: not valid YAML: {}", name, error.what());
     }
     if (!records || records.IsNull() || (records.IsSequence() && records.size() == 0))
-      strata::fail("{}: holds no rule, and every log would pass by it", name);
+      strata::fail("{}: holds no rules, so every log would pass; give a complete rule file", name);
     if (!records.IsSequence())
       strata::fail("{}: a list of BEGIN, KEY and END records was expected", name);
     file_ = name;

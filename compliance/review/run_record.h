@@ -50,8 +50,9 @@ struct Disorder {
   size_t count = 0;  // of such events; the first is told
 };
 
-// If a key is repeated, its first event counts; of init_start and init_stop the earliest, of run_stop
-// the last. Times that no clock shows (not finite, or beyond the year 33658) are passed over.
+// If a key is repeated, its first event counts; of init_start and init_stop the earliest, of
+// run_stop the last. Times that no clock shows (not finite, or beyond the year 33658) are passed
+// over.
 struct RunRecord {
   std::filesystem::path path;
   std::map<std::string, LoggedText, std::less<>> submission;  // "org" for submission_org

@@ -1,4 +1,4 @@
-// Names as a reader takes them, whatever their encoding.
+// Normalises names, so that spelling and encoding do not make them differ.
 #pragma once
 
 #include <string>

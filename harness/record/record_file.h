@@ -10,24 +10,23 @@
 namespace strata::harness {
 
 // Every record is in the file whole or not at all. A record that cannot be written is left out, and
-// the next one is tried again; once one can be written, or at the end, a line on standard error
-// says which steps are missing. One thread at a time may use it.
+// the next one is tried as usual. Once a record can be written, or at close(), a line on standard
+// error says which steps are missing. One thread at a time may use it.
 class RecordFile {
  public:
   enum class Begin : uint8_t { kEmpty, kAtEnd };
 
   RecordFile() = default;  // drops what is added
-  // Opens `path`, or makes it; kEmpty: and empties it. Throws Error if it cannot, or if a link is
-  // there.
+  // Opens or creates `path`; kEmpty truncates it. Throws Error if it cannot, or if a link is there.
   RecordFile(std::filesystem::path path, Begin begin);
   ~RecordFile() { close(); }
   RecordFile(RecordFile&& other) noexcept { *this = std::move(other); }
   RecordFile& operator=(RecordFile&& other) noexcept;
 
   bool is_open() const { return fd_ >= 0; }
-  // Returns false if the record of this step is left out.
+  // Returns false if the record of this step is left out; true if there is no file.
   bool append(std::string_view record, int64_t step);
-  // To disk. A disk that cannot is named on standard error, and ends nothing.
+  // Flushes to disk. A failure is reported on standard error once and is not thrown.
   void flush() noexcept;
   void close() noexcept;
 

@@ -131,8 +131,8 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
       for (const auto& file : files) {
         if (!(file == log ? is_taken(file) : holds_something(file))) continue;
         fail(
-            "{}: exists already; move it away, choose another run.output, or have the results that "
-            "are there kept with --continue",
+            "{}: exists already; move it away, choose another run.output, or give --continue or "
+            "--resume to keep existing results",
             file.string());
       }
     }
@@ -165,7 +165,8 @@ std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
     std::error_code error;
     std::filesystem::rename(path, aside(path, number), error);
     if (error) {
-      fail("{}: cannot be renamed, which would keep it: {}", path.string(), error.message());
+      fail("{}: cannot be renamed to keep it: {}; check its folder's permissions", path.string(),
+           error.message());
     }
   }
   return aside(tree.log(experiment), number);

@@ -1,5 +1,5 @@
-// Whether results may lie beside those of another configuration: what may differ, and files that
-// were moved.
+// Compares the configuration of existing results with this run's. Paths of files that moved with the
+// results do not count.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace strata::harness {
 
 // How the configurations of results that lie together are compared.
 struct Comparison {
-  bool other_ranks = false;  // the run goes on on another number of ranks
+  bool other_ranks = false;  // the run resumes with another number of ranks
   // The run goes on from a checkpoint, which names its model and its data by their contents.
   bool by_checkpoint = false;
 };

@@ -220,8 +220,9 @@ TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
         EXPECT_EQ(run.result.exit_code, 2) << what;
         EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << what;
         // Of a log that could not be opened the row lacks its results.
-        if (std::string(call.kind) != "open" && fs::exists(output))
+        if (std::string(call.kind) != "open" && fs::exists(output)) {
           EXPECT_EQ(read_file(output), whole) << what;
+        }
       }
     }
   }

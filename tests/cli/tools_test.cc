@@ -246,9 +246,9 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   small_memory.back() = "5000";
   EXPECT_EQ(strata(small_memory).err, "");
 
-  std::vector<std::string> json = words;
-  json.push_back("--json");
-  const ProcessResult printed = strata(json);
+  std::vector<std::string> as_json = words;
+  as_json.push_back("--json");
+  const ProcessResult printed = strata(as_json);
   EXPECT_EQ(printed.out.substr(0, 16), "{\n  \"version\": 1") << printed.out;
   const std::string plan = folder_.write("plan.json", printed.out).string();
   const ProcessResult drawn = strata({"plot", "plan", plan, "-o", path("plan.gp")});

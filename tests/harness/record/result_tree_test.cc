@@ -36,8 +36,8 @@ TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
   EXPECT_TRUE(find_results(tree, 1).empty());
   EXPECT_EQ(testing_support::error_of([&] { find_results(tree, 2); }),
             tree.log(1).string() +
-                ": exists already; move it away, choose another run.output, or have the results "
-                "that are there kept with --continue");
+                ": exists already; move it away, choose another run.output, or give --continue or "
+                "--resume to keep existing results");
   EXPECT_EQ(read_file(tree.log(1)), "kept");
 }
 
