@@ -4,10 +4,11 @@
 # Environment: STRATA_PACKAGES, the folder that they are in (build/packages, where scripts/packages.sh makes them)
 # Exit code 77: a package has not been made.
 set -euo pipefail
+export LC_ALL=C.UTF-8
 folder=${STRATA_PACKAGES:-$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/packages}
 [[ $# -gt 0 ]] || { sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
-megabytes() { LC_ALL=C awk -v bytes="$1" 'BEGIN {printf "%.1f", bytes / 1e6}'; }
+megabytes() { awk -v bytes="$1" 'BEGIN {printf "%.1f", bytes / 1e6}'; }
 printf '%-16s %10s %10s\n' package MB 'MB packed'
 for package in "$@"; do
   if [[ $package == strata-static ]]; then

@@ -9,6 +9,7 @@
 # default build/pytorch). --json: write the figures there, too.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/scripts/common.sh"
 source "$root/bench/peers/venv.sh"
 model=bert-large strata=$root/build/release/cli/strata venv=$root/build/pytorch json= options=()
 give_up() { echo "$*" >&2; exit 2; }

@@ -68,7 +68,7 @@ TEST(ComparisonReport, NamesCannotBreakOutOfMarkdownCsvOrJson) {
   const std::string markdown = comparison_markdown({hostile});
   EXPECT_NE(markdown.find("a\\|b\\`\\<script\\> \"x\""), std::string::npos) << markdown;
   const std::string csv = comparison_csv({hostile});
-  EXPECT_NE(csv.find("bert,\"a|b`<script>\n\"\"x\"\",\xff\",new,time to train,min,3,3,"),
+  EXPECT_NE(csv.find("bert,\"a|b`<script>\n\"\"x\"\",\uFFFD\",new,time to train,min,3,3,"),
             std::string::npos)
       << csv;
   const auto json = nlohmann::json::parse(comparison_json({hostile}));

@@ -156,7 +156,7 @@ TEST_F(Page, ShowsWhereARunIs) {
 // A run is under way, others are to come, and nothing is wrong.
 TEST_F(Page, AWatchedRunIsNoFailure) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
-  folder_.write("Acme/systems/x.json", R"({"division": "closed", "system_name": "S"})");
+  folder_.write("Acme/systems/x.json", R"({"division": "open", "system_name": "S"})");
   for (const bool first_is_over : {false, true}) {
     if (first_is_over) {
       write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}, {20, 0.73}}));
