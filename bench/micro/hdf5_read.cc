@@ -20,7 +20,7 @@ void hdf5_read(benchmark::State& state, data::InstanceForm form) {
        .vocabulary_size = vocabulary.size(),
        .max_length = recipe.max_length,
        .max_predictions = recipe.max_predictions});
-  const auto source = data::open_instances(path);
+  const auto source = data::open_instances(path, {.variable_length = true});
   std::mt19937_64 random(1);
   std::vector<uint32_t> samples(static_cast<size_t>(state.range(0)));
   data::PackedBatch batch;
