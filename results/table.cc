@@ -45,7 +45,7 @@ std::string valid_utf8(const std::string& text) {
 
 std::string csv_cell(const std::string& given) {
   const std::string cell = is_utf8(given) ? given : valid_utf8(given);
-  if (is_formula(cell)) return quoted('\'' + cell);
+  if (is_formula(cell)) return quoted(fmt::format("'{}", cell));
   return cell.find_first_of(",\"\n\r") == cell.npos ? cell : quoted(cell);
 }
 
