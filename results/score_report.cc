@@ -275,7 +275,7 @@ std::string score_csv(const std::vector<Score>& scores) {
         csv_number(to_minutes(score.unscaled_ms)),
         csv_number(to_minutes(score.rcp_scaled_ms)),
         csv_number(score.committee_scaling),
-        rcp_word(score),
+        score.held_to_rcp ? rcp_word(score) : "",
         csv_number(score.rcp.scaling),
         score.rcp.message,
         csv_number(score.batch_size),

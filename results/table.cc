@@ -20,7 +20,6 @@ std::string quoted(const std::string& cell) {
 
 // Whether a spreadsheet takes the cell for a formula: by its first character, in full width, too.
 bool is_formula(const std::string& cell) {
-  if (cell == "-") return false;  // Strata's own mark of a value that is absent
   for (const char* begin :
        {"=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
     if (!cell.starts_with(begin)) continue;

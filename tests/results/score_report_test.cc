@@ -184,7 +184,7 @@ TEST(ScoreReport, CsvHasACellForEveryColumn) {
   EXPECT_EQ(csv.substr(header.size()),
             "Strata,tower,bert,closed,training,5.0.0,\"H100, \"\"large\"\"\",8,2,2,olympic,2.5,2,3,"
             "1.25,passed,1.2,too fast,256,640,5.5,0.6875,2500,,,,\n"
-            "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,-,1,,,,,,,,,,\n");
+            "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,,1,,,,,,,,,,\n");
 }
 
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {

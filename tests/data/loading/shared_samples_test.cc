@@ -13,7 +13,7 @@ class SharedSamplesTest : public testing::Test {
   std::unique_ptr<InstanceSource> source_of(const char* name, const Instances& instances,
                                             InstanceForm form = InstanceForm::kPacked) {
     write_instances(directory_ / name, instances, sample_info(form));
-    return open_instances(directory_ / name);
+    return open_instances(directory_ / name, {.variable_length = true});
   }
 
   TemporaryDirectory directory_;
