@@ -213,10 +213,11 @@ def check(document, arguments):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         environment = make_scratch(arguments.source, arguments.strata, folder)
+        lacking = None  # later blocks may build on what a missing command would have made
         for block in blocks:
             place = f"{document}:{block.line}"
             free, tolerance = manner_of(document, block)
-            lacking = lacks_subcommand(block.command, environment, folder)
+            lacking = lacking or lacks_subcommand(block.command, environment, folder)
             if lacking and arguments.all:
                 fail(f"{place}: the program has no '{lacking}'")
             code, printed, errors = (77, [], "") if lacking else run(block.command, environment, folder)
