@@ -301,8 +301,7 @@ int check_rcp(const CheckOptions& options) {
           section.warnings.push_back(fmt::format(
               "{}: {} ':::MLLOG' but no event, passed over; the first is line {}: {}",
               path.filename().string(),
-              counted(static_cast<double>(log.bad_line_count()), "line that holds",
-                      "lines that hold"),
+              counted(log.bad_line_count(), "line that holds", "lines that hold"),
               log.line_number(log.bad_lines().front().offset), log.bad_lines().front().reason));
         }
         const auto together = compliance::combine(runs);

@@ -30,8 +30,8 @@ int export_tensorboard(const ExportOptions& options) {
     scalars += run.scalars;
     if (run.scalars == 0) say("no numbers in {}\n", run.log.string());
   }
-  say("{}, {}: tensorboard --logdir {}\n", counted(static_cast<double>(runs.size()), "run"),
-      counted(static_cast<double>(scalars), "number"), options.output.string());
+  say("{}, {}: tensorboard --logdir {}\n", counted(runs.size(), "run"), counted(scalars, "number"),
+      options.output.string());
   refuse(problems);
   return 0;
 }
@@ -40,8 +40,7 @@ int export_csv(const ExportOptions& options) {
   compliance::ListingProblems problems;
   const results::EventsTable table = results::events_table(options.paths, problems);
   write_output(options.output, table.csv);
-  print_to_stderr("{}, {}: {}\n", counted(static_cast<double>(table.logs), "log"),
-                  counted(static_cast<double>(table.events), "event"),
+  print_to_stderr("{}, {}: {}\n", counted(table.logs, "log"), counted(table.events, "event"),
                   one_line(options.output.string()));
   refuse(problems);
   return 0;

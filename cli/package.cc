@@ -11,6 +11,7 @@
 #include "base/json_version.h"
 #include "base/lines.h"
 #include "base/text/counts.h"
+#include "base/text/json.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/outputs.h"
@@ -26,9 +27,7 @@ namespace {
 using compliance::Sameness;
 using nlohmann::json;
 
-void print_json(const json& out) {
-  fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
-}
+void print_json(const json& out) { fmt::print("{}\n", json_text(out, 2)); }
 
 // ---- Merge
 
@@ -42,8 +41,8 @@ void print_merge(const compliance::MergeReport& report) {
   size_t files = 0;
   for (const auto& submitter : report.submitters) {
     files += submitter.files;
-    say("{}: {}, {} bytes\n", one_line(submitter.name),
-        counted(static_cast<double>(submitter.files), "file"), submitter.bytes);
+    say("{}: {}, {} bytes\n", one_line(submitter.name), counted(submitter.files, "file"),
+        submitter.bytes);
     for (const auto& source : submitter.sources) say("  from {}\n", one_line(source.string()));
   }
   for (const std::string& path : report.same) {
@@ -51,7 +50,7 @@ void print_merge(const compliance::MergeReport& report) {
   }
   for (const std::string& path : report.left_out) say("left out: {}\n", one_line(path));
   say("{}: {}, {} files\n", one_line(report.output.string()),
-      counted(static_cast<double>(report.submitters.size()), "submitter"), files);
+      counted(report.submitters.size(), "submitter"), files);
 }
 
 json merge_json(const compliance::MergeReport& report) {
@@ -142,7 +141,7 @@ std::string_view word(Sameness sameness) {
 
 std::string value_text(const std::optional<json>& value) {
   if (!value) return "absent";
-  return one_line(value->dump(-1, ' ', false, json::error_handler_t::replace), 200);
+  return one_line(json_text(*value), 200);
 }
 
 void print_resubmission(const compliance::Resubmission& result) {
@@ -159,7 +158,7 @@ void print_resubmission(const compliance::Resubmission& result) {
   }
   for (const auto& code : result.code) {
     say("{} code {}/{}, {}\n", word(code.sameness), one_line(code.submitter),
-        one_line(code.implementation), counted(static_cast<double>(code.files), "file"));
+        one_line(code.implementation), counted(code.files, "file"));
     for (const auto& [what, names] :
          {std::pair("changed", &code.changed), std::pair("added", &code.added),
           std::pair("removed", &code.removed)}) {

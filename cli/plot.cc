@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
@@ -221,7 +222,7 @@ int plot_rcp(const RcpPlotCommand& command) {
                               {"points_sha256", points.sha256()},
                               {"rows", list},
                               {"bootstrap", bootstrap_json(bootstrap)}};
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(out, 2));
   return 0;
 }
 

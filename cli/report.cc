@@ -59,9 +59,8 @@ int write_report(ReportOptions& options) {
   const report::ReportData data = report::read_report_data(options.input);
   write_output(options.output, report::make_page(data, options.page));
   if (!options.output.starts_with("/dev/")) {
-    say("{}: {} of {}\n", one_line(options.output),
-        counted(static_cast<double>(data.folders.size()), "result folder"),
-        counted(static_cast<double>(data.systems.size()), "system"));
+    say("{}: {} of {}\n", one_line(options.output), counted(data.folders.size(), "result folder"),
+        counted(data.systems.size(), "system"));
   }
   // They are in the report, too.
   if (!data.problems.empty()) refuse(data.problems);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "base/text/printable.h"
 #include "results/table.h"
 
@@ -199,7 +200,7 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
                     {"notes", comparison.notes}});
   }
   const ordered_json result = {{"version", kJsonVersion}, {"comparisons", list}};
-  return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  return json_text(result, 2) + '\n';
 }
 
 }  // namespace strata::compare

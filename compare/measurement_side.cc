@@ -230,9 +230,9 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
   }
   for (const MeasurementSide* side : {&base, &other}) {
     if (side->documents < kEnoughDocuments) {
-      comparison.notes.push_back(fmt::format(
-          "{}: measured only {}: fewer than {} say little about a difference", side->name,
-          counted(static_cast<double>(side->documents), "time"), kEnoughDocuments));
+      comparison.notes.push_back(
+          fmt::format("{}: measured only {}: fewer than {} say little about a difference",
+                      side->name, counted(side->documents, "time"), kEnoughDocuments));
     }
   }
   return comparison;

@@ -146,8 +146,7 @@ void note_side(const Score& score, const std::string& name, std::vector<std::str
   const size_t counting = score.counting_runs();
   if (counting < kEnoughRuns) {
     notes.push_back(fmt::format("{}: {} of {} {}: fewer than {} say little about a difference",
-                                name, counting,
-                                counted(static_cast<double>(score.runs.size()), "run"),
+                                name, counting, counted(score.runs.size(), "run"),
                                 counting == 1 ? "counts" : "count", kEnoughRuns));
   }
   if (score.mean == results::Mean::kPlain) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/edit_distance.h"
 #include "compliance/checks/evaluation_interval.h"
 #include "config/config_value.h"
 #include "config/run_config_checks.h"
@@ -42,21 +43,6 @@ bool is_section(std::string_view name) {
                      [name](const ConfigSection& section) { return section.name == name; });
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 // The known name that `name` was probably meant to be; empty where none is near.
@@ -67,7 +53,7 @@ std::string nearest_name(const std::string& name) {
   if (name.size() > kLongestName) return best;
   const auto consider = [&](const std::string& known) {
     const bool same_key = last_part(known) == last_part(name);
-    const size_t distance = same_key ? 1 : edit_distance(name, known);
+    const size_t distance = same_key ? 1 : edit_distance(name, known, best_distance);
     if (distance < best_distance) {
       best_distance = distance;
       best = known;

@@ -109,10 +109,10 @@ std::string summary_of(const ReportData& data, bool watched) {
       runs += folder->score.runs.size();
       counting += folder->score.counting_runs();
     }
-    std::string text = fmt::format(
-        "{}: {} of {} {} a score; {} of {} {}.", benchmark_name(benchmark), scored,
-        counted(static_cast<double>(folders.size()), "system"), scored == 1 ? "has" : "have",
-        counting, counted(static_cast<double>(runs), "run"), counting == 1 ? "counts" : "count");
+    std::string text =
+        fmt::format("{}: {} of {} {} a score; {} of {} {}.", benchmark_name(benchmark), scored,
+                    counted(folders.size(), "system"), scored == 1 ? "has" : "have", counting,
+                    counted(runs, "run"), counting == 1 ? "counts" : "count");
     const results::Score& fastest = folders.front()->score;
     if (fastest.time_to_train_ms) {
       text += fmt::format(" The fastest is {}{}: {} to train", plain(folders.front()->owner.name),
@@ -197,7 +197,7 @@ std::string make_page(const ReportData& data, const PageInput& input) {
       "Made by Strata {} from the logs of {}{}. What counts is judged, and scores "
       "are "
       "made, as <code>strata score</code> does.",
-      escape(input.version), counted(static_cast<double>(data.folders.size()), "result folder"),
+      escape(input.version), counted(data.folders.size(), "result folder"),
       input.sources.empty() ? "" : ": " + escape(input.sources, 1000));
   return page_around(input, navigation(data, sections, input.refresh_seconds > 0), content, footer);
 }

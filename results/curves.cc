@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/log/event_log.h"
 #include "results/event_json.h"
@@ -192,9 +193,7 @@ std::string curves_json(const std::vector<Curve>& curves) {
                     {"problem", curve.problem},
                     {"evaluations", evaluations}});
   }
-  return json{{"version", kJsonVersion}, {"runs", runs}}.dump(2, ' ', false,
-                                                              json::error_handler_t::replace) +
-         '\n';
+  return json_text(json{{"version", kJsonVersion}, {"runs", runs}}, 2) + '\n';
 }
 
 }  // namespace strata::results

@@ -10,6 +10,7 @@
 
 #include "base/json_version.h"
 #include "base/text/counts.h"
+#include "base/text/json.h"
 #include "base/text/printable.h"
 #include "compliance/package/report.h"
 #include "results/minutes.h"
@@ -349,9 +350,7 @@ std::string score_json(const std::vector<Score>& scores) {
          {"weak", weak_json(score)},
          {"weak_problem", score.weak_problem}});
   }
-  return nlohmann::json{{"version", kJsonVersion}, {"scores", out}}.dump(
-             2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         '\n';
+  return json_text(nlohmann::json{{"version", kJsonVersion}, {"scores", out}}, 2) + '\n';
 }
 
 }  // namespace strata::results

@@ -86,8 +86,7 @@ void set_weak_score(Score& score) {
   if (weak.models == 0 || weak.models < static_cast<size_t>(score.runs_needed)) {
     score.weak_problem =
         fmt::format("{}, {} or more are needed",
-                    counted(static_cast<double>(weak.models), "model counts", "models count"),
-                    score.runs_needed);
+                    counted(weak.models, "model counts", "models count"), score.runs_needed);
     return;
   }
   weak.time_to_train_all_ms = stop - start;

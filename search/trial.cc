@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/text/json.h"
 
 namespace strata::search {
 namespace {
@@ -85,7 +86,7 @@ std::string to_json_line(const FinishedRun& run) {
                          {"seconds", run.result.seconds},
                          {"log", run.result.log}};
   if (!run.result.message.empty()) object["message"] = run.result.message;
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return json_text(object);
 }
 
 FinishedRun from_json_line(const std::string& line, const std::string& source) {

@@ -1,6 +1,7 @@
 // Numbers in sentences.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,19 @@ std::string rounded_text(double number, int digits = 3);
 std::string counted(double number, std::string_view noun, std::string_view plural = {});
 // The noun alone, as it follows the number.
 std::string noun_of(double number, std::string_view noun, std::string_view plural = {});
+
+// The same for integers.
+template <std::integral Integer>
+std::string count_text(Integer number) {
+  return count_text(static_cast<double>(number));
+}
+template <std::integral Integer>
+std::string counted(Integer number, std::string_view noun, std::string_view plural = {}) {
+  return counted(static_cast<double>(number), noun, plural);
+}
+template <std::integral Integer>
+std::string noun_of(Integer number, std::string_view noun, std::string_view plural = {}) {
+  return noun_of(static_cast<double>(number), noun, plural);
+}
 
 }  // namespace strata

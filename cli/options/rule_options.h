@@ -42,13 +42,13 @@ inline std::string directory_of(const std::string& given) {
   return given == compliance::kBuiltIn ? "" : given;
 }
 
-// Where reference points are sought: in `directory` (empty: built in), then in `others`.
+// The places of reference points: first `directory` (empty: built in), then `others`.
 struct PointFolders {
   std::filesystem::path directory;
   std::vector<std::filesystem::path> others;
 };
 
-// As --rcp says; without it the points of the package that --rules names come first.
+// Returns the places that --rcp names; without it the points beside --rules come first.
 inline PointFolders point_folders(const std::string& rules, const std::string& rcp) {
   PointFolders folders{directory_of(rcp), compliance::installed_points(rcp)};
   if (!rcp.empty() || directory_of(rules).empty()) return folders;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json_version.h"
 #include "base/text/counts.h"
+#include "base/text/json.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/score_options.h"
@@ -154,7 +155,7 @@ std::string point_text(const std::optional<ReferencePoint>& point) {
   if (!point) return "none";
   return fmt::format("mean {}, at least {}, of {}", count_text(point->mean),
                      count_text(point->mean / point->max_speedup),
-                     counted(static_cast<double>(point->epochs.size()), "run"));
+                     counted(point->epochs.size(), "run"));
 }
 
 std::string source_text(const std::optional<ReferencePoints>& points) {
@@ -209,7 +210,7 @@ void print_json(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>&
   const json out = {{"version", kJsonVersion},  {"usage", command.usage},
                     {"before", command.before}, {"after", command.after},
                     {"benchmarks", benchmarks}, {"folders", folders}};
-  fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(out, 2));
 }
 
 int diff_points(const RcpDiffCommand& command) {

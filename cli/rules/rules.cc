@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "cli/commands.h"
 #include "cli/options/rule_options.h"
 #include "cli/print.h"
@@ -26,7 +27,7 @@ using nlohmann::json;
 
 void print_json(json value) {
   value["version"] = kJsonVersion;
-  fmt::print("{}\n", value.dump(2, ' ', false, json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(value, 2));
 }
 
 // ---- List

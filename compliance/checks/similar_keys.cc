@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "base/text/counts.h"
+#include "base/text/edit_distance.h"
 
 namespace strata::compliance {
 namespace {
@@ -45,7 +45,7 @@ int unlikeness(std::string_view wanted, std::string_view key) {
   if (less.size() >= 2 && more.size() == less.size() + 1 && std::ranges::includes(more, less))
     return 3;
   if (std::min(a.size(), b.size()) < kLetters) return 0;
-  const size_t apart = letters_apart(a, b, 2);
+  const size_t apart = edit_distance(a, b, 2);
   return apart <= 2 ? 3 + static_cast<int>(apart) : 0;
 }
 
@@ -66,7 +66,7 @@ Finding together(const std::vector<const Finding*>& repeats) {
   Finding finding;
   finding.summary = fmt::format(
       "{} are logged {} times each instead of once, as if {} processes had written this log: {}{}",
-      counted(static_cast<double>(repeats.size()), "key"), found.substr(0, found.find(' ')),
+      counted(repeats.size(), "key"), found.substr(0, found.find(' ')),
       found.substr(0, found.find(' ')), fmt::join(keys, ", "),
       more > 0 ? fmt::format(" and {} more", more) : "");
   finding.id = "log/repeated-events";
@@ -74,24 +74,6 @@ Finding together(const std::vector<const Finding*>& repeats) {
 }
 
 }  // namespace
-
-size_t letters_apart(std::string_view a, std::string_view b, size_t most) {
-  constexpr size_t kLongest = 200;
-  if (a.size() > b.size()) std::swap(a, b);
-  if (b.size() - a.size() > most || b.size() > kLongest) return most + 1;
-  std::vector<size_t> row(a.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t j = 1; j <= b.size(); ++j) {
-    size_t diagonal = row[0];
-    row[0] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[i];
-      row[i] = std::min({changed, row[i] + 1, row[i - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 std::string_view similar_key(std::string_view wanted, const std::vector<std::string>& keys) {
   std::string_view best;

@@ -1,7 +1,6 @@
 // Hints for keys that are missing or logged too often.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,10 +8,6 @@
 #include "compliance/checks/check_log.h"
 
 namespace strata::compliance {
-
-// Edit distance of a and b. If it exceeds `most`, or a text is longer than 200 bytes, returns a
-// number above `most`.
-size_t letters_apart(std::string_view a, std::string_view b, size_t most);
 
 // The key that may have been meant for `wanted`: of the same letters, with a part between
 // underscores more or less ("opt_epsilon" for "opt_lamb_epsilon"), in another order, or two letters

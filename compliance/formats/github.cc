@@ -58,9 +58,8 @@ std::string github(const std::vector<Case>& cases) {
     text += fmt::format("::notice file={},title=not judged::{}\n", escaped(one.path.string(), true),
                         escaped(one.reason, false));
   }
-  return text + fmt::format("{}, {} in {}\n", counted(static_cast<double>(errors), "error"),
-                            counted(static_cast<double>(warnings), "warning"),
-                            counted(static_cast<double>(cases.size()), "check"));
+  return text + fmt::format("{}, {} in {}\n", counted(errors, "error"),
+                            counted(warnings, "warning"), counted(cases.size(), "check"));
 }
 
 }  // namespace strata::compliance

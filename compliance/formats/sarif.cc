@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "compliance/formats/formats.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
@@ -72,7 +73,7 @@ std::string sarif(const std::vector<Case>& cases) {
                         {{"name", "strata check"}, {"version", own_version()}, {"rules", rules}}}}},
                      {"columnKind", "unicodeCodePoints"},
                      {"results", results}}})}};
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(out, 2) + '\n';
 }
 
 }  // namespace strata::compliance

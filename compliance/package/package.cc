@@ -89,7 +89,7 @@ Section check_files(const FolderVerdict& verdict, const std::string& usage) {
   const size_t found = folder.logs.size();
   if (folder.weak_scaling ? found < wanted : found != wanted) {
     section.errors.push_back(fmt::format("found {} result_*.txt, wanted {}{}",
-                                         counted(static_cast<double>(found), "file"),
+                                         counted(found, "file"),
                                          folder.weak_scaling ? "at least " : "", wanted));
   }
   ListingProblems told;  // already, of the same folder
@@ -247,9 +247,8 @@ void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
                                           ? published_target(benchmark, options.ruleset)
                                           : std::nullopt));
   const auto wanted = static_cast<size_t>(result_file_count(options.usage, benchmark));
-  RunsReview runs = review_runs(facts.runs, runs_beside(verdict, facts.runs),
-                                verdict.folder.weak_scaling ? 0 : wanted, dropped_runs(benchmark),
-                                verdict.folder.weak_scaling);
+  RunsReview runs = review_runs(facts.runs, runs_beside(verdict, facts.runs), wanted,
+                                dropped_runs(benchmark), verdict.folder.weak_scaling);
   add(std::move(runs.remarks));
   section.notes = std::move(runs.notes);
   std::optional<ReferencePoints> points;
@@ -296,15 +295,6 @@ std::map<std::string, std::vector<PublishedConvergence>> published_by_benchmark(
     }
   }
   return published;
-}
-
-DescribedSystem described_system(const fs::path& path) {
-  constexpr uint64_t kMostBytes = 1 << 20;
-  try {
-    return read_described_system(read_file(path, kMostBytes));
-  } catch (const Error&) {
-    return {};  // which other checks say
-  }
 }
 
 // What cannot be read is the description's error, and is added to `unread`.
@@ -539,12 +529,7 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];
     const ResultFolder& folder = job.folder->folder;
-    DescribedSystem system = *job.system;
-    if (folder.weak_scaling) {
-      // A model takes a part of the system, whatever the description counts.
-      system.nodes.reset();
-      system.accelerators_per_node.reset();
-    }
+    const DescribedSystem system = folder.weak_scaling ? without_counts(*job.system) : *job.system;
     (*job.facts)[job.log] =
         read_facts(folder.logs[job.log], folder.benchmark, system, format, rules, *job.options);
     if (options.progress) options.progress(++done, jobs.size());
@@ -575,7 +560,7 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
 Outcome PackageVerdict::outcome() const {
   Outcome outcome = outcome_of(systems);
   for (const FolderVerdict& folder : folders) {
-    // As the official checker, which passes over benchmarks that the round does not have.
+    // The official checker passes over benchmarks that the round does not have, too.
     if (folder.skipped && folder.outcome() == Outcome::kNotJudged) continue;
     outcome = worse(outcome, folder.outcome());
   }

@@ -54,9 +54,9 @@ void check_equal(const std::map<std::string, size_t>& counts, std::string_view w
   for (const auto& [run, count] : counts) {
     if (count == commonest) continue;
     verdict.failed_runs.insert(run);
-    verdict.section.errors.push_back(
-        fmt::format("{}: {} {}, the other runs have {}", run, count,
-                    noun_of(static_cast<double>(count), fmt::format("{} file", what)), commonest));
+    verdict.section.errors.push_back(fmt::format("{}: {} {}, the other runs have {}", run, count,
+                                                 noun_of(count, fmt::format("{} file", what)),
+                                                 commonest));
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/json_version.h"
 #include "base/text/counts.h"
+#include "base/text/json.h"
 #include "base/text/printable.h"
 #include "compliance/checks/similar_keys.h"
 #include "compliance/review/run_record.h"
@@ -143,7 +144,7 @@ json to_json(const PackageVerdict& package) {
 // An object with the version and one list.
 std::string dump(const char* name, const json& list) {
   const json value = {{"version", kJsonVersion}, {name, list}};
-  return value.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(value, 2) + '\n';
 }
 
 // Whether all that is wrong with a log is that it is none.
@@ -196,9 +197,8 @@ std::string review_text(const std::vector<PackageVerdict>& packages) {
   if (found.empty()) return {};
   std::string text = "\nreview: no rule asks for it ('strata check package' says more)\n";
   for (const auto& [id, one] : found) {
-    text +=
-        fmt::format("  {}: {}, first in {}\n", counted(static_cast<double>(one.places), one.noun),
-                    one_line(id), one_line(one.first));
+    text += fmt::format("  {}: {}, first in {}\n", counted(one.places, one.noun), one_line(id),
+                        one_line(one.first));
   }
   return text;
 }
@@ -229,7 +229,7 @@ json rules_json(const RuleIdentity& rules) {
 
 namespace {
 
-// By which rules a log was judged, where that was inferred.
+// Names the rules that judged a log, if they were inferred.
 std::string ground_text(const LogVerdict& verdict) {
   std::string text;
   if (verdict.ground != "given") {
@@ -249,12 +249,11 @@ std::string details_text(const LogVerdict& verdict) {
   std::string text;
   if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", one_line(verdict.not_judged));
   if (is_no_log(verdict)) {
-    return text +
-           fmt::format(
-               "  error: no line holds ':::MLLOG', so it is no MLPerf log ({} from it: "
-               "--json)\n",
-               counted(static_cast<double>(verdict.errors.size() + verdict.warnings.size() - 1),
-                       "finding that follows", "findings that follow"));
+    return text + fmt::format(
+                      "  error: no line holds ':::MLLOG', so it is no MLPerf log ({} from it: "
+                      "--json)\n",
+                      counted(verdict.errors.size() + verdict.warnings.size() - 1,
+                              "finding that follows", "findings that follow"));
   }
   text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
   for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", one_line(note));
@@ -276,12 +275,11 @@ std::string count_of_logs(const std::vector<LogVerdict>& verdicts, bool reasons)
   }
   std::vector<std::string> parts;
   for (const auto& [outcome, count] : outcomes)
-    parts.push_back(fmt::format("{} {}", count_text(static_cast<double>(count)), word(outcome)));
-  std::string text = fmt::format("{}: {}\n", counted(static_cast<double>(verdicts.size()), "log"),
-                                 fmt::join(parts, ", "));
+    parts.push_back(fmt::format("{} {}", count_text(count), word(outcome)));
+  std::string text =
+      fmt::format("{}: {}\n", counted(verdicts.size(), "log"), fmt::join(parts, ", "));
   for (const auto& [reason, count] : not_judged) {
-    if (reasons)
-      text += fmt::format("  {} not judged: {}\n", count_text(static_cast<double>(count)), reason);
+    if (reasons) text += fmt::format("  {} not judged: {}\n", count_text(count), reason);
   }
   return text;
 }
@@ -431,8 +429,7 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   }
   if (!not_judged.empty()) text += "\nnot judged\n";
   for (const auto& [reason, folders] : not_judged)
-    text += fmt::format("  {}: {}\n", counted(static_cast<double>(folders), "folder"),
-                        one_line(reason));
+    text += fmt::format("  {}: {}\n", counted(folders, "folder"), one_line(reason));
   text += review_text(packages);
   const std::string rules = rules_text(packages);
   return rules.empty() ? text : text + '\n' + rules;

@@ -34,10 +34,9 @@ Section check_repository(const fs::path& directory) {
             section.errors.push_back(fmt::format("{}: the link leads nowhere", path.string()));
         } else if (entry.is_regular_file(ignored) &&
                    entry.file_size(ignored) > kMaxRepositoryFileBytes) {
-          section.errors.push_back(
-              fmt::format("{}: {} bytes, at most {} (50 MiB) are allowed", path.string(),
-                          count_text(static_cast<double>(entry.file_size(ignored))),
-                          count_text(static_cast<double>(kMaxRepositoryFileBytes))));
+          section.errors.push_back(fmt::format("{}: {} bytes, at most {} (50 MiB) are allowed",
+                                               path.string(), count_text(entry.file_size(ignored)),
+                                               count_text(kMaxRepositoryFileBytes)));
         } else if (!entry.is_regular_file(ignored) && !entry.is_directory(ignored)) {
           section.errors.push_back(
               fmt::format("{}: is {}, which git does not hold", path.string(), what_is_at(path)));

@@ -103,7 +103,8 @@ ResultFolder describe(const fs::path& path, std::vector<fs::path> logs) {
   return folder;
 }
 
-// That of the first benchmark that a folder or a log names, else of the path, else training.
+// Returns the usage of the first benchmark that a folder or a log names, else the one in the path,
+// else training.
 std::string usage_of_tree(const fs::path& directory) {
   std::error_code error;
   ListingProblems ignored;

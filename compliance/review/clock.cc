@@ -218,8 +218,7 @@ void review_times(const RunRecord& record, std::vector<Doubt>& doubts) {
   doubts.push_back(
       {"review/clock/unit",
        explain_time(record.odd_time.time_ms) +
-           (record.odd_times > 1 ? fmt::format(" ({} such events)",
-                                               count_text(static_cast<double>(record.odd_times)))
+           (record.odd_times > 1 ? fmt::format(" ({} such events)", count_text(record.odd_times))
                                  : ""),
        record.odd_time.offset});
 }

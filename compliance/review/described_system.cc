@@ -11,7 +11,8 @@
 #include <variant>
 
 #include "base/error.h"
-#include "compliance/checks/similar_keys.h"
+#include "base/files.h"
+#include "base/text/edit_distance.h"
 #include "compliance/review/spelling.h"
 #include "mllog/json_scan.h"
 #include "mllog/log_value.h"
@@ -86,7 +87,7 @@ bool is_placeholder(std::string_view text) {
   return lower(text).find("placeholder") != std::string::npos;
 }
 
-// As benchmarks have been called in logs and folders of several rounds.
+// Whether two names are of one benchmark: some rounds call it otherwise in logs than in folders.
 bool same_benchmark(std::string_view a, std::string_view b) {
   const std::string x = name_of(a), y = name_of(b);
   if (x == y || x.find(y) == 0 || y.find(x) == 0) return true;
@@ -159,7 +160,7 @@ bool same_organisation(std::string_view a, std::string_view b) {
   constexpr size_t kLetters = 5, kManyLetters = 8;
   const size_t shorter = std::min(x.size(), y.size());
   const size_t most = shorter >= kManyLetters ? 2 : shorter >= kLetters ? 1 : 0;
-  return most > 0 && letters_apart(x, y, most) <= most;
+  return most > 0 && edit_distance(x, y, most) <= most;
 }
 
 DescribedSystem read_described_system(std::string_view json) {
@@ -183,6 +184,21 @@ DescribedSystem read_described_system(std::string_view json) {
   return {text("submitter"),        text("division"),
           text("status"),           text("accelerator_model_name"),
           count("number_of_nodes"), count("accelerators_per_node")};
+}
+
+DescribedSystem described_system(const std::filesystem::path& file) {
+  constexpr uint64_t kMostBytes = 1 << 20;
+  try {
+    return read_described_system(read_file(file, kMostBytes));
+  } catch (const Error&) {
+    return {};  // which other checks say
+  }
+}
+
+DescribedSystem without_counts(DescribedSystem system) {
+  system.nodes.reset();
+  system.accelerators_per_node.reset();
+  return system;
 }
 
 std::optional<double> counted_nodes(std::string_view platform) {

@@ -2,6 +2,7 @@
 // mlcommons/logging 241).
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,11 @@ struct DescribedSystem {
 
 // Never throws: a text that is no description describes nothing, and other checks say so.
 DescribedSystem read_described_system(std::string_view json);
+// Reads the description in a file of at most 1 MiB. A file that cannot be read describes nothing.
+DescribedSystem described_system(const std::filesystem::path& file);
+// The same system without its numbers of nodes and accelerators. Under weak scaling one model takes
+// a part of the system only.
+DescribedSystem without_counts(DescribedSystem system);
 
 // Ids review/system/submitter, division, benchmark, status, nodes, accelerators and placeholder.
 // `benchmark` is the folder's name. Names agree where one holds the other, letters and digits

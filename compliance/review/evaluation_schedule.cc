@@ -113,7 +113,7 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
       {"review/evaluation/interval",
        fmt::format("{} of {} {} not {} after the one before, as the round's rules ask; this one is "
                    "{} after it",
-                   off_schedule, counted(static_cast<double>(evaluations.size()), "evaluation"),
+                   off_schedule, counted(evaluations.size(), "evaluation"),
                    off_schedule == 1 ? "is" : "are", counted(schedule.distance, "epoch"),
                    count_text(worst_distance)),
        worst->offset});
@@ -227,7 +227,7 @@ class BertSchedule {
          fmt::format(
              "{} of {} {} not after {}, three batches more or less; this one is {} samples after "
              "the one before",
-             off_schedule, counted(static_cast<double>(evaluations.size()), "evaluation"),
+             off_schedule, counted(evaluations.size(), "evaluation"),
              off_schedule == 1 ? "is" : "are", wanted(), count_text(worst_distance)),
          offset});
   }

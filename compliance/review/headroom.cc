@@ -114,14 +114,14 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
     texts.push_back(
         fmt::format("converges {} (of {} each) later than it has to, on the mean of {}{}",
                     evaluations_text(headroom->evaluations), count_text(*distance),
-                    counted(static_cast<double>(counting), "run"), also));
+                    counted(counting, "run"), also));
     return texts;
   }
   std::string text = fmt::format(
       "converges {} (of {} each) too early on the mean of {}; it would pass if these took {} "
       "together",
-      evaluations_text(-headroom->evaluations), count_text(*distance),
-      counted(static_cast<double>(counting), "run"), counted(headroom->missing, "more evaluation"));
+      evaluations_text(-headroom->evaluations), count_text(*distance), counted(counting, "run"),
+      counted(headroom->missing, "more evaluation"));
   if (verdict.scaling > 1) {
     text += fmt::format(
         ", or, where the working group agrees, with its score times {:.4f} (scaling.json)",

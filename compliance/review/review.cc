@@ -21,7 +21,7 @@ namespace {
 std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
   std::vector<Doubt> doubts;
   const auto also = [](uint64_t count, const char* noun) {
-    return count > 1 ? fmt::format(" ({})", counted(static_cast<double>(count), noun)) : "";
+    return count > 1 ? fmt::format(" ({})", counted(count, noun)) : "";
   };
   if (log.crowded_line_count() > 0) {
     const auto& first = log.crowded_lines().front();
@@ -103,8 +103,7 @@ std::vector<Remark> Placeholders::remark() const {
   for (Remark& remark : remarks) {
     remark.text += folders_ == 1
                        ? fmt::format(" (in {})", one_line(first_folder_))
-                       : fmt::format(" ({}, first in {})",
-                                     counted(static_cast<double>(folders_), "result folder"),
+                       : fmt::format(" ({}, first in {})", counted(folders_, "result folder"),
                                      one_line(first_folder_));
   }
   return remarks;

@@ -82,7 +82,7 @@ void review_numbering(const std::vector<RunRecord>& runs, std::vector<Remark>& r
     const size_t more = holes.size() > kShown ? holes.size() - kShown : 0;
     holes.resize(holes.size() - more);
     text += fmt::format(", without {}{}", fmt::join(holes, ", "),
-                        more > 0 ? " and " + counted(static_cast<double>(more), "more hole") : "");
+                        more > 0 ? " and " + counted(more, "more hole") : "");
   }
   if (first > 1) text += ", not from 0 or 1 on";
   remarks.push_back({"review/runs/numbering", text + ": were others made and left out?",

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "base/text/json.h"
 
 namespace strata::harness {
 namespace {
@@ -127,7 +128,7 @@ std::string system_description_json(const config::RunConfig& config, const Machi
   json["operating_system"] = known(machine.operating_system);
   json["sw_notes"] = fmt::format("{} rank{}{}{}", facts.ranks, facts.ranks == 1 ? "" : "s",
                                  config.run.notes.empty() ? "" : "; ", config.run.notes);
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 bool describe_same_system(const std::string& a, const std::string& b) {

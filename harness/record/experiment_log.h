@@ -26,8 +26,8 @@ class ExperimentLog {
  public:
   // A log that writes nothing and watches for nothing: for every rank but the first.
   ExperimentLog() = default;
-  // With a `keeper`, which outlives it, also a killed process leaves a log that is closed. No event
-  // of a resumed log is earlier than `earliest_ms` (since 1970), whatever the machine's clock says.
+  // A `keeper`, which outlives it, closes the log of a killed process, too. No event of a resumed
+  // log is earlier than `earliest_ms` (since 1970), whatever the machine's clock says.
   explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr,
                          LogBegin begin = LogBegin::kNew, int64_t earliest_ms = 0);
   // A run left by an exception ends its log as aborted; one that never started leaves no log, so

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/json.h"
 
 namespace strata::plan {
 namespace {
@@ -297,7 +298,7 @@ std::string plan_json(std::span<const PlanReport> reports) {
   }
   ordered_json result = {{"version", kJsonVersion}, {"plans", plans}};
   if (!all.empty()) result["summary"] = to_json(summarise(all));
-  return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  return json_text(result, 2) + '\n';
 }
 
 }  // namespace strata::plan

@@ -7,52 +7,16 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/text/characters.h"
 #include "results/table.h"
 
 namespace strata::report {
 namespace {
 
-constexpr char32_t kReplacement = 0xFFFD;
-
-// The character at `at`, which moves behind it; U+FFFD for what is not UTF-8.
-char32_t next_character(std::string_view text, size_t& at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at++);
-  if (first < 0x80) return first;
-  const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-  if (first < 0xC2 || first > 0xF4) return kReplacement;
-  char32_t character = first & (0x3F >> more);
-  for (int i = 0; i < more; ++i) {
-    if (at == text.size() || (byte(at) & 0xC0) != 0x80) return kReplacement;
-    character = character << 6 | (byte(at++) & 0x3F);
-  }
-  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  const bool surrogate = character >= 0xD800 && character <= 0xDFFF;
-  return character < kLeast[more] || character > 0x10FFFF || surrogate ? kReplacement : character;
-}
-
 // Whether a character changes what stands beside it, or is not shown at all.
-bool is_control(char32_t c) {
+bool is_hidden(char32_t c) {
   const auto within = [c](char32_t first, char32_t last) { return first <= c && c <= last; };
-  return c < 0x20 || within(0x7F, 0x9F) || c == 0xAD || c == 0x061C || within(0x200B, 0x200F) ||
-         within(0x2028, 0x202E) || within(0x2060, 0x206F) || c == 0xFEFF ||
-         within(0xFFF9, 0xFFFB) || within(0xFFFE, 0xFFFF) || within(0xE0000, 0xE0FFF);
-}
-
-void append_utf8(std::string& out, char32_t c) {
-  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | (c >> shift & 0x3F)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | c >> 6);
-    tail(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | c >> 12);
-    tail(6), tail(0);
-  } else {
-    out += static_cast<char>(0xF0 | c >> 18);
-    tail(12), tail(6), tail(0);
-  }
+  return is_control(c) || c == 0xAD || within(0x200B, 0x200D) || within(0x2060, 0x206F);
 }
 
 // Calls `take` with at most `most` characters, white space as spaces, then with three dots.
@@ -64,8 +28,9 @@ void shown_characters(std::string_view text, size_t most, const Take& take) {
       for (int i = 0; i < 3; ++i) take(U'.');
       return;
     }
-    const char32_t c = next_character(text, at);
-    take(c == '\n' || c == '\r' || c == '\t' ? U' ' : is_control(c) ? kReplacement : c);
+    bool valid = false;
+    const char32_t c = next_character(text, at, valid);
+    take(c == '\n' || c == '\r' || c == '\t' ? U' ' : is_hidden(c) ? kReplacementCharacter : c);
   }
 }
 

@@ -37,17 +37,9 @@ struct FolderReview {
     remarks.resize(score.runs.size());
     const compliance::ResultFolder& folder = score.folder;
     if (folder.submitter_path.empty()) return;
-    constexpr uint64_t kMostBytes = 1 << 20;
-    try {
-      system = compliance::read_described_system(
-          read_file(folder.submitter_path / "systems" / (folder.system + ".json"), kMostBytes));
-    } catch (const Error&) {
-      // It is said elsewhere.
-    }
-    if (!folder.weak_scaling) return;
-    // A model takes a part of the system.
-    system.nodes.reset();
-    system.accelerators_per_node.reset();
+    system =
+        compliance::described_system(folder.submitter_path / "systems" / (folder.system + ".json"));
+    if (folder.weak_scaling) system = compliance::without_counts(std::move(system));
   }
 
   void read(size_t i, const EventLog& log, const results::Score& score) {

@@ -200,14 +200,14 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
     const size_t late = runs_evaluated_late(folders_of(data, benchmark));
     if (late > 0) {
       caption += fmt::format(". Not shown: {} evaluated after run_stop alone",
-                             counted(static_cast<double>(late), "run that was", "runs that were"));
+                             counted(late, "run that was", "runs that were"));
     }
   }
   return figure(
       benchmark, caption + '.',
       line_chart(chart, {fmt::format("Accuracy over {}, {}", unit, benchmark_name(benchmark)),
-                         fmt::format("{} of {}", counted(static_cast<double>(runs.size()), "run"),
-                                     counted(static_cast<double>(chart.labels.size()), "system"))}),
+                         fmt::format("{} of {}", counted(runs.size(), "run"),
+                                     counted(chart.labels.size(), "system"))}),
       over == Over::kMinutes ? evaluations_of(data, benchmark) : Data());
 }
 

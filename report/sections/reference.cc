@@ -84,11 +84,9 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
       fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
                   "What lies below the dashed line converged faster than is allowed.",
                   benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
-      scatter_chart(
-          chart,
-          {"Reference points, " + benchmark_name(benchmark),
-           fmt::format("{} and {}", counted(static_cast<double>(chart.points.size()), "system"),
-                       counted(static_cast<double>(mean.points.size()), "reference point"))}),
+      scatter_chart(chart, {"Reference points, " + benchmark_name(benchmark),
+                            fmt::format("{} and {}", counted(chart.points.size(), "system"),
+                                        counted(mean.points.size(), "reference point"))}),
       behind);
 }
 

@@ -161,8 +161,7 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   return figure(benchmark, caption,
                 dot_chart(rows, "minutes to train",
                           {"Minutes to train, " + benchmark_name(benchmark),
-                           fmt::format("{}, the fastest first: {}",
-                                       counted(static_cast<double>(rows.size()), "system"),
+                           fmt::format("{}, the fastest first: {}", counted(rows.size(), "system"),
                                        rows.front().owner.name)}),
                 behind);
 }

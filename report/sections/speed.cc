@@ -104,7 +104,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
   chart.y_title = what;
   return figure(benchmark, benchmark_name(benchmark) + ": " + caption,
                 scatter_chart(chart, {what + " over accelerators, " + benchmark_name(benchmark),
-                                      counted(static_cast<double>(chart.points.size()), "system")}),
+                                      counted(chart.points.size(), "system")}),
                 behind);
 }
 

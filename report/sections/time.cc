@@ -68,8 +68,7 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
                   benchmark_name(benchmark),
                   some_silent ? " *: evaluations are not logged and are among the steps." : ""),
       bar_chart(rows, {"start", "steps", "evaluation"}, "per cent of the run",
-                {"Phases of a run, " + benchmark_name(benchmark),
-                 counted(static_cast<double>(rows.size()), "system")}),
+                {"Phases of a run, " + benchmark_name(benchmark), counted(rows.size(), "system")}),
       behind);
 }
 
@@ -139,8 +138,7 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
                 "waiting for communication that nothing hides, other ranks' work included; waiting "
                 "for data.",
                 bar_chart(rows, {"compute and update", "exposed communication", "data"},
-                          "milliseconds a step",
-                          {"Phases of a step", counted(static_cast<double>(rows.size()), "run")}),
+                          "milliseconds a step", {"Phases of a step", counted(rows.size(), "run")}),
                 behind);
 }
 
@@ -186,8 +184,7 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
   chart.x_title = "step";
   chart.y_title = y_title;
   return figure("", caption,
-                line_chart(chart, {y_title + " over steps",
-                                   counted(static_cast<double>(chart.lines.size()), "run")}),
+                line_chart(chart, {y_title + " over steps", counted(chart.lines.size(), "run")}),
                 behind);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/text/json.h"
 #include "compliance/package/scaling.h"
 
 namespace strata::results {
@@ -14,7 +15,7 @@ inline std::string python_text(const nlohmann::json& value) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   if (value.is_number_float()) return compliance::python_float(value.get<double>());
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(value);
 }
 
 }  // namespace strata::results

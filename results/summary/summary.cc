@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/lines.h"
+#include "base/text/json.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/scaling.h"
 #include "mllog/python_digits.h"
@@ -379,7 +380,7 @@ std::string summary_json(const Summary& summary, bool detailed) {
       rows.push_back(std::move(row));
     }
   }
-  return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  return json_text(rows, 2) + '\n';
 }
 
 std::string summary_xlsx(const Summary& summary, bool detailed) {

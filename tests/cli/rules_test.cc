@@ -42,17 +42,6 @@ class Rules : public Tools {
                   "- KEY:\n    NAME: seed\n    REQ: EXACTLY_ONE\n");
     folder_.write(site + "/mlperf_logging-" + version + ".dist-info/METADATA", "");
   }
-  ProcessResult strata_at_home(std::vector<std::string> words, const std::string& search = "") {
-    words.insert(words.begin(), STRATA_BINARY);
-    ProcessOptions options;
-    options.environment = {{"HOME", path("home")},
-                           {"XDG_DATA_HOME", path("data")},
-                           {"VIRTUAL_ENV", ""},
-                           {"CONDA_PREFIX", ""},
-                           {"PYTHONPATH", ""}};
-    if (!search.empty()) options.environment["PATH"] = search;
-    return run(words, options, std::chrono::seconds(60));
-  }
   json json_of(const std::vector<std::string>& words) {
     const ProcessResult printed = strata_at_home(words);
     EXPECT_LE(printed.exit_code, 1) << printed.err;

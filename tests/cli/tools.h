@@ -29,6 +29,19 @@ class Tools : public ::testing::Test {
     words.insert(words.begin(), STRATA_BINARY);
     return run(words, {}, std::chrono::seconds(60));
   }
+  // With the rules and points below path("data") alone, if there are any, whatever this machine has
+  // installed. `search`: PATH.
+  ProcessResult strata_at_home(std::vector<std::string> words, const std::string& search = "") {
+    words.insert(words.begin(), STRATA_BINARY);
+    ProcessOptions options;
+    options.environment = {{"HOME", path("home")},
+                           {"XDG_DATA_HOME", path("data")},
+                           {"VIRTUAL_ENV", ""},
+                           {"CONDA_PREFIX", ""},
+                           {"PYTHONPATH", ""}};
+    if (!search.empty()) options.environment["PATH"] = search;
+    return run(words, options, std::chrono::seconds(60));
+  }
   // `redirection` as a shell takes it.
   static ProcessResult strata_to(const std::string& words, const std::string& redirection) {
     return run({"sh", "-c", std::string(STRATA_BINARY) + " " + words + " " + redirection}, {},

@@ -21,18 +21,24 @@ namespace {
 
 constexpr char kHost[] = "\r\nHost: localhost\r\n\r\n";
 
+// A socket whose reads wait for at most so many seconds.
+int connect_to(const ReportServer& server, int seconds = 20) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server.port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval patience{.tv_sec = seconds};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return socket;
+}
+
 class Watch : public ::testing::Test {
  protected:
   // What the server answers to these bytes, until it closes or half a second passes.
   std::string ask(const std::string& request) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(server_.port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{.tv_sec = 5};
-    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const int socket = connect_to(server_, 5);
     EXPECT_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
     std::string answer;
@@ -184,18 +190,6 @@ TEST(WatchMemory, SlowReadersShareOnePage) {
   }
   EXPECT_LT(resident_bytes() - before, kReaders * kPage / 2);
   for (const int socket : sockets) ::close(socket);
-}
-
-int connect_to(const ReportServer& server) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(server.port());
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{.tv_sec = 20};
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  return socket;
 }
 
 // Whether the bytes could be sent; the server may have closed the connection.

@@ -16,7 +16,7 @@ namespace strata::device::cuda {
 template <typename T>
 void plain_attention_forward(const Context& context, const AttentionForward& op);
 
-// Where backward takes the mean over keys of a row's gradients, weighted by probability, from.
+// The source of a row's mean gradient in backward: the mean over keys, weighted by probability.
 enum class RowMean {
   kSummed,     // a sum in f32
   kOfContext,  // the context, which is rounded to T, and its gradient: as the tiled kernels do

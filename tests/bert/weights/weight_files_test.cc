@@ -9,23 +9,13 @@
 #include "bert/weights/sharded_safetensors.h"
 #include "bert/weights/weights.h"
 #include "tests/bert/errors.h"
+#include "tests/bert/weights/small_config.h"
 
 namespace strata::bert {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::string_literals;
-
-BertConfig small() {
-  BertConfig config;
-  config.vocab_size = 50;
-  config.hidden_size = 64;
-  config.layers = 2;
-  config.heads = 2;
-  config.intermediate_size = 64;
-  config.max_positions = 16;
-  return config;
-}
 
 class WeightFiles : public testing::Test {
  protected:
@@ -66,7 +56,7 @@ class WeightFiles : public testing::Test {
                                             "model-00002-of-00002.safetensors"};
   fs::path folder_ =
       fs::path(testing::TempDir()) / ("strata-weight-files." + std::to_string(::getpid()));
-  ParameterLayout layout_{small()};
+  ParameterLayout layout_{small_config()};
   HostWeights weights_ = random_weights(layout_, 3);
 };
 

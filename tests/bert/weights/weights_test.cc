@@ -6,20 +6,10 @@
 
 #include "bert/weights/safetensors.h"
 #include "tests/bert/errors.h"
+#include "tests/bert/weights/small_config.h"
 
 namespace strata::bert {
 namespace {
-
-BertConfig small() {
-  BertConfig config;
-  config.vocab_size = 50;
-  config.hidden_size = 64;
-  config.layers = 2;
-  config.heads = 2;
-  config.intermediate_size = 64;
-  config.max_positions = 16;
-  return config;
-}
 
 // A file's tensors by name, to be changed and written again.
 using Tensors = std::map<std::string, std::pair<std::vector<int64_t>, std::vector<float>>>;
@@ -52,7 +42,7 @@ class Weights : public testing::Test {
   }
   LoadedWeights load() { return load_weights(layout_, file_.path(), 9); }
 
-  const ParameterLayout layout_{small()};
+  const ParameterLayout layout_{small_config()};
   const HostWeights weights_ = random_weights(layout_, 1);
   TemporaryFile file_{".safetensors"};
 };

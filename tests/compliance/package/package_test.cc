@@ -280,7 +280,7 @@ TEST(Package, WhereNoFolderIsOfTheRoundNothingIsPassed) {
   EXPECT_NE(package_text(empty).find("results/ holds no result folder"), std::string::npos);
 }
 
-// As the official checker, which passes over such a folder.
+// The official checker passes over such a folder, too.
 TEST(Package, AFolderThatTheRoundDoesNotHaveLeavesTheOthersVerdict) {
   const TemporaryFolder folder;
   write_package(folder, "open");
