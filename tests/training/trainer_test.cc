@@ -187,14 +187,16 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
+// Sums in another order may, in the end, round a value to another eight-bit number, from where on
+// losses differ by 1e-4; a mistake differs by 1e-5 in the second step.
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;
   config.batch.round_tokens = 16;
-  const TrainingHistory whole = run(config);
+  const TrainingHistory whole = run(config, 7, 5);
   config.batch.micro_batch = 2;
   config.batch.gradient_accumulation_steps = 4;
-  EXPECT_LE(largest_loss_difference(whole, run(config)), 1e-4);
+  EXPECT_LE(largest_loss_difference(whole, run(config, 7, 5)), 1e-8);
 }
 
 TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
