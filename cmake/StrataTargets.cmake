@@ -70,7 +70,7 @@ function(strata_test folder)
   add_executable(test_${folder} ${ARG_SOURCES})
   strata_unite(test_${folder} 4)
   strata_compile_quickly(test_${folder})
-  target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest_main)
+  target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${folder} PRIVATE
     STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRATA_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # OpenMP's threads wait for work without taking the processor from other tests.
@@ -85,7 +85,7 @@ function(strata_mpi_test folder)
   cmake_parse_arguments(ARG "" "" "RANKS;SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${folder}_mpi ${ARG_SOURCES})
   strata_compile_quickly(test_${folder}_mpi)
-  target_link_libraries(test_${folder}_mpi PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest)
+  target_link_libraries(test_${folder}_mpi PRIVATE strata_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest)
   target_compile_definitions(test_${folder}_mpi PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(STRATA_SANITIZE MATCHES "thread")
     # Open MPI synchronises its threads with atomics of its own that the sanitizer does not see.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "config/run_config.h"
+#include "config/run_config_checks.h"
 #include "config/run_config_keys.h"
 
 namespace strata::config {
@@ -41,6 +42,8 @@ std::string config_reference() {
           fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.type, standard, key.description);
     }
   }
+  page +=
+      "\n## Combinations\n\nThese settings are refused together.\n\n" + combinations_reference();
   return page;
 }
 

@@ -2,13 +2,16 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "device/registry/backends.h"
+#include "plan/combinations.h"
 
 namespace strata::config {
 namespace {
@@ -28,264 +31,108 @@ std::string those_with(bool device::BackendKind::*what) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void find_conflicts_with_stages(const RunConfig& config, std::vector<Conflict>& conflicts) {
+using enum plan::Setting;
+using C = RunConfig;
+
+bool reduces_micro_batches(const C& c) {
+  return c.optimizer.sharded >= Sharding::kGradients && c.batch.gradient_accumulation_steps > 1 &&
+         c.batch.accumulation_order == AccumulationOrder::kMicroBatch;
+}
+
+constexpr plan::Expression<C> kExpressions[] = {
+    {kClosedDivision, "run.division", "set run.division to open",
+     [](const C& c) { return c.run.division == Division::kClosed; }},
+    {kStages, "parallel.stages", "set parallel.stages to 1",
+     [](const C& c) { return c.parallel.stages > 1; }},
+    {kModules, "ouroboros.modules", "set ouroboros.modules to 1",
+     [](const C& c) { return c.ouroboros.modules > 1; }},
+    {kAccumulation, "batch.gradient_accumulation_steps",
+     "set batch.gradient_accumulation_steps to 1",
+     [](const C& c) { return c.batch.gradient_accumulation_steps > 1; }},
+    {kLayerOrder, "batch.accumulation_order", "set batch.accumulation_order to micro_batch",
+     [](const C& c) { return c.batch.accumulation_order == AccumulationOrder::kLayer; }},
+    {kRecompute, "batch.activations", "set batch.activations to keep",
+     [](const C& c) { return c.batch.activations == ActivationPolicy::kRecompute; }},
+    {kGraphs, "device.graphs", "set device.graphs to false",
+     [](const C& c) { return c.device.graphs; }},
+    {kFp8, "model.precision", "set model.precision to bf16",
+     [](const C& c) { return c.model.precision == Precision::kFp8; }},
+    {kFp16, "model.precision", "set model.precision to bf16",
+     [](const C& c) { return c.model.precision == Precision::kFp16; }},
+    {kOtherThanFp16, "model.precision", "set model.precision to fp16",
+     [](const C& c) { return c.model.precision != Precision::kFp16; }},
+    {kPreNorm, "model.norm", "set model.norm to post",
+     [](const C& c) { return c.model.norm == NormKind::kPre; }},
+    {kNoPostNorm, "model.norm", "set model.norm to post",
+     [](const C& c) { return c.model.norm != NormKind::kPost; }},
+    {kNoPreNorm, "model.norm", "set model.norm to pre",
+     [](const C& c) { return c.model.norm != NormKind::kPre; }},
+    {kAnyNorm, "model.norm", "set model.norm to none",
+     [](const C& c) { return c.model.norm != NormKind::kNone; }},
+    {kLayerDrop, "layer_drop.theta", "set layer_drop.theta to 1",
+     [](const C& c) { return c.layer_drop.theta < 1; }},
+    {kStandardization, "standardization.weight", "set standardization.weight to 0",
+     [](const C& c) { return c.standardization.enabled(); }},
+    {kClipRank, "clip.mode", "set clip.mode to after_allreduce",
+     [](const C& c) { return c.clip.mode == ClipMode::kBeforeAllReduce; }},
+    {kClipBucket, "clip.mode", "set clip.mode to after_allreduce",
+     [](const C& c) { return c.clip.mode == ClipMode::kBucketBeforeAllReduce; }},
+    {kSharded, "optimizer.sharded", "set optimizer.sharded to none",
+     [](const C& c) { return c.optimizer.sharded != Sharding::kNone; }},
+    {kShardedGradients, "optimizer.sharded", "set optimizer.sharded to state",
+     [](const C& c) { return c.optimizer.sharded >= Sharding::kGradients; }},
+    {kShardedWeights, "optimizer.sharded", "set optimizer.sharded to gradients",
+     [](const C& c) { return c.optimizer.sharded == Sharding::kAll; }},
+    {kReducedMicroBatches, "optimizer.sharded",
+     "set batch.accumulation_order to layer or optimizer.sharded to state", reduces_micro_batches},
+    {kEarlyWords, "reduce.early_words", "set reduce.early_words to false",
+     [](const C& c) { return c.reduce.early_words; }},
+    {kHalfLayers, "reduce.half_layers", "set reduce.half_layers to false",
+     [](const C& c) { return c.reduce.half_layers; }},
+    {kBf16Sums, "reduce.accumulate", "set reduce.accumulate to fp32",
+     [](const C& c) { return c.reduce.accumulate != ReduceAccumulation::kFp32; }},
+    {kSentOtherThanBf16, "reduce.dtype", "set reduce.dtype to bf16",
+     [](const C& c) { return c.reduce.dtype != ReduceDType::kBf16; }},
+    {kSentFp16, "reduce.dtype", "set reduce.dtype to bf16",
+     [](const C& c) { return c.reduce.dtype == ReduceDType::kFp16; }},
+    {kOtherThanLamb, "optimizer.name", "set optimizer.name to lamb",
+     [](const C& c) { return c.optimizer.name != OptimizerKind::kLamb; }},
+    {kCheckpoints, "checkpoint.every_steps",
+     "set checkpoint.every_steps and checkpoint.every_seconds to 0",
+     [](const C& c) { return c.checkpoint.enabled(); }},
+};
+
+void find_combinations(const RunConfig& config, std::vector<Conflict>& conflicts) {
+  plan::visit_impossible(
+      std::span<const plan::Expression<C>>(kExpressions), config,
+      [&](const auto& refused, const auto& with, const char* reason) {
+        conflicts.push_back(
+            {refused.name, fmt::format("{}; {}, or {}", reason, with.remedy, refused.remedy)});
+      });
+}
+
+void find_conflicts_of_batches(const RunConfig& config, std::vector<Conflict>& conflicts) {
   const int stages = config.parallel.stages;
-  const auto refuse = [&](const char* reason) { conflicts.push_back({"parallel.stages", reason}); };
-  if (config.run.division == Division::kClosed) {
-    refuse("a pipeline is for the open division (run.division is closed); use 1");
-  }
-  if (config.batch.gradient_accumulation_steps < stages) {
+  const int micro_batches = config.batch.gradient_accumulation_steps;
+  if (micro_batches < stages) {
     conflicts.push_back(
         {"parallel.stages",
          fmt::format("{} stages need as many micro-batches under way, "
                      "batch.gradient_accumulation_steps is {}; raise it, or use fewer stages",
-                     stages, config.batch.gradient_accumulation_steps)});
-  }
-  if (config.batch.accumulation_order == AccumulationOrder::kLayer) {
-    refuse(
-        "a pipeline has an order of its own (batch.accumulation_order is layer); use micro_batch, "
-        "or 1 stage");
-  }
-  if (config.device.graphs) {
-    refuse(
-        "what stages send each other is in the middle of a step, which no graph can hold; set "
-        "device.graphs to false, or use 1 stage");
-  }
-  if (config.model.precision == Precision::kFp8) {
-    refuse(
-        "what stages send each other has no copy in FP8, which a layer's first GEMM reads; use "
-        "model.precision bf16, or 1 stage");
-  }
-  if (config.optimizer.sharded >= Sharding::kGradients) {
-    refuse(
-        "shards of gradients and weights are not built for a part of the model; set "
-        "optimizer.sharded to state or none, or use 1 stage");
-  }
-}
-
-void find_conflicts_with_modules(const RunConfig& config, std::vector<Conflict>& conflicts) {
-  const auto refuse_if = [&](bool found, const char* reason) {
-    if (found) conflicts.push_back({"ouroboros.modules", reason});
-  };
-  refuse_if(config.run.division == Division::kClosed,
-            "delayed gradients are for the open division (run.division is closed); use 1");
-  refuse_if(config.batch.gradient_accumulation_steps > 1,
-            "modules go back with one micro-batch a step; set batch.gradient_accumulation_steps to "
-            "1, or use 1 module");
-  refuse_if(config.batch.accumulation_order == AccumulationOrder::kLayer,
-            "modules have an order of their own (batch.accumulation_order is layer); use "
-            "micro_batch, or 1 module");
-  refuse_if(config.batch.activations == ActivationPolicy::kRecompute,
-            "what a delayed backward reads is kept; set batch.activations to keep, or use 1 "
-            "module");
-  refuse_if(config.parallel.stages > 1,
-            "modules are a division of the model among ranks already; set parallel.stages to 1, "
-            "or use 1 module");
-  refuse_if(config.device.graphs,
-            "what modules send each other is in the middle of a step, which no graph can hold; set "
-            "device.graphs to false, or use 1 module");
-  refuse_if(config.optimizer.sharded != Sharding::kNone,
-            "a module is on one rank, which shares it with none; set optimizer.sharded to none, or "
-            "use 1 module");
-  refuse_if(config.clip.mode == ClipMode::kBucketBeforeAllReduce,
-            "a step's buckets have gradients of different steps, so their norms make no bound of "
-            "one gradient (clip.mode is bucket_before_allreduce); use after_allreduce or none, or "
-            "1 module");
-  refuse_if(
-      config.model.precision == Precision::kFp8,
-      "scales in FP8 are those of a step, but backward comes steps later; use model.precision "
-      "bf16, or 1 module");
-  refuse_if(config.reduce.early_words,
-            "nothing is reduced, so nothing can be early; set reduce.early_words to false, or use "
-            "1 module");
-  refuse_if(config.reduce.half_layers,
-            "nothing is reduced, so nothing can be early; set reduce.half_layers to false, or use "
-            "1 module");
-  refuse_if(config.checkpoint.enabled(),
-            "what is in flight between steps is in no checkpoint; set checkpoint.every_steps and "
-            "checkpoint.every_seconds to 0, or use 1 module");
-}
-
-void find_conflicts_of_variants(const RunConfig& config, std::vector<Conflict>& conflicts) {
-  const bool closed = config.run.division == Division::kClosed;
-  if (config.model.norm != NormKind::kPost) {
-    if (closed) {
-      conflicts.push_back(
-          {"model.norm", fmt::format("{} is for the open division (run.division is closed); "
-                                     "use post",
-                                     name_of(config.model.norm))});
-    }
-    if (config.model.norm == NormKind::kPre && config.model.precision == Precision::kFp8) {
-      conflicts.push_back({"model.norm",
-                           "pre is not built for model.precision fp8; use post, or "
-                           "bf16"});
-    }
-  }
-  if (config.standardization.enabled() && config.model.norm != NormKind::kNone) {
-    conflicts.push_back({"standardization.weight",
-                         fmt::format("the loss stands in for LayerNorm, which model.norm {} has; "
-                                     "set model.norm to none, or weight to 0",
-                                     name_of(config.model.norm))});
-  }
-  if (config.layer_drop.theta >= 1) return;
-  if (config.model.norm != NormKind::kPre) {
-    conflicts.push_back({"layer_drop.theta",
-                         "a layer can be left out where its input passes it by; set model.norm to "
-                         "pre, or theta to 1"});
-  }
-  if (config.device.graphs) {
-    conflicts.push_back({"layer_drop.theta",
-                         "every step leaves out other layers, which no graph can; set "
-                         "device.graphs to false, or theta to 1"});
-  }
-}
-
-void find_conflicts_of_fp16(const RunConfig& config, std::vector<Conflict>& conflicts) {
-  if (std::exp2(std::round(std::log2(config.loss_scale.initial))) != config.loss_scale.initial) {
-    conflicts.push_back(
-        {"loss_scale.initial", fmt::format("{} is no power of two, which rounds nothing; use 65536",
-                                           config.loss_scale.initial)});
-  }
-  if (config.model.precision != Precision::kFp16) {
-    if (config.reduce.dtype == ReduceDType::kFp16) {
-      conflicts.push_back({"reduce.dtype",
-                           "what is sent in fp16 is scaled, as model.precision fp16 does; use "
-                           "bf16, or that precision"});
-    }
-    return;
-  }
-  if (config.device.graphs) {
-    conflicts.push_back({"device.graphs",
-                         "with model.precision fp16 the host decides in a step whether it is "
-                         "skipped, which no graph can; use false, or bf16"});
-  }
-  if (config.ouroboros.modules > 1) {
-    conflicts.push_back({"ouroboros.modules",
-                         "gradients of a step that fp16 skips would still be on their way in the "
-                         "steps after it; use model.precision bf16, or 1 module"});
-  }
-}
-
-std::vector<Conflict> find_conflicts(const RunConfig& config) {
-  std::vector<Conflict> conflicts;
-  find_conflicts_of_variants(config, conflicts);
-  find_conflicts_of_fp16(config, conflicts);
-  const bool closed = config.run.division == Division::kClosed;
-  if (closed && config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
-    conflicts.push_back(
-        {"clip.mode",
-         "bucket_before_allreduce is for the open division (run.division is closed); use "
-         "after_allreduce"});
-  }
-  if (closed && config.target.masked_lm_accuracy < 0.72) {
-    conflicts.push_back(
-        {"target.masked_lm_accuracy",
-         fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
-                     "open for another target",
-                     config.target.masked_lm_accuracy)});
-  }
-  if (closed && config.optimizer.name != OptimizerKind::kLamb) {
-    conflicts.push_back(
-        {"optimizer.name",
-         fmt::format("the closed division updates with lamb, not {}; set run.division to open "
-                     "for another optimizer",
-                     name_of(config.optimizer.name))});
-  }
-  if (config.reduce.accumulate != ReduceAccumulation::kFp32) {
-    const auto refuse_if = [&](bool found, const char* reason) {
-      if (found) conflicts.push_back({"reduce.accumulate", reason});
-    };
-    refuse_if(config.reduce.dtype != ReduceDType::kBf16,
-              "what is added up in bf16 is sent in bf16; set reduce.dtype to bf16, or accumulate "
-              "to fp32");
-    refuse_if(config.ouroboros.modules > 1,
-              "modules reduce nothing; set accumulate to fp32, or use 1 module");
-    refuse_if(closed, "sums in bf16 are for the open division (run.division is closed); use fp32");
-  }
-  if (config.reduce.early_words) {
-    const auto refuse = [&](const char* reason) {
-      conflicts.push_back({"reduce.early_words", reason});
-    };
-    if (config.clip.mode == ClipMode::kBeforeAllReduce ||
-        config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
-      refuse(
-          "a rank's own gradient is clipped before it is reduced; set clip.mode to "
-          "after_allreduce or none, or early_words to false");
-    }
-    if (config.parallel.stages > 1) {
-      refuse("it is not built for parallel.stages; set early_words to false, or use 1 stage");
-    }
-    if (config.optimizer.sharded != Sharding::kNone) {
-      refuse("it is not built for optimizer.sharded; set early_words to false, or sharded to none");
-    }
-  }
-  if (config.reduce.half_layers && config.optimizer.sharded >= Sharding::kGradients) {
-    conflicts.push_back({"reduce.half_layers",
-                         "layers whose gradients are sharded take turns in memory as wholes; set "
-                         "half_layers to false, or optimizer.sharded to state or none"});
-  }
-  const bool layer_order = config.batch.accumulation_order == AccumulationOrder::kLayer;
-  if (closed && layer_order) {
-    conflicts.push_back({"batch.accumulation_order",
-                         "layer is for the open division (run.division is closed); use "
-                         "micro_batch"});
+                     stages, micro_batches)});
   }
   constexpr int kMostInFlight = 1024;
-  if ((layer_order || config.parallel.stages > 1) &&
-      config.batch.gradient_accumulation_steps > kMostInFlight) {
+  const bool layer_order = config.batch.accumulation_order == AccumulationOrder::kLayer;
+  if ((layer_order || stages > 1) && micro_batches > kMostInFlight) {
     conflicts.push_back(
         {"batch.gradient_accumulation_steps",
          fmt::format("layer order and pipelines have all {} micro-batches in memory at once; use "
                      "at most {}, or accumulation_order micro_batch and 1 stage",
-                     config.batch.gradient_accumulation_steps, kMostInFlight)});
+                     micro_batches, kMostInFlight)});
   }
-  if (layer_order && config.device.graphs) {
-    conflicts.push_back({"batch.accumulation_order",
-                         "layer begins to reduce in the middle of a step, which no graph can hold; "
-                         "set device.graphs to false, or use micro_batch"});
-  }
-  if (config.batch.activations == ActivationPolicy::kRecompute &&
-      config.model.precision == Precision::kFp8) {
-    conflicts.push_back({"batch.activations",
-                         "recompute is not built for model.precision fp8, whose copies of "
-                         "activations are kept; use keep, or bf16"});
-  }
-  if (config.ouroboros.modules > 1) {
-    find_conflicts_with_modules(config, conflicts);
-  } else if (config.parallel.stages > 1) {
-    find_conflicts_with_stages(config, conflicts);
-  }
-  const bool by_turns = config.optimizer.sharded == Sharding::kGradients ||
-                        config.optimizer.sharded == Sharding::kAll;
-  const char* const sharded = name_of(config.optimizer.sharded);
-  if (by_turns && config.clip.mode == ClipMode::kBeforeAllReduce) {
-    conflicts.push_back(
-        {"optimizer.sharded",
-         fmt::format("{} reduces gradients before a rank has all of its own, whose norm clip.mode "
-                     "before_allreduce needs; use another clip.mode, or state",
-                     sharded)});
-  }
-  if (by_turns && config.clip.mode == ClipMode::kBucketBeforeAllReduce && !layer_order &&
-      config.batch.gradient_accumulation_steps > 1) {
-    conflicts.push_back(
-        {"optimizer.sharded",
-         fmt::format("{} reduces every micro-batch's gradients, but clip.mode "
-                     "bucket_before_allreduce clips a step's; set batch.accumulation_order to "
-                     "layer, or use clip.mode after_allreduce",
-                     sharded)});
-  }
-  if (by_turns && config.device.graphs) {
-    conflicts.push_back(
-        {"optimizer.sharded",
-         fmt::format("{} waits for reductions in the middle of a step, which no graph can hold; "
-                     "set device.graphs to false, or use state",
-                     sharded)});
-  }
-  if (config.optimizer.sharded == Sharding::kAll && config.model.precision == Precision::kFp8) {
-    conflicts.push_back({"optimizer.sharded",
-                         "all is not built for model.precision fp8, whose copies of weights are "
-                         "kept; use gradients, or bf16"});
-  }
+}
+
+void find_conflicts_of_backend(const RunConfig& config, std::vector<Conflict>& conflicts) {
   const device::BackendKind& backend = *config.device.backend;
   const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
   const bool lacks_fp32 =
@@ -319,6 +166,24 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
     } catch (const Error& error) {
       conflicts.push_back({"device.options", error.what()});
     }
+  }
+}
+
+std::vector<Conflict> find_conflicts(const RunConfig& config) {
+  std::vector<Conflict> conflicts;
+  find_combinations(config, conflicts);
+  find_conflicts_of_batches(config, conflicts);
+  find_conflicts_of_backend(config, conflicts);
+  if (config.run.division == Division::kClosed && config.target.masked_lm_accuracy < 0.72) {
+    conflicts.push_back(
+        {"target.masked_lm_accuracy",
+         fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
+                     "open for another target",
+                     config.target.masked_lm_accuracy)});
+  }
+  if (std::exp2(std::round(std::log2(config.loss_scale.initial))) != config.loss_scale.initial) {
+    conflicts.push_back({"loss_scale.initial", fmt::format("{} is no power of two; use 65536",
+                                                           config.loss_scale.initial)});
   }
   const LoadBalanceConfig& balance = config.batch.load_balance;
   const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||
@@ -363,6 +228,21 @@ std::vector<std::string> conflicts_in(
         fmt::format("{}: {}: {}", source_of(conflict.key), conflict.key, conflict.reason));
   }
   return lines;
+}
+
+std::string combinations_reference() {
+  const auto key_of = [](plan::Setting setting) {
+    return std::ranges::find(kExpressions, setting, &plan::Expression<C>::setting)->name;
+  };
+  std::string table = "| key | cannot be combined with | because |\n| --- | --- | --- |\n";
+  std::string last;
+  for (const plan::Combination& each : plan::impossible_combinations()) {
+    const std::string row =
+        fmt::format("| `{}` | `{}` | {} |\n", key_of(each.refused), key_of(each.with), each.reason);
+    if (row != last) table += row;
+    last = row;
+  }
+  return table;
 }
 
 }  // namespace strata::config

@@ -13,4 +13,7 @@ namespace strata::config {
 std::vector<std::string> conflicts_in(
     const RunConfig& config, const std::function<std::string(const std::string&)>& source_of);
 
+// The combinations that are refused, as a table in Markdown.
+std::string combinations_reference();
+
 }  // namespace strata::config

@@ -112,7 +112,7 @@ ConfigSection layer_drop_section() {
       "0, with probability 1 - (i/L) (1 - theta(t)), theta(t) = (1 - `theta`) exp(-`gamma` (t - "
       "1)) "
       "+ `theta`, and scales what it adds by the inverse; evaluation has all layers. Needs "
-      "`model.norm` pre; not with `device.graphs`; open division only.",
+      "`model.norm` pre; open division only.",
       {key("theta", get, &S::theta, Number::up_to(0, 1),
            "What theta(t) falls to; in the end the last layer is kept with probability "
            "1 - ((L - 1)/L) (1 - `theta`). 1: no layer is dropped."),
@@ -211,9 +211,9 @@ ConfigSection batch_section() {
            "How a step goes through layers and micro-batches. Gradients have the same bits, but "
            "with "
            "`optimizer.sharded` gradients or all, where micro_batch sums them in another order. "
-           "layer: not with device.graphs; open division only."),
+           "layer: open division only."),
        key("activations", get, &S::activations, Choice<ActivationPolicy>{},
-           "What backward reads of forward. recompute: not with fp8."),
+           "What backward reads of forward."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
            "Round the tokens of a micro-batch up to a multiple of this with a sequence of padding, "
            "and its masked positions to a quarter of it, so that few shapes occur. Changes "
@@ -250,8 +250,7 @@ ConfigSection parallel_section() {
            "It divides the layers and the ranks, and is at most "
            "`batch.gradient_accumulation_steps`, whose micro-batches are all in memory at once. "
            "The "
-           "first stage also has embeddings and heads. Not with layer order, device.graphs, fp8, "
-           "or `optimizer.sharded` gradients or all. Open division only."),
+           "first stage also has embeddings and heads. Open division only."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
            "Which layers a stage has. Gradients are the same; but clip.mode "
            "bucket_before_allreduce "
@@ -302,9 +301,7 @@ ConfigSection optimizer_section() {
            "What is sharded among ranks. Adam's weights have the same bits; LAMB's may "
            "differ in the last one, because ranks add up its norms; where every micro-batch of "
            "several is reduced, sums round in another order. Layers smaller than "
-           "`reduce.bucket_megabytes` take turns together. gradients and all: not with "
-           "device.graphs, nor clip.mode before_allreduce, nor bucket_before_allreduce where every "
-           "micro-batch is reduced; all: not with fp8.")});
+           "`reduce.bucket_megabytes` take turns together.")});
 }
 
 ConfigSection schedule_section() {

@@ -51,8 +51,7 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
      "every `stages`-th layer, so that stages wait for each other less, and send more"}};
 constexpr NamedChoice<NormKind> kNorms[] = {
     {NormKind::kPost, "post", "after the sum of every sublayer and its input, as BERT has it"},
-    {NormKind::kPre, "pre",
-     "before every sublayer, and once before the heads; not with fp8; open division only"},
+    {NormKind::kPre, "pre", "before every sublayer, and once before the heads; open division only"},
     {NormKind::kNone, "none",
      "nowhere, its gain and bias alone are left, to be trained with `standardization`; open "
      "division only"}};

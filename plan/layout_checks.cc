@@ -2,14 +2,46 @@
 
 #include <fmt/format.h>
 
+#include "plan/combinations.h"
+
 namespace strata::plan {
 namespace {
 
-std::optional<std::string> refusal_of_stages(const ModelShape& shape, int64_t ranks,
-                                             const Layout& layout) {
+using enum Setting;
+
+constexpr Expression<Layout> kExpressions[] = {
+    {kStages, "--stages", "use --stages 1", [](const Layout& x) { return x.stages > 1; }},
+    {kLayerOrder, "--order", "use --order micro_batch",
+     [](const Layout& x) { return x.order == Order::kLayer; }},
+    {kClipRank, "--clip", "use --clip after_allreduce",
+     [](const Layout& x) { return x.clip == Clip::kBeforeAllReduce; }},
+    {kClipBucket, "--clip", "use --clip after_allreduce",
+     [](const Layout& x) { return x.clip == Clip::kBucketBeforeAllReduce; }},
+    {kSharded, "--sharded", "use --sharded none",
+     [](const Layout& x) { return x.sharding != Sharding::kNone; }},
+    {kShardedGradients, "--sharded", "use --sharded state",
+     [](const Layout& x) { return x.sharding >= Sharding::kGradients; }},
+    {kReducedMicroBatches, "--sharded", "use --sharded state, --order layer",
+     [](const Layout& x) {
+       return x.sharding >= Sharding::kGradients && x.micro_batches > 1 &&
+              x.order == Order::kMicroBatch;
+     }},
+    {kEarlyWords, "--early-words", "do without --early-words",
+     [](const Layout& x) { return x.early_words; }},
+};
+
+}  // namespace
+
+std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, double batch,
+                                   const Layout& layout) {
   const int64_t stages = layout.stages;
-  if (ranks % stages != 0)
+  if (batch < static_cast<double>(layout.micro_batches)) {
+    return fmt::format("--accumulation {}: a batch of {} cannot be cut into so many",
+                       layout.micro_batches, batch);
+  }
+  if (ranks % stages != 0) {
     return fmt::format("--stages {}: does not divide {} ranks", stages, ranks);
+  }
   if (shape.layers % stages != 0) {
     return fmt::format("--stages {}: does not divide the {} layers", stages, shape.layers);
   }
@@ -17,52 +49,19 @@ std::optional<std::string> refusal_of_stages(const ModelShape& shape, int64_t ra
     return fmt::format("--stages {}: needs as many micro-batches under way, --accumulation is {}",
                        stages, layout.micro_batches);
   }
-  if (layout.order == Order::kLayer) return "--order layer: a pipeline has an order of its own";
-  if (layout.sharding >= Sharding::kGradients) {
-    return fmt::format("--sharded {}: is not built for stages; use state or none",
-                       name_of(layout.sharding));
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, double batch,
-                                   const Layout& layout) {
-  if (batch < static_cast<double>(layout.micro_batches)) {
-    return fmt::format("--accumulation {}: a batch of {} cannot be cut into so many",
-                       layout.micro_batches, batch);
-  }
-  if (layout.early_words) {
-    if (layout.clip == Clip::kBeforeAllReduce || layout.clip == Clip::kBucketBeforeAllReduce) {
-      return fmt::format(
-          "--early-words: with --clip {} a rank's own gradient is clipped before it is reduced; "
-          "use none or after_allreduce",
-          name_of(layout.clip));
-    }
-    if (layout.stages > 1 || layout.sharding != Sharding::kNone) {
-      return "--early-words: is not built for --stages and --sharded";
-    }
-  }
+  std::optional<std::string> refused;
+  visit_impossible(std::span<const Expression<Layout>>(kExpressions), layout,
+                   [&](const auto& refused_one, const auto& with, const char* reason) {
+                     if (refused) return;
+                     refused = fmt::format("{}: {}; {}, or {}", refused_one.name, reason,
+                                           with.remedy, refused_one.remedy);
+                   });
+  if (refused) return refused;
   if (layout.bucket_bytes > 0 &&
-      (layout.early_words || layout.stages > 1 || layout.sharding >= Sharding::kGradients)) {
+      (layout.early_words || stages > 1 || layout.sharding >= Sharding::kGradients)) {
     return "--bucket-megabytes: is not predicted with --early-words, --stages, or --sharded "
            "gradients or all";
   }
-  if (layout.sharding >= Sharding::kGradients && layout.clip == Clip::kBeforeAllReduce) {
-    return fmt::format(
-        "--sharded {}: reduces gradients before a rank has all of its own, whose norm --clip "
-        "before_allreduce needs",
-        name_of(layout.sharding));
-  }
-  if (layout.sharding >= Sharding::kGradients && layout.micro_batches > 1 &&
-      layout.order == Order::kMicroBatch && layout.clip == Clip::kBucketBeforeAllReduce) {
-    return fmt::format(
-        "--sharded {}: reduces every micro-batch's gradients, but --clip bucket_before_allreduce "
-        "clips a step's; use --order layer, or another clip",
-        name_of(layout.sharding));
-  }
-  if (layout.stages > 1) return refusal_of_stages(shape, ranks, layout);
   return std::nullopt;
 }
 

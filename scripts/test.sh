@@ -14,7 +14,7 @@ for preset in "${presets[@]}"; do
   esac
 done
 
-install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgtest-dev \
+install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgmock-dev \
   libbenchmark-dev gnuplot-nox python3-venv procps dpkg-dev file
 # What --json prints is held against docs/schemas/ with it; without it those tests are skipped.
 (install_packages python3-jsonschema) || say "python3-jsonschema cannot be had: schemas are not tested"

@@ -145,7 +145,7 @@ TEST(BenchSchedule, PrintsARowForEveryOrderOfTheSectionsChosen) {
     for (const std::string& name : *names) EXPECT_TRUE(has_row(result.out, name)) << result.out;
   }
   EXPECT_FALSE(has_row(result.out, "layer, recompute")) << result.out;
-  EXPECT_NE(result.out.find("all, micro_batch           skipped: optimizer.sharded: all"),
+  EXPECT_NE(result.out.find("all, micro_batch           skipped: optimizer.sharded: every"),
             std::string::npos)
       << result.out;
   EXPECT_EQ(result.out.find("unequal"), std::string::npos) << result.out;
