@@ -42,6 +42,9 @@ double parse_share(std::string_view text) {
       value < 0) {
     fail("--fail-above {}: expected a share of at least 0, such as 3% or 0.03", text);
   }
+  if (!text.ends_with('%') && value > 1) {
+    fail("--fail-above {0}: means {1} %; write {0}% or {2}", text, 100 * value, value / 100);
+  }
   return text.ends_with('%') ? value / 100 : value;
 }
 
@@ -97,6 +100,14 @@ std::vector<compare::Comparison> compare_result_sides(const CompareOptions& opti
     sides.back().name = names[i];
   }
   refuse(problems);
+  for (const auto& [benchmark, folder] : sides.front().folders) {
+    for (const compare::ResultSide& side : sides) {
+      if (options.fail_above && !side.folders.contains(benchmark)) {
+        fail("--fail-above: {} has no result of {}, which {} has", side.name, benchmark,
+             sides.front().name);
+      }
+    }
+  }
   std::vector<compare::Comparison> comparisons;
   for (size_t i = 1; i < sides.size(); ++i) {
     for (auto& each : compare::compare_results(sides.front(), sides[i])) {
@@ -127,6 +138,13 @@ int judge(const std::vector<compare::Comparison>& comparisons,
   const double share = parse_share(*fail_above);
   int exit_code = 0;
   for (const compare::Comparison& comparison : comparisons) {
+    const bool scored =
+        !comparison.judged_first || comparison.quantities.front().difference().has_value();
+    if (!scored) {
+      fail("--fail-above: {} of {}: no score, since too few runs count", one_line(comparison.what),
+           one_line(comparison.quantities.front().base.center() ? comparison.other
+                                                                : comparison.base));
+    }
     for (const compare::Quantity* quantity : comparison.worse_than(share)) {
       fmt::print(stderr, "strata: {}: {} of {} is {:.2f} % worse than of {}: more than {}\n",
                  one_line(comparison.what), quantity->name, one_line(comparison.other),
@@ -177,9 +195,10 @@ void add_compare_command(CLI::App& app, int& exit_code) {
           "files, or folders of files, with what 'strata bench ... --json' printed, best "
           "nine times or more")
       ->required();
-  command->add_option("--fail-above", options->fail_above,
-                      "Exit with 1 where a side is worse than A by more than this share, such as "
-                      "3%, and the interval leaves out 0: by its score, or by any number shown");
+  command->add_option(
+      "--fail-above", options->fail_above,
+      "Exit with 1 if a side is worse than A by more than this share, such as 3%, and "
+      "chance does not explain it: by its score, or by any number shown");
   command
       ->add_option("--only", options->only,
                    "Of 'strata bench --json', numbers whose name contains this (repeatable)")
@@ -193,9 +212,8 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   add_output_option(*command, options->output);
   command->footer(
       "A difference is B's center over A's, less 1; the center of times to train is the score's "
-      "(olympic)\nmean, else the mean. The interval is a bootstrap's, U and p are Mann and "
-      "Whitney's, "
-      "two-sided.");
+      "(olympic)\nmean, else the mean. The interval is Student's t's, U and p are Mann and "
+      "Whitney's, two-sided.");
   command->callback([options, &exit_code] { exit_code = compare_sides(*options); });
 }
 

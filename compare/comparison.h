@@ -17,15 +17,16 @@ struct Quantity {
   std::string unit;  // empty where the name says it
   Better better = Better::kLower;
   Sample base, other;                // one value per run
-  std::optional<Interval> interval;  // of difference()
-  std::optional<MannWhitney> test;
+  std::optional<RatioTest> ratio;    // of the centers
+  std::optional<MannWhitney> order;  // of the values
 
   // The other side's center / the base's - 1.
   std::optional<double> difference() const;
   // By how much the other side is worse, as a share of the base; negative: better.
   std::optional<double> worse_by() const;
-  // Whether the interval leaves out 0; where there is none, whether the centers differ.
-  bool is_clear() const;
+  // Of the difference by chance alone: the ratio's, else the order's. Empty if a side has fewer
+  // than three values.
+  std::optional<double> p() const;
 };
 
 Quantity make_quantity(std::string name, std::string unit, Better better, Sample base,
@@ -45,7 +46,9 @@ struct Comparison {
   std::vector<Part> parts;           // of the difference of mean times to train; they sum to it
   std::vector<std::string> notes;    // what a reader should know before believing it
 
-  // The quantities that --fail-above asks for and that are clearly worse by more than `share`.
+  // The quantities that --fail-above asks for and that are worse by more than `share`, unless
+  // chance may explain it: p values are adjusted for as many quantities (holm). Without a p value
+  // the difference decides.
   std::vector<const Quantity*> worse_than(double share) const;
 };
 

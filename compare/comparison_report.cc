@@ -30,9 +30,9 @@ std::string title(const Quantity& quantity) {
 }
 
 std::string interval_text(const Quantity& quantity) {
-  if (!quantity.interval) return "-";
-  return fmt::format("{:+.1f} to {:+.1f} %", 100 * quantity.interval->low,
-                     100 * quantity.interval->high);
+  if (!quantity.ratio) return "-";
+  const Interval& interval = quantity.ratio->interval;
+  return fmt::format("{:+.1f} to {:+.1f} %", 100 * interval.low, 100 * interval.high);
 }
 
 std::string runs_text(const Quantity& quantity) {
@@ -47,8 +47,8 @@ std::vector<Row> rows_of(const Comparison& comparison) {
     rows.push_back(
         {title(quantity), center(quantity.base), center(quantity.other),
          difference ? fmt::format("{:+.2f} %", 100 * *difference) : "-", interval_text(quantity),
-         quantity.test ? fmt::format("{:g}", quantity.test->u) : "-",
-         quantity.test ? fmt::format("{:.2g}", quantity.test->p) : "-", runs_text(quantity)});
+         quantity.order ? fmt::format("{:g}", quantity.order->u) : "-",
+         quantity.order ? fmt::format("{:.2g}", quantity.order->p) : "-", runs_text(quantity)});
   }
   return rows;
 }
@@ -62,8 +62,11 @@ std::string verdict(const Comparison& comparison) {
   if (*worse == 0) return "B's score is A's";
   std::string text = fmt::format("B's score is {:.2f} % {} than A's", 100 * std::fabs(*worse),
                                  *worse > 0 ? "slower" : "faster");
-  if (!score.interval) return text + "; too few runs for an interval";
-  if (!score.is_clear()) text += "; chance alone may do that: the interval holds 0";
+  if (!score.ratio) return text + "; too few runs for an interval";
+  const Interval& interval = score.ratio->interval;
+  if (interval.low <= 0 && interval.high >= 0) {
+    text += "; chance alone may do that: the interval holds 0";
+  }
   return text;
 }
 
@@ -123,11 +126,14 @@ ordered_json to_json(const Quantity& quantity) {
                          {"b_center", to_json(quantity.other.center())},
                          {"difference", to_json(quantity.difference())},
                          {"interval", ordered_json()},
+                         {"p", to_json(quantity.p())},
                          {"mann_whitney", ordered_json()}};
-  if (quantity.interval) result["interval"] = {quantity.interval->low, quantity.interval->high};
-  if (quantity.test) {
+  if (quantity.ratio) {
+    result["interval"] = {quantity.ratio->interval.low, quantity.ratio->interval.high};
+  }
+  if (quantity.order) {
     result["mann_whitney"] = {
-        {"u", quantity.test->u}, {"p", quantity.test->p}, {"exact", quantity.test->exact}};
+        {"u", quantity.order->u}, {"p", quantity.order->p}, {"exact", quantity.order->exact}};
   }
   return result;
 }
@@ -171,8 +177,10 @@ std::string comparison_csv(const std::vector<Comparison>& comparisons) {
   for (const Comparison& comparison : comparisons) {
     for (const Quantity& quantity : comparison.quantities) {
       std::optional<double> low, high, u, p;
-      if (quantity.interval) low = quantity.interval->low, high = quantity.interval->high;
-      if (quantity.test) u = quantity.test->u, p = quantity.test->p;
+      if (quantity.ratio) {
+        low = quantity.ratio->interval.low, high = quantity.ratio->interval.high;
+      }
+      if (quantity.order) u = quantity.order->u, p = quantity.order->p;
       text += results::csv_line(
           {comparison.what, comparison.base, comparison.other, quantity.name, quantity.unit,
            std::to_string(quantity.base.values.size()),

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_version.h"
 #include "base/text/counts.h"
 
 namespace strata::compare {
@@ -77,6 +78,12 @@ std::string name_of(const ordered_json& item, size_t place) {
   return std::to_string(place);
 }
 
+// Whether it is a time, a size or a rate, and no difference.
+bool is_never_negative(std::string_view name) {
+  return better_of(name) != Better::kNeither &&
+         (name.ends_with("seconds") || name.ends_with("bytes") || name.ends_with("per_second"));
+}
+
 void collect(const ordered_json& value, const std::string& name, int depth, MeasurementSide& side) {
   if (depth > kDeepest) fail("objects are nested more than {} deep", kDeepest);
   const auto below = [&](const std::string& key) { return name.empty() ? key : name + '.' + key; };
@@ -89,9 +96,21 @@ void collect(const ordered_json& value, const std::string& name, int depth, Meas
   } else if (value.is_number()) {
     const auto number = value.get<double>();
     if (std::abs(number) > kMostMeasured) fail("{} is {}, which nothing measures", name, number);
+    if (number < 0 && is_never_negative(name)) fail("{} is {}, less than 0", name, number);
     side.numbers[name].push_back(number);
   } else if (value.is_string()) {
     side.texts.emplace(name, value.get<std::string>());
+  }
+}
+
+void refuse_newer(const ordered_json& document) {
+  const auto version = document.find("version");
+  if (version == document.end() || !version->is_number_integer()) return;
+  if (version->get<int64_t>() > kJsonVersion) {
+    fail(
+        "is JSON of version {}, this program reads version {}; use the strata that wrote it, or a "
+        "later one",
+        version->get<int64_t>(), kJsonVersion);
   }
 }
 
@@ -145,6 +164,7 @@ void read_documents(const fs::path& file, MeasurementSide& side) {
            offset);
     }
     try {
+      refuse_newer(document);
       is_of_google_benchmark(document) ? collect_google_benchmarks(document, side)
                                        : collect(document, "", 0, side);
     } catch (const std::exception& error) {
@@ -199,7 +219,6 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
   for (const auto& [name, values] : base.numbers) {
     const auto found = other.numbers.find(name);
     if (found == other.numbers.end() || !is_any_in(name, only)) continue;
-    any = true;
     const Better better = better_of(name);
     if (better == Better::kNeither) {
       if (values.front() != found->second.front() && name.find("formula") == name.npos &&
@@ -210,6 +229,7 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
       }
       continue;
     }
+    any = true;
     if (values == found->second &&
         std::ranges::count(values, values.front()) == static_cast<ptrdiff_t>(values.size())) {
       continue;
@@ -218,15 +238,18 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
         make_quantity(name, "", better, {.values = values}, {.values = found->second}));
   }
   if (!any) {
-    fail("{} and {} have no number in common{}", base.name, other.name,
+    fail("{} and {} have no time, size or rate in common{}", base.name, other.name,
          only.empty() ? "" : " whose name --only chooses");
   }
   for (const auto& [name, text] : base.texts) {
     const auto found = other.texts.find(name);
-    if (found != other.texts.end() && found->second != text) {
-      comparison.notes.push_back(
-          fmt::format("the sides differ in {}: {} and {}", name, text, found->second));
+    if (found == other.texts.end() || found->second == text) continue;
+    if (name == "model" || name.ends_with(".model") || name.ends_with("unit")) {
+      fail("{} and {} differ in {}, {} and {}: such numbers cannot be compared", base.name,
+           other.name, name, text, found->second);
     }
+    comparison.notes.push_back(
+        fmt::format("the sides differ in {}: {} and {}", name, text, found->second));
   }
   for (const MeasurementSide* side : {&base, &other}) {
     if (side->documents < kEnoughDocuments) {

@@ -53,19 +53,18 @@ Sample sample_of(const std::vector<KnownRun>& runs, const Value& value) {
   return sample;
 }
 
-// Minutes, with the factor of a review committee; their center is the score.
+// Minutes, with the factor of a review committee; their center is the score. Empty without one.
 Sample times_to_train(const Score& score) {
   Sample sample;
+  if (score.mean == results::Mean::kNone) return sample;
   for (const RunScore& run : score.runs) {
     if (!run.counts) continue;
     sample.values.push_back(run.time_to_train_ms * score.committee_scaling / results::kMsPerMinute);
   }
   if (score.mean != results::Mean::kOlympic) return sample;
-  sample.statistic =
-      [failed = score.runs.size() - sample.values.size(),
-       dropped = compliance::dropped_runs(score.folder.benchmark)](std::vector<double> times) {
-        return results::olympic_score(std::move(times), failed, dropped).value_or(0);
-      };
+  const auto dropped = static_cast<size_t>(compliance::dropped_runs(score.folder.benchmark));
+  sample.smallest_left_out = dropped;
+  sample.largest_left_out = dropped - (score.runs.size() - sample.values.size());  // failed ones
   return sample;
 }
 
@@ -180,8 +179,20 @@ void note_differences(const Score& base, const Score& other, std::vector<std::st
   note("global batch size", text(base.batch_size), text(other.batch_size));
 }
 
+void refuse_unlike(const ResultSide& base, const ResultSide& other, const std::string& benchmark) {
+  const std::optional<double> from = base.folders.at(benchmark).score.target;
+  const std::optional<double> to = other.folders.at(benchmark).score.target;
+  if (from && to && *from != *to) {
+    fail(
+        "{} is trained to {} in {} and to {} in {}: such times cannot be compared; compare runs of "
+        "one target",
+        benchmark, *from, base.name, *to, other.name);
+  }
+}
+
 Comparison compare_folders(const ResultSide& base, const ResultSide& other,
                            const std::string& benchmark) {
+  refuse_unlike(base, other, benchmark);
   const MeasuredFolder &from = base.folders.at(benchmark), &to = other.folders.at(benchmark);
   Comparison comparison{
       .what = benchmark, .base = base.name, .other = other.name, .judged_first = true};

@@ -1,26 +1,48 @@
 #include "compare/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <span>
 
-#include "base/random.h"
+#include "base/statistics.h"
 
 namespace strata::compare {
 namespace {
 
-constexpr int kResamples = 10'000;
 constexpr double kConfidence = 0.95;
 constexpr size_t kLeastValues = 3;
 constexpr size_t kMostValuesExactly = 30;  // of both samples together
 
-// A quantile of sorted values, interpolated.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+std::span<const double> kept(const Sample& sample, const std::vector<double>& sorted) {
+  const size_t left_out = sample.smallest_left_out + sample.largest_left_out;
+  if (left_out >= sorted.size()) return {};
+  return std::span(sorted).subspan(sample.smallest_left_out, sorted.size() - left_out);
+}
+
+// The logarithm of a center, with its variance.
+struct LogCenter {
+  double value = 0, variance = 0, degrees_of_freedom = 0;
+};
+
+std::optional<LogCenter> log_center(const Sample& sample) {
+  std::vector<double> sorted = sample.values;
+  std::ranges::sort(sorted);
+  const std::span<const double> inner = kept(sample, sorted);
+  if (sorted.size() < kLeastValues || inner.empty()) return std::nullopt;
+  const double center = *sample.center(), least = inner.front(), most = inner.back();
+  if (!(center > 0) || !std::isfinite(center)) return std::nullopt;
+  for (double& value : sorted) value = std::clamp(value, least, most);
+  const double winsorized_mean = mean(sorted);
+  double squares = 0;
+  for (const double value : sorted) squares += std::pow(value - winsorized_mean, 2);
+  const auto count = static_cast<double>(inner.size());
+  if (count < 2) return std::nullopt;
+  return LogCenter{.value = std::log(center),
+                   .variance = squares / (count * (count - 1)) / (center * center),
+                   .degrees_of_freedom = count - 1};
 }
 
 // In how many orders of n and m values without ties U has each of its values, 0 to n m: what
@@ -61,26 +83,45 @@ double normal_p(double u, double n, double m, double ties) {
 }  // namespace
 
 std::optional<double> Sample::center() const {
-  if (values.empty()) return std::nullopt;
-  return statistic(values);
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  const std::span<const double> inner = kept(*this, sorted);
+  if (inner.empty()) return std::nullopt;
+  return std::accumulate(inner.begin(), inner.end(), 0.0) / static_cast<double>(inner.size());
 }
 
-std::optional<Interval> ratio_interval(const Sample& a, const Sample& b) {
-  if (std::min(a.values.size(), b.values.size()) < kLeastValues) return std::nullopt;
-  SplitMix64 random(0);
-  const auto resample = [&](const Sample& sample) {
-    std::vector<double> drawn(sample.values.size());
-    for (double& value : drawn) value = sample.values[random.next() % drawn.size()];
-    return sample.statistic(std::move(drawn));
-  };
-  std::vector<double> ratios(kResamples);
-  for (double& ratio : ratios) {
-    const double center = resample(a);
-    ratio = resample(b) / center - 1;
-    if (!std::isfinite(ratio)) return std::nullopt;
+std::optional<RatioTest> test_ratio(const Sample& a, const Sample& b) {
+  const std::optional<LogCenter> from = log_center(a), to = log_center(b);
+  if (!from || !to) return std::nullopt;
+  const double difference = to->value - from->value;
+  const double variance = from->variance + to->variance;
+  if (!std::isfinite(variance)) return std::nullopt;
+  if (variance == 0) {
+    const double ratio = std::expm1(difference);
+    return RatioTest{.interval = {ratio, ratio}, .p = difference == 0 ? 1.0 : 0.0};
   }
-  std::ranges::sort(ratios);
-  return Interval{quantile(ratios, (1 - kConfidence) / 2), quantile(ratios, (1 + kConfidence) / 2)};
+  const auto share = [&](const LogCenter& of) {
+    return std::pow(of.variance / variance, 2) / of.degrees_of_freedom;
+  };
+  const boost::math::students_t student(1 / (share(*from) + share(*to)));
+  const double error = std::sqrt(variance);
+  const double half = boost::math::quantile(student, (1 + kConfidence) / 2) * error;
+  return RatioTest{
+      .interval = {std::expm1(difference - half), std::expm1(difference + half)},
+      .p = 2 * boost::math::cdf(boost::math::complement(student, std::fabs(difference) / error))};
+}
+
+std::vector<double> holm(const std::vector<double>& p) {
+  std::vector<size_t> order(p.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return p[i]; });
+  std::vector<double> adjusted(p.size());
+  double largest = 0;
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    largest = std::max(largest, static_cast<double>(p.size() - rank) * p[order[rank]]);
+    adjusted[order[rank]] = std::min(1.0, largest);
+  }
+  return adjusted;
 }
 
 std::optional<MannWhitney> mann_whitney(const std::vector<double>& a,

@@ -1,35 +1,41 @@
 // How sure a difference between two samples is.
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
-
-#include "base/statistics.h"
 
 namespace strata::compare {
 
-// A number that stands for a sample, such as its mean; the sample may come in any order.
-using Statistic = std::function<double(std::vector<double>)>;
+// Measured values. Their center is the mean, or, as MLPerf scores runs, the mean without the
+// smallest and the largest values.
+struct Sample {
+  std::vector<double> values;  // in any order
+  size_t smallest_left_out = 0, largest_left_out = 0;
+
+  std::optional<double> center() const;  // empty if no value is left
+};
 
 struct Interval {
   double low = 0, high = 0;
 };
 
-// Measured values, and the statistic that stands for them.
-struct Sample {
-  std::vector<double> values;
-  Statistic statistic = mean;
-
-  std::optional<double> center() const;  // empty where there is no value
+// What is known about the ratio of two centers.
+struct RatioTest {
+  Interval interval;  // of b's center / a's center - 1, with 95 % confidence
+  double p = 1;       // two-sided, of a ratio as far from 1 if the centers do not differ
 };
 
-// The 95 % percentile interval of b's center / a's center - 1 over 10,000 bootstrap samples (Efron
-// & Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13), always the same ones. Empty
-// where a sample has fewer than three values, or a center is 0 or not finite. Of ten values it
-// covers the true ratio in about 90 of 100 cases.
-std::optional<Interval> ratio_interval(const Sample& a, const Sample& b);
+// Student's t on the logarithm of the ratio: variances by the delta method, of trimmed means from
+// winsorized values (Yuen, Biometrika 61, 1974), degrees of freedom as Welch has them (Biometrika
+// 34, 1947). The interval of two samples of 5 to 20 values holds the true ratio in 94 to 96 of 100
+// cases, of 5 values without the smallest and the largest in 92 to 97. Empty if a sample has fewer
+// than three values or its center is not positive and finite.
+std::optional<RatioTest> test_ratio(const Sample& a, const Sample& b);
+
+// p values adjusted for as many tests (Holm, Scandinavian Journal of Statistics 6, 1979): of all
+// that fall below 0.05 when nothing differs there are none in 95 of 100 cases.
+std::vector<double> holm(const std::vector<double>& p);
 
 // The Mann-Whitney U test, two-sided: whether values of one sample tend to be larger than those of
 // the other.

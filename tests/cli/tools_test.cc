@@ -176,12 +176,25 @@ TEST_F(Tools, CompareRefusesWhatCannotBeCompared) {
   EXPECT_NE(error_of({"compare", good, file}).find("cannot be compared"), std::string::npos);
   EXPECT_NE(error_of({"compare", good, path("absent")}).find("absent: is not there"),
             std::string::npos);
-  for (const char* share : {"-1%", "3 %", "nan", "", "%", "3%%"}) {
+  for (const char* share : {"-1%", "3 %", "nan", "", "%", "3%%", "3"}) {
     EXPECT_NE(error_of({"compare", file, file, "--fail-above=" + std::string(share)})
                   .find("--fail-above"),
               std::string::npos)
         << share;
   }
+}
+
+TEST_F(Tools, AGateWithoutAScoreFailsClosed) {
+  const std::string good = path("Acme/results/good");
+  BertLog aborted = BertLog::passing();
+  aborted.at("run_stop").metadata = "\"status\": \"aborted\"";
+  write_run("failed", 0, aborted);
+  const ProcessResult shown = strata({"compare", good, path("Acme/results/failed")});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  const ProcessResult refused =
+      strata({"compare", good, path("Acme/results/failed"), "--fail-above", "3%"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("no score"), std::string::npos) << refused.err;
 }
 
 // A file that is opened must not become the stream that was closed.
@@ -308,8 +321,8 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
       {{"--clip", "gently"}, "--clip"},
       {{"--stages", "3"}, "--stages 3: does not divide 8 ranks"},
       {{"--stages", "2"}, "--stages 2: needs as many micro-batches"},
-      {{"--early-words"}, "--early-words: with --clip bucket_before_allreduce"},
-      {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded all"},
+      {{"--early-words"}, "--early-words: a rank's own gradient is clipped before it is reduced"},
+      {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded: gradients are reduced"},
       {{"--model", path("absent.json")}, "absent.json"},
       {{"--model", model}, "model.json: \"num_hidden_layers\""}};
   for (const auto& [words, reason] : layouts) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/random.h"
 #include "compare/comparison_report.h"
 
 namespace strata::compare {
@@ -37,6 +38,29 @@ TEST(ComparisonTest, ADifferenceThatMayBeChanceDoesNotFail) {
       "seconds", "", Better::kLower, {.values = {1, 9, 2, 8}}, {.values = {2, 10, 1.5, 9}}));
   EXPECT_GT(*comparison.quantities.front().difference(), 0.1);
   EXPECT_TRUE(comparison.worse_than(0.03).empty());
+}
+
+// Two sides of thirty numbers that do not differ: some number does by chance, in one of twenty
+// gates at most.
+TEST(ComparisonTest, EqualSidesPassNineteenOfTwentyGates) {
+  SplitMix64 random(11);
+  int failed = 0;
+  constexpr int kGates = 400;
+  for (int gate = 0; gate < kGates; ++gate) {
+    Comparison comparison{.what = "measurements", .base = "a", .other = "b"};
+    for (int number = 0; number < 30; ++number) {
+      Sample a, b;
+      for (int i = 0; i < 9; ++i) {
+        a.values.push_back(1 + 0.1 * unit_interval(random.next()));
+        b.values.push_back(1 + 0.1 * unit_interval(random.next()));
+      }
+      comparison.quantities.push_back(
+          make_quantity("seconds", "", Better::kLower, std::move(a), std::move(b)));
+    }
+    failed += !comparison.worse_than(0.01).empty();
+  }
+  EXPECT_LE(failed, 0.05 * kGates);
+  EXPECT_GE(failed, 1) << "chance would find nothing in 400 gates";
 }
 
 TEST(ComparisonTest, ADifferenceThatIsNoNumberIsNone) {

@@ -1,5 +1,6 @@
 #include "compare/measurement_side.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/compliance/bert_log.h"
@@ -10,6 +11,7 @@ namespace {
 
 using ::strata::testing::TemporaryFolder;
 using ::strata::testing_support::error_of;
+using ::testing::HasSubstr;
 
 constexpr char kDocument[] = R"({"device": "cpu", "ranks": 2, "step_seconds": 2.5,
   "modes": [{"mode": "none", "step_seconds": 3, "increase": 1}], "lengths": [[1, 2], [3]]})";
@@ -109,6 +111,20 @@ TEST(MeasurementSideTest, NamesWhatNothingMeasures) {
             std::string::npos);
 }
 
+TEST(MeasurementSideTest, NamesNegativeTimesAndNewerVersions) {
+  const TemporaryFolder folder;
+  const auto error_of_document = [&](const char* document) {
+    const auto file = folder.write("a.json", document);
+    return error_of([&] { read_measurement_side(file); });
+  };
+  EXPECT_THAT(error_of_document(R"({"version": 1, "step_seconds": -0.5})"),
+              HasSubstr("a.json: offset 0: step_seconds is -0.5, less than 0"));
+  EXPECT_THAT(error_of_document(R"({"version": 1} {"version": 2, "step_seconds": 0.5})"),
+              HasSubstr("a.json: offset 15: is JSON of version 2, this program reads version 1"));
+  read_measurement_side(
+      folder.write("a.json", R"({"version": 1, "step_increase": -0.5, "step_seconds": 0})"));
+}
+
 MeasurementSide side(std::map<std::string, std::vector<double>> numbers) {
   return {.name = "side", .documents = 10, .numbers = std::move(numbers)};
 }
@@ -141,8 +157,22 @@ TEST(CompareMeasurements, OnlyChoosesByName) {
   const Comparison comparison = compare_measurements(a, b, {"forward"});
   ASSERT_EQ(comparison.quantities.size(), 1u);
   EXPECT_EQ(comparison.quantities.front().name, "forward_seconds");
-  EXPECT_NE(error_of([&] { compare_measurements(a, b, {"reduce"}); }).find("no number in common"),
+  EXPECT_NE(error_of([&] {
+              compare_measurements(a, b, {"reduce"});
+            }).find("no time, size or rate in common"),
             std::string::npos);
+}
+
+TEST(CompareMeasurements, RefusesOtherModelsAndSidesWithoutACommonMeasurement) {
+  MeasurementSide a = side({{"step_seconds", {2}}, {"ranks", {1}}}), b = a;
+  a.texts["model"] = "bert-large";
+  b.texts["model"] = "minilm";
+  EXPECT_THAT(error_of([&] { compare_measurements(a, b, {}); }),
+              HasSubstr("differ in model, bert-large and minilm"));
+  EXPECT_THAT(error_of([&] {
+                compare_measurements(a, side({{"ranks", {1}}, {"forward_seconds", {2}}}), {});
+              }),
+              HasSubstr("no time, size or rate in common"));
 }
 
 TEST(CompareMeasurements, FewMeasurementsAreNoted) {

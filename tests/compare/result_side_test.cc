@@ -1,5 +1,6 @@
 #include "compare/result_side.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -84,7 +85,7 @@ TEST(CompareResults, SaysWhereTheDifferenceComesFrom) {
   EXPECT_NEAR(comparison.parts[3].seconds, 0.03 * 950, 1e-9) << comparison.parts[3].name;
   EXPECT_NEAR(*find(comparison, "time of a step").base.center(), 6400, 1e-6) << "ms, 64 samples";
   EXPECT_NEAR(*find(comparison, "time to train").difference(), 0.5, 1e-9);
-  EXPECT_FALSE(find(comparison, "time to train").interval);
+  EXPECT_FALSE(find(comparison, "time to train").ratio);
 }
 
 TEST(CompareResults, PartsSumToTheDifferenceOfMeans) {
@@ -111,7 +112,7 @@ TEST(CompareResults, TheScoreIsTheOlympicMean) {
   const Quantity& score = find(comparisons.front(), "time to train");
   EXPECT_NEAR(*score.base.center(), 104.5 / 60, 1e-9);
   EXPECT_NEAR(*score.other.center(), 204.5 / 60, 1e-9);
-  EXPECT_TRUE(score.is_clear());
+  EXPECT_LT(*score.p(), 0.001);
   EXPECT_TRUE(comparisons.front().notes.empty()) << comparisons.front().notes.front();
 }
 
@@ -128,6 +129,17 @@ TEST(CompareResults, NotesWhatAReaderShouldKnow) {
   EXPECT_NE(all.find("b: 7 of 8 runs count"), std::string::npos) << all;
   EXPECT_NE(all.find("b: result_3.txt not counted: "), std::string::npos) << all;
   EXPECT_EQ(all.find("a: "), std::string::npos) << all;
+}
+
+TEST(CompareResults, RefusesOtherTargets) {
+  const TemporaryFolder folder;
+  write_runs(folder, "a", {{2, 8, 100, 900}});
+  const ResultSide a = side_of(folder, "a");
+  ResultSide b = a;
+  b.name = "b";
+  b.folders.at("bert").score.target = 0.33;
+  EXPECT_THAT(error_of([&] { compare_results(a, b); }),
+              ::testing::HasSubstr("bert is trained to 0.72 in a and to 0.33 in b"));
 }
 
 TEST(CompareResults, RefusesSeveralSystemsAndNothingInCommon) {

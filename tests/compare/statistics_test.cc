@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include "base/random.h"
@@ -56,46 +57,89 @@ TEST(MannWhitneyTest, SaysNothingOfEqualOrMissingValues) {
   EXPECT_FALSE(mann_whitney({}, {1}));
 }
 
-TEST(RatioInterval, IsEmptyForFewValuesAndForACenterOfZero) {
-  EXPECT_FALSE(ratio_interval({.values = {1, 2}}, {.values = {1, 2, 3}}));
-  EXPECT_FALSE(ratio_interval({.values = {0, 0, 0}}, {.values = {1, 2, 3}}));
-  EXPECT_TRUE(ratio_interval({.values = {1, 2, 3}}, {.values = {1, 2, 3}}));
+TEST(RatioTestTest, IsEmptyForFewValuesAndForACenterOfZero) {
+  EXPECT_FALSE(test_ratio({.values = {1, 2}}, {.values = {1, 2, 3}}));
+  EXPECT_FALSE(test_ratio({.values = {0, 0, 0}}, {.values = {1, 2, 3}}));
+  EXPECT_FALSE(test_ratio({.values = {1, 2, 3}, .smallest_left_out = 1, .largest_left_out = 1},
+                          {.values = {1, 2, 3}}));
+  EXPECT_TRUE(test_ratio({.values = {1, 2, 3}}, {.values = {1, 2, 3}}));
 }
 
-TEST(RatioInterval, IsThePointWhereNothingVaries) {
-  const auto interval = ratio_interval({.values = {2, 2, 2}}, {.values = {3, 3, 3}});
-  EXPECT_DOUBLE_EQ(interval->low, 0.5);
-  EXPECT_DOUBLE_EQ(interval->high, 0.5);
+TEST(RatioTestTest, IsThePointIfNothingVaries) {
+  const auto test = test_ratio({.values = {2, 2, 2}}, {.values = {3, 3, 3}});
+  EXPECT_DOUBLE_EQ(test->interval.low, 0.5);
+  EXPECT_DOUBLE_EQ(test->interval.high, 0.5);
+  EXPECT_EQ(test->p, 0);
+  EXPECT_EQ(test_ratio({.values = {2, 2, 2}}, {.values = {2, 2, 2}})->p, 1);
 }
 
-// Of two samples of ten of normal distributions: as often as the header says, and the least and
-// the most that 95 % allow with 200 trials.
-TEST(RatioInterval, CoversTheTrueRatioInNineOfTenCases) {
-  SplitMix64 random(7);
-  const auto normal = [&] {
-    const double u = unit_interval(random.next()), v = unit_interval(random.next());
+// scipy.stats.ttest_ind with equal_var=False, without and with trim=0.2, of values around 1e6,
+// whose logarithms differ as they do but for a factor.
+TEST(RatioTestTest, IsWelchsAndYuensTest) {
+  Sample a{.values = {1e6 + 1, 1e6 + 4, 1e6 + 2, 1e6 + 8, 1e6 + 5}};
+  Sample b{.values = {1e6 + 6, 1e6 + 9, 1e6 + 7, 1e6 + 12, 1e6 + 8}};
+  EXPECT_NEAR(test_ratio(a, b)->p, 0.025760196779998332, 1e-5);
+  for (Sample* sample : {&a, &b}) sample->smallest_left_out = sample->largest_left_out = 1;
+  EXPECT_DOUBLE_EQ(*a.center(), 1e6 + 11.0 / 3);
+  EXPECT_NEAR(test_ratio(a, b)->p, 0.05152195681995576, 1e-5);
+}
+
+// Draws of two samples whose centers have the ratio 1.1.
+class Coverage : public testing::Test {
+ protected:
+  double normal() {
+    const double u = unit_interval(random_.next()), v = unit_interval(random_.next());
     return std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * std::numbers::pi * v);
-  };
-  int covered = 0;
-  constexpr int kTrials = 200;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    Sample a, b;
-    for (int i = 0; i < 10; ++i) {
-      a.values.push_back(100 + 5 * normal());
-      b.values.push_back(110 + 5 * normal());
-    }
-    const auto interval = ratio_interval(a, b);
-    covered += interval->low <= 0.1 && 0.1 <= interval->high;
   }
-  EXPECT_GE(covered, 0.86 * kTrials);
-  EXPECT_LE(covered, 0.97 * kTrials);
+  double coverage(int values, size_t left_out, const std::function<double()>& draw) {
+    constexpr int kTrials = 10'000;
+    int covered = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      Sample a{.smallest_left_out = left_out, .largest_left_out = left_out}, b = a;
+      for (int i = 0; i < values; ++i) {
+        a.values.push_back(draw());
+        b.values.push_back(1.1 * draw());
+      }
+      const Interval interval = test_ratio(a, b)->interval;
+      covered += interval.low <= 0.1 && 0.1 <= interval.high;
+    }
+    return static_cast<double>(covered) / kTrials;
+  }
+  const std::vector<std::function<double()>> draws_ = {
+      [this] { return 100 + 5 * normal(); }, [this] { return 100 * std::exp(0.3 * normal()); },
+      [this] { return (unit_interval(random_.next()) < 0.5 ? 100 : 115) + 2 * normal(); }};
+  SplitMix64 random_{7};
+};
+
+TEST_F(Coverage, OfMeansIsNinetyFiveOfAHundred) {
+  for (const auto& draw : draws_) {
+    for (const int values : {5, 9, 20}) {
+      const double share = coverage(values, 0, draw);
+      EXPECT_GE(share, 0.94) << values;
+      EXPECT_LE(share, 0.96) << values;
+    }
+  }
 }
 
-TEST(RatioInterval, UsesTheStatisticOfEachSample) {
-  const Statistic first = [](std::vector<double>) { return 4.0; };
-  const auto interval =
-      ratio_interval({.values = {1, 2, 3}, .statistic = first}, {.values = {5, 5, 5}});
-  EXPECT_DOUBLE_EQ(interval->low, 0.25);
+TEST_F(Coverage, OfOlympicMeansIsNinetyFiveOfAHundredToo) {
+  for (const auto& draw : draws_) {
+    for (const int values : {9, 10, 20}) {
+      const double share = coverage(values, 1, draw);
+      EXPECT_GE(share, 0.94) << values;
+      EXPECT_LE(share, 0.96) << values;
+    }
+    EXPECT_GE(coverage(5, 1, draw), 0.92);
+    EXPECT_LE(coverage(5, 1, draw), 0.97);
+  }
+}
+
+// statsmodels.stats.multitest.multipletests(p, method="holm")
+TEST(Holm, MultipliesByTheTestsThatAreLeft) {
+  const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.005, 0.5});
+  const std::vector<double> expected = {0.04, 0.09, 0.09, 0.025, 0.5};
+  ASSERT_EQ(adjusted.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-15) << i;
+  EXPECT_TRUE(holm({}).empty());
 }
 
 }  // namespace
