@@ -133,7 +133,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
     const auto run = [&](Contender& contender) {
       const auto begin = Clock::now();
       const Step times = training.timed_step(batch, *contender.buckets, last ? &timeline : nullptr);
-      if (last) timeline.add(training::Lane::kStep, contender.name, begin, Clock::now());
+      if (last) timeline.add_step(contender.name, begin, Clock::now());
       if (measured) contender.add(times);
     };
     run(without);

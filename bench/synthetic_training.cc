@@ -178,9 +178,9 @@ SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::Gradie
   if (weight_gatherer_) weight_gatherer_->time_steps(false);
   result.compute = times_->read(timeline);
   const auto gathers =
-      weight_gatherer_ ? weight_gatherer_->take_events() : std::vector<comm::BucketEvent>();
+      weight_gatherer_ ? weight_gatherer_->take_times() : std::vector<comm::OperationTime>();
   if (timeline) {
-    timeline->add(buckets.events());
+    timeline->add(buckets.times());
     timeline->add(gathers);
   }
   return result;

@@ -22,4 +22,8 @@ std::unique_ptr<device::Collectives> make_staged_collectives(Communicator& commu
                                                              device::Backend& backend,
                                                              device::Stream stream);
 
+// In memory that the host may use: `communicator` works on it directly, on the caller's thread,
+// whatever a stream does. It outlives the result.
+std::unique_ptr<device::Collectives> make_host_collectives(Communicator& communicator);
+
 }  // namespace strata::comm

@@ -45,12 +45,37 @@ class StagedCollectives final : public device::Collectives {
   std::vector<char> host_;
 };
 
+class HostCollectives final : public device::Collectives {
+ public:
+  explicit HostCollectives(Communicator& communicator) : communicator_(communicator) {}
+
+  void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
+    communicator_.all_reduce_sum(data, count, dtype);
+  }
+  void all_reduce_max(float* data, int64_t count) override {
+    communicator_.all_reduce_max({data, static_cast<size_t>(count)});
+  }
+  void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
+    communicator_.reduce_scatter_sum(data, count, dtype);
+  }
+  void all_gather(void* data, int64_t count, device::DType dtype) override {
+    communicator_.all_gather(data, count, dtype);
+  }
+
+ private:
+  Communicator& communicator_;
+};
+
 }  // namespace
 
 std::unique_ptr<device::Collectives> make_staged_collectives(Communicator& communicator,
                                                              device::Backend& backend,
                                                              device::Stream stream) {
   return std::make_unique<StagedCollectives>(communicator, backend, stream);
+}
+
+std::unique_ptr<device::Collectives> make_host_collectives(Communicator& communicator) {
+  return std::make_unique<HostCollectives>(communicator);
 }
 
 }  // namespace strata::comm

@@ -233,7 +233,7 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
 std::vector<Range> gradient_buckets(const config::RunConfig& config,
                                     const bert::ParameterLayout& layout) {
   comm::BucketOptions options = bucket_options(config);
-  if (config.reduce.early_words) options.late_rows.table = layout.words();
+  if (config.reduce.early_words) options.tied_rows.table = layout.words();
   return comm::make_buckets(
       config.reduce.half_layers ? layout.boundaries_with_halves() : layout.boundaries, options);
 }
@@ -318,7 +318,7 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
     optimizer.finish(reduced.stream, reduced.range);
   };
   comm::BucketOptions of_model = options;
-  if (model.late_words()) of_model.late_rows = {model.layout().words(), model.late_words()};
+  if (model.late_words()) of_model.tied_rows = {model.layout().words(), model.late_words()};
   return std::make_unique<comm::GradientBuckets>(
       backend, communicator, model.parameters().gradients(), model.boundaries(), of_model, update,
       comm::DeferredUpdate{optimizer.partial_sums(), finish});

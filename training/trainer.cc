@@ -75,9 +75,9 @@ StepResult Trainer::step() {
   result.seconds = seconds_since(begin);
   if (times_) times_->read(timeline_);
   if (timeline_) {
-    timeline_->add(buckets_->events());
-    if (weight_gatherer_) timeline_->add(weight_gatherer_->take_events());
-    timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
+    timeline_->add(buckets_->times());
+    if (weight_gatherer_) timeline_->add(weight_gatherer_->take_times());
+    timeline_->add_step(fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
 }

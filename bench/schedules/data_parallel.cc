@@ -155,7 +155,7 @@ class MeasuredOrder {
       before_end.push_back(result.hides * std::clamp(block - 1, 0.0, layers) / layers);
       if (block == 0) tail += elements.back();
     };
-    const int64_t late = buckets_->late_rows();
+    const int64_t late = buckets_->tied_rows();
     if (late > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // which rows
     for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
       add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
@@ -214,7 +214,7 @@ DataParallelOrders measure_data_parallel(const SectionSetup& setup) {
       contender->step_without_link(batch, measured);
       const auto begin = Clock::now();
       contender->step(batch, measured, last ? &setup.timeline : nullptr);
-      if (last) setup.timeline.add(training::Lane::kStep, contender->name(), begin, Clock::now());
+      if (last) setup.timeline.add_step(contender->name(), begin, Clock::now());
     }
     if (measured) result.tokens += first.training().work(batch).tokens;
     if (options.progress) options.progress("orders of work", batch + 1, static_cast<size_t>(steps));

@@ -115,7 +115,7 @@ Modules measure_modules(const SectionSetup& setup) {
       const auto begin = Clock::now();
       measured.step(static_cast<size_t>(i), i >= unmeasured, last ? &setup.timeline : nullptr);
       if (last) {
-        setup.timeline.add(training::Lane::kStep, measured.name(), begin, Clock::now());
+        setup.timeline.add_step(measured.name(), begin, Clock::now());
       }
     }
     result.orders.push_back(measured.result());

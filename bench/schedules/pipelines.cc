@@ -147,8 +147,7 @@ Pipelines measure_pipelines(const SectionSetup& setup) {
       pipeline.step(static_cast<size_t>(i), i >= kUnmeasuredSteps,
                     last ? &setup.timeline : nullptr);
       if (last) {
-        setup.timeline.add(training::Lane::kStep,
-                           name_of(config.parallel.pipeline, config.parallel.stages), begin,
+        setup.timeline.add_step(name_of(config.parallel.pipeline, config.parallel.stages), begin,
                            Clock::now());
       }
     }

@@ -69,7 +69,7 @@ ShardingMeasurement measure(const SectionSetup& setup, const config::RunConfig& 
     const SyntheticTraining::Step step =
         training.timed_step(static_cast<size_t>(i), *buckets, last ? &setup.timeline : nullptr);
     sent = sent_so_far() - sent_before;
-    if (last) setup.timeline.add(training::Lane::kStep, result.name, begin, Clock::now());
+    if (last) setup.timeline.add_step(result.name, begin, Clock::now());
     if (i < kUnmeasuredSteps) continue;
     seconds.push_back(step.seconds);
     communication.push_back(step.reduce.communication_seconds);

@@ -5,66 +5,48 @@
 #include <span>
 #include <vector>
 
-#include "comm/buckets/gradient_buckets.h"
+#include "comm/buckets/bucket_plan.h"
 #include "device/buffer.h"
 #include "device/flat_sum.h"
 
 namespace strata::comm {
 
-// Every clip mode as operations on Stream::kReduce. Ranks shard the work as `communicator`
-// counts them; nothing is exchanged here, but how many buckets the parts of the model have.
+// Operations on Stream::kReduce. Ranks shard the work as `communicator` counts them. They exchange
+// nothing here but how many buckets the parts of the model have.
 class BucketArithmetic {
  public:
-  // `backend` and `communicator` outlive it. Throws Error where options, boundaries and gradients
-  // do not fit each other.
+  // `backend`, `communicator` and `plan`, which is made of the same options, outlive it.
   BucketArithmetic(device::Backend& backend, const Communicator& communicator,
-                   const device::Arena& gradients, std::span<const int64_t> boundaries,
+                   const BucketPlan& plan, const device::Arena& gradients,
                    const BucketOptions& options);
 
-  const std::vector<Range>& buckets() const { return buckets_; }
-  int count() const { return static_cast<int>(buckets_.size()); }
-  bool alone() const { return communicator_.size() == 1; }
-  bool sharded() const { return gathers() || keeps_shards(); }
-  bool gathers() const { return options_.gathered_weights && !alone(); }
-  // Whether sums lie in gradient_shards.
-  bool keeps_shards() const { return options_.gradient_shards && !alone(); }
-  // A step's reductions: all buckets, round after round.
-  int rounds() const { return options_.rounds; }
-  int reductions() const { return rounds() * count(); }
-  // Whether gradients are reduced in another dtype than the arena's, in memory of `staging_bytes`.
-  bool converts() const { return !alone() && options_.reduce_dtype != gradients_.memory().dtype; }
+  // Memory that a bucket is converted to before it is reduced.
   size_t staging_bytes() const;
-  // Whether it is a rank's own gradients, or its buckets of them, that are clipped.
-  bool clips_own() const {
-    return options_.clip == ClipMode::kBeforeAllReduce ||
-           options_.clip == ClipMode::kBucketBeforeAllReduce;
-  }
+  // What is reduced of a bucket; `staging` where gradients are converted.
+  device::Tensor reduce_buffer(int bucket, void* staging) const;
 
   // Between steps: see GradientBuckets.
   void scale_loss(float scale) { loss_scale_ = scale; }
 
-  // Adds a bucket to this rank's own norm: all of them before the first clip_and_cast.
-  // kBeforeAllReduce only.
-  void local_norm(int bucket);
-  // Takes the bucket's norm and clips as the mode says, but of one rank, whose update clips; casts
-  // to the reduced dtype into `staging` where that is another. Returns the bucket's reduce buffer.
-  device::Tensor clip_and_cast(int bucket, void* staging);
-  // Casts back what was reduced, or takes it to gradient_shards; after the last round, adds this
-  // rank's shard of it to the global norm, if that clips, unless the bucket is of LateRows' table.
+  // Takes the norm of a bucket of this rank's gradients. With `whole`, adds it to that of all, which
+  // bucket 0 begins.
+  void norm(int bucket, bool whole);
+  // Clips as the rule says, unless this is a single rank, whose update clips, and casts to the
+  // reduced dtype. Leaves the bucket in its reduce_buffer.
+  void clip_and_cast(int bucket, void* staging);
+  // Casts back what was reduced, or takes it to gradient_shards. After the last round, adds this
+  // rank's shard of it to the norm of the sums, if there is one, unless the bucket is of the tied
+  // rows' table.
   void cast_back(int bucket, int round, void* staging);
-  // Adds LateRows' table to it, once its rows have been added.
+  // Adds the tied rows' table to it, once its rows have been added.
   void add_table_norm();
   // Where the loss is scaled: whether this rank's gradients, or its shard of the sums, are not
-  // finite, in what has been clipped and cast back. Norms tell, and where there are none of what is
+  // finite, in what has been clipped and cast back. Norms tell; if the rule takes none of what is
   // applied, cast_back takes that of the shard. Waits for Stream::kReduce.
   bool overflowed();
-  // Buckets of LateRows' table, which are the first.
-  int table_buckets() const { return table_buckets_; }
-  // The squared norm that clips: kBeforeAllReduce: of this rank's gradients; kAfterAllReduce: of
-  // this rank's shard of the sum, until ranks add theirs up. Where there are parts of the model, of
-  // this one, until they are added up.
-  double* clip_norm_squared() const { return norm_squared(count()); }
-  // What remains to be applied of a bucket.
+  // ClipNorms::whole.
+  double* whole_norm_squared() const { return norms_.as<double>() + plan_.count(); }
+  // What remains to be applied of a bucket, on Stream::kReduce.
   ReducedGradients reduced(int bucket) const;
   // The weights to gather once a bucket is updated.
   device::Tensor gathered_weights(int bucket) const;
@@ -72,26 +54,24 @@ class BucketArithmetic {
   std::optional<double> gradient_norm();
 
  private:
+  const Range& bucket_range(int bucket) const { return plan_.buckets[static_cast<size_t>(bucket)]; }
   // Sums of this rank's shard.
   device::Tensor sums(const Range& range) const;
-  device::Tensor gradients(const Range& range) const;
-  device::Tensor reduce_buffer(int bucket, void* staging) const;
+  device::Tensor gradients(const Range& range) const { return elements_of(gradients_, range); }
   Range updated_range(int bucket) const;
-  double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
+  ClipNorms norms() const;
   // Of this rank's shard of the sum, where it does not clip but may overflow.
-  double* checked_norm_squared() const { return norm_squared(count() + 1); }
+  double* checked_norm_squared() const { return whole_norm_squared() + 1; }
   // Where cast_back adds the norm of this rank's shard of the sums to; null: nowhere.
   double* norm_of_sums() const;
   std::vector<double> read_norms();  // waits for Stream::kReduce
   void add_norm(const device::Tensor& x, double* norm_squared);
-  device::GradientClip own_clip(int bucket) const;  // where clips_own()
 
   device::Backend& backend_;
   const Communicator& communicator_;
+  const BucketPlan& plan_;
   device::Arena gradients_;
   BucketOptions options_;
-  std::vector<Range> buckets_;
-  int table_buckets_;
   int64_t all_buckets_;            // of all parts of the model
   device::Buffer norms_;           // [K + 2] doubles: of every bucket, of all, of the checked sums
   device::HostBuffer host_norms_;  // the same, for read_norms()

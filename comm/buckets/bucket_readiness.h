@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "comm/buckets/bucket_ranges.h"
-#include "device/backend.h"
 
 namespace strata::comm {
 
@@ -13,24 +12,33 @@ class BucketReadiness {
   // Every bucket becomes ready `rounds` times a step.
   explicit BucketReadiness(const std::vector<Range>& buckets, int rounds = 1);
 
-  // Elements [begin, end) were ready when `event` was recorded. Throws Error for a range outside
-  // the arena or marked ready twice in a round.
-  void mark_ready(int64_t begin, int64_t end, device::Event event);
+  // Elements [begin, end) are ready. Calls `ready(bucket, round)` for every bucket that is ready
+  // whole with them. Throws Error for a range outside the arena or marked ready twice in a round.
+  template <typename Ready>
+  void mark_ready(int64_t begin, int64_t end, const Ready& ready) {
+    check(begin, end);
+    for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+      if (take(bucket, begin, end)) {
+        const int number = static_cast<int>(bucket);
+        ready(number, rounds_of(number) - 1);
+      }
+    }
+  }
   bool is_ready(int bucket, int round = 0) const { return rounds_of(bucket) > round; }
   // How often a bucket has been ready whole.
   int rounds_of(int bucket) const;
-  bool all_ready() const;
-  // When the last part of a bucket was, in its last round.
-  device::Event ready_event(int bucket) const { return events_[static_cast<size_t>(bucket)]; }
-  // Throws Error where part of a bucket was not marked ready.
+  // Throws Error if part of a bucket was not marked ready.
   void check_all_ready() const;
   void begin_next_step();
 
  private:
+  void check(int64_t begin, int64_t end) const;
+  // Returns whether the bucket is ready whole with these elements.
+  bool take(size_t bucket, int64_t begin, int64_t end);
+
   std::vector<Range> buckets_;
   int rounds_;
   std::vector<int64_t> missing_;  // elements of every bucket not ready yet, over all rounds
-  std::vector<device::Event> events_;
 };
 
 }  // namespace strata::comm

@@ -1,60 +1,112 @@
 #include "comm/buckets/gradient_buckets.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "comm/buckets/bucket_engine.h"
+#include "base/error.h"
 
 namespace strata::comm {
 
-std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options) {
-  const auto element_bytes = static_cast<int64_t>(size_of(options.reduce_dtype));
-  const auto elements = std::max<int64_t>(1, options.bucket_bytes / element_bytes);
-  return make_buckets(boundaries, elements, options.late_rows.table);
-}
-
-Range local_shard(const Range& bucket, const Communicator& communicator) {
-  const Range shard = shard_of(bucket.size(), communicator.rank(), communicator.size());
-  return {bucket.begin + shard.begin, bucket.begin + shard.end};
-}
+using enum Operation::Kind;
 
 GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communicator,
                                  const device::Arena& gradients,
                                  std::span<const int64_t> boundaries, const BucketOptions& options,
-                                 Update update, DeferredUpdate deferred_update) {
-  const auto make = backend.memory_is_host() ? make_thread_engine : make_stream_engine;
-  engine_ = make(backend, communicator, gradients, boundaries, options, std::move(update),
-                 std::move(deferred_update));
+                                 Update update, DeferredUpdate deferred_update)
+    : plan_(make_bucket_plan(options, boundaries, gradients, communicator.size(),
+                             backend.memory_is_host(), static_cast<bool>(deferred_update.sums))),
+      work_(backend, communicator, plan_, gradients, options, std::move(update),
+            std::move(deferred_update)),
+      buffers_(plan_.runs, plan_.buckets),
+      readiness_(plan_.buckets, plan_.rounds),
+      // A single rank sends nothing, so extra threads would only slow backward down.
+      executor_(plan_.on_host ? make_thread_executor(backend, {.reduce = plan_.exchanges(),
+                                                               .gathers = plan_.gathers})
+                              : make_stream_executor(backend)) {
+  make_external_list();
+  executor_->begin(external_);
 }
 
-GradientBuckets::~GradientBuckets() = default;
+void GradientBuckets::make_external_list() {
+  BucketOrder order(external_, plan_, &work_);
+  const auto add = [this](Operation::Kind kind, int bucket, int round, std::vector<int> after) {
+    return external_.add({.kind = kind,
+                          .object = bucket,
+                          .round = round,
+                          .after = std::move(after),
+                          .may_be_captured = !plan_.exchanges()});
+  };
+  if (plan_.has_tied_rows) {
+    touched_rows_ = add(kTouchedRows, kNoObject, 0, {});
+    order.add_touched_rows(touched_rows_);
+  }
+  for (int round = 0; round < plan_.rounds; ++round) {
+    for (int bucket = 0; bucket < plan_.count(); ++bucket) {
+      const Range& range = plan_.buckets[static_cast<size_t>(bucket)];
+      const std::optional<int> written = order.before_writing(range);
+      ready_.push_back(
+          add(kReady, bucket, round, written ? std::vector{*written} : std::vector<int>()));
+      order.mark_ready(range, ready_.back());
+    }
+  }
+  if (plan_.has_tied_rows) {
+    rows_ready_ = add(kRowsReady, kNoObject, 0, {});
+    order.mark_rows_ready(rows_ready_);
+  }
+  end_of_backward_ = add(kEndBackward, kNoObject, 0, {});
+  order.add_updates(end_of_backward_);
+  for (int place = 0; place < external_.size(); ++place) {
+    if (external_[place].kind == kCastBack) cast_backs_.push_back(place);
+  }
+}
 
-void GradientBuckets::scale_loss(float scale) { engine_->scale_loss(scale); }
-
-bool GradientBuckets::overflowed() const { return engine_->overflowed(); }
+void GradientBuckets::scale_loss(float scale) {
+  if (!plan_.scaled_loss) fail("gradients of a scaled loss, which these buckets were not made for");
+  work_.arithmetic().scale_loss(scale);
+}
 
 void GradientBuckets::begin_writing(int64_t begin, int64_t end) {
-  engine_->begin_writing({begin, end});
+  const Range range{begin, end};
+  const int round = readiness_.rounds_of(buffers_.last_bucket(range));
+  const int needed = round < plan_.rounds ? buffers_.reductions_before(range, round) : 0;
+  if (needed == 0) return;
+  const int last = (needed - 1) % plan_.count();
+  if (!readiness_.is_ready(last, (needed - 1) / plan_.count())) {
+    fail("gradients [{}, {}) are written where bucket {} lies, which is not ready", begin, end,
+         last);
+  }
+  executor_->wait_for(cast_backs_[static_cast<size_t>(needed) - 1]);
 }
 
-void GradientBuckets::mark_ready(int64_t begin, int64_t end) { engine_->mark_ready(begin, end); }
-
-StepTimes GradientBuckets::finish_step() { return engine_->finish_step(); }
+void GradientBuckets::mark_ready(int64_t begin, int64_t end) {
+  readiness_.mark_ready(begin, end, [this](int bucket, int round) {
+    executor_->complete(ready_[static_cast<size_t>(round * plan_.count() + bucket)]);
+  });
+}
 
 void GradientBuckets::announce_rows(std::span<const uint8_t> touched) {
-  engine_->announce_rows(touched);
+  if (!plan_.has_tied_rows) fail("there are no tied-embedding rows");
+  work_.rows().announce(touched);
+  rows_ = Rows::kAnnounced;
+  executor_->complete(touched_rows_);
 }
 
-void GradientBuckets::mark_rows_ready() { engine_->mark_rows_ready(); }
+void GradientBuckets::mark_rows_ready() {
+  if (rows_ != Rows::kAnnounced) fail("tied-embedding rows are ready that were not announced");
+  rows_ = Rows::kReady;
+  executor_->complete(rows_ready_);
+}
 
-int64_t GradientBuckets::late_rows() const { return engine_->late_rows(); }
-
-void GradientBuckets::time_steps(bool on) { engine_->time_steps(on); }
-
-std::optional<double> GradientBuckets::gradient_norm() { return engine_->gradient_norm(); }
-
-const std::vector<Range>& GradientBuckets::buckets() const { return engine_->buckets(); }
-
-const std::vector<BucketEvent>& GradientBuckets::events() const { return engine_->events(); }
+StepTimes GradientBuckets::finish_step() {
+  readiness_.check_all_ready();
+  if (plan_.has_tied_rows && rows_ != Rows::kReady) {
+    fail("finish_step: the tied-embedding rows are not ready");
+  }
+  executor_->complete(end_of_backward_);
+  const StepTimes times = executor_->finish();
+  readiness_.begin_next_step();
+  rows_ = Rows::kNone;
+  executor_->begin(external_);
+  return times;
+}
 
 }  // namespace strata::comm

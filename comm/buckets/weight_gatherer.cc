@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/timing.h"
-#include "comm/buckets/gradient_buckets.h"
+#include "comm/buckets/bucket_options.h"
 #include "comm/collectives.h"
 
 namespace strata::comm {
@@ -89,7 +89,7 @@ class ThreadGatherer final : public WeightGatherer {
     const std::lock_guard lock(mutex_);
     timed_ = on;
   }
-  std::vector<BucketEvent> take_events() override {
+  std::vector<OperationTime> take_times() override {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});
   }
@@ -113,7 +113,7 @@ class ThreadGatherer final : public WeightGatherer {
         {
           const std::lock_guard lock(mutex_);
           const int64_t end = nanoseconds(Clock::now());
-          if (timed_) events_.push_back({unit, BucketPhase::kGather, begin, end});
+          if (timed_) events_.push_back({Operation::Kind::kGather, unit, Lane::kGathers, begin, end});
           ++done_;
         }
         changed_.notify_all();
@@ -136,7 +136,7 @@ class ThreadGatherer final : public WeightGatherer {
   std::vector<int64_t> last_;     // of every unit, as asked_ counts
   std::exception_ptr error_;
   bool timed_ = false;
-  std::vector<BucketEvent> events_;
+  std::vector<OperationTime> events_;
   bool stop_ = false;
 
   std::thread thread_;
@@ -153,7 +153,7 @@ class StreamGatherer final : public WeightGatherer {
         pending_(parts_.size()) {
     connect();
   }
-  // See StreamEngine.
+  // See BucketWork.
   ~StreamGatherer() override {
     if (std::uncaught_exceptions() > 0) {
       collectives_.reset();
@@ -186,12 +186,13 @@ class StreamGatherer final : public WeightGatherer {
     timed_ = on;
     if (on && !stopwatch_) stopwatch_ = backend_.make_stopwatch();
   }
-  std::vector<BucketEvent> take_events() override {
-    std::vector<BucketEvent> events;
+  std::vector<OperationTime> take_times() override {
+    std::vector<OperationTime> events;
     if (marked_.empty()) return events;
     const std::vector<int64_t> times = stopwatch_->read();
     for (const Marked& gather : std::exchange(marked_, {})) {
-      events.push_back({gather.unit, BucketPhase::kGather, times[gather.begin], times[gather.end]});
+      events.push_back({Operation::Kind::kGather, gather.unit, Lane::kGathers, times[gather.begin],
+                        times[gather.end]});
     }
     return events;
   }

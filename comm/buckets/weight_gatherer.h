@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "comm/buckets/bucket_events.h"
+#include "comm/order/operation_times.h"
 #include "comm/communicator.h"
 #include "device/arena.h"
 #include "device/backend.h"
@@ -28,9 +28,8 @@ class WeightGatherer {
 
   // From now on gathers are timed, or not.
   virtual void time_steps(bool on) = 0;
-  // Those since the last call, of BucketPhase::kGather; their bucket is the unit. In device memory
-  // waits for them.
-  virtual std::vector<BucketEvent> take_events() = 0;
+  // Those since the last call; their object is the unit. In device memory waits for them.
+  virtual std::vector<OperationTime> take_times() = 0;
 };
 
 // `shards` [n, at least this rank's local shard of every bucket] go to all ranks' `units` [n], of

@@ -1,5 +1,5 @@
 // NCCL itself, on a GPU, with the one rank that one GPU allows; several ranks are tested with a
-// stand-in (stream_engine_mpi_test.cc).
+// stand-in (stream_executor_mpi_test.cc).
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -63,7 +63,7 @@ class CountingGatherer final : public comm::WeightGatherer {
   void gather(int unit) override { ++gathers[unit]; }
   void wait(int unit) override { EXPECT_GT(gathers[unit], 0) << unit; }
   void time_steps(bool) override {}
-  std::vector<comm::BucketEvent> take_events() override { return {}; }
+  std::vector<comm::OperationTime> take_times() override { return {}; }
 
   std::map<int, int> gathers;  // of every unit
 };

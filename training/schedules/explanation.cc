@@ -36,7 +36,7 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
   const auto mark_ready = [&](ExplainedTask& result, const Range& range) {
     if (range.size() == 0) return;
     result.gradients.push_back(range);
-    readiness.mark_ready(range.begin, range.end, 0);
+    readiness.mark_ready(range.begin, range.end, [](int, int) {});
   };
   for (size_t i = 0; i < schedule.tasks.size(); ++i) {
     const Task& task = schedule.tasks[i];

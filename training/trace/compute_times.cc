@@ -35,7 +35,7 @@ ComputeSeconds ComputeTimes::read(Timeline* timeline) {
       if (task.micro_batch == last) seconds.last_backward += duration;
     }
     if (timeline) {
-      timeline->add(Lane::kCompute, std::string(name_of(task.kind)) + " " + ended[i].block,
+      timeline->add(comm::Lane::kCompute, std::string(name_of(task.kind)) + " " + ended[i].block,
                     times[i - 1], times[i]);
     }
   }

@@ -12,42 +12,11 @@
 namespace strata::training {
 namespace {
 
-constexpr std::array<const char*, 5> kLaneNames = {"step", "compute", "clip and update",
-                                                   "all-reduce", "gather weights"};
-
-Lane lane_of(comm::BucketPhase phase) {
-  switch (phase) {
-    case comm::BucketPhase::kReduce:
-      return Lane::kReduce;
-    case comm::BucketPhase::kGather:
-      return Lane::kGather;
-    default:
-      return Lane::kGradients;
-  }
-}
-
-const char* name_of(comm::BucketPhase phase) {
-  switch (phase) {
-    case comm::BucketPhase::kClip:
-      return "clip";
-    case comm::BucketPhase::kReduce:
-      return "reduce";
-    case comm::BucketPhase::kNorm:
-      return "norm";
-    case comm::BucketPhase::kUpdate:
-      return "update";
-    case comm::BucketPhase::kFinish:
-      return "finish";
-    case comm::BucketPhase::kGather:
-      return "gather";
-  }
-  return "";
-}
-
-// What happens to LateRows in this phase.
-const char* name_of_rows(comm::BucketPhase phase) {
-  if (phase == comm::BucketPhase::kReduce) return "reduce rows";
-  return phase == comm::BucketPhase::kClip ? "collect rows" : "add rows";
+// Rows of a rank, from top to bottom: whole steps, then the lanes.
+constexpr size_t kStepRow = 0, kRows = 1 + comm::kLanes;
+size_t row_of(comm::Lane lane) { return 1 + static_cast<size_t>(lane); }
+const char* name_of_row(size_t row) {
+  return row == kStepRow ? "step" : name_of(static_cast<comm::Lane>(row - 1));
 }
 
 // What names a rank's lanes and puts them in order.
@@ -60,9 +29,9 @@ std::string lane_descriptions(int rank) {
   };
   describe("process_name", 0, {{"name", fmt::format("rank {}", rank)}});
   describe("process_sort_index", 0, {{"sort_index", rank}});
-  for (size_t lane = 0; lane < kLaneNames.size(); ++lane) {
-    describe("thread_name", lane, {{"name", kLaneNames[lane]}});
-    describe("thread_sort_index", lane, {{"sort_index", lane}});
+  for (size_t row = 0; row < kRows; ++row) {
+    describe("thread_name", row, {{"name", name_of_row(row)}});
+    describe("thread_sort_index", row, {{"sort_index", row}});
   }
   return lines;
 }
@@ -83,21 +52,23 @@ Timeline::Timeline(comm::Communicator& communicator) : communicator_(communicato
   origin_ns_ = nanoseconds(Clock::now());
 }
 
-void Timeline::add(Lane lane, std::string name, int64_t begin_ns, int64_t end_ns) {
-  spans_.push_back({lane, std::move(name), begin_ns, end_ns});
+void Timeline::add(size_t row, std::string name, int64_t begin_ns, int64_t end_ns) {
+  spans_.push_back({row, std::move(name), begin_ns, end_ns});
 }
 
-void Timeline::add(Lane lane, std::string name, Clock::time_point begin, Clock::time_point end) {
-  add(lane, std::move(name), nanoseconds(begin), nanoseconds(end));
+void Timeline::add_step(std::string name, Clock::time_point begin, Clock::time_point end) {
+  add(kStepRow, std::move(name), nanoseconds(begin), nanoseconds(end));
 }
 
-void Timeline::add(std::span<const comm::BucketEvent> events) {
-  for (const comm::BucketEvent& event : events) {
-    std::string name = event.bucket == comm::kNoBucket ? "exchange norms"
-                       : event.bucket == comm::kLateRowsBucket
-                           ? name_of_rows(event.phase)
-                           : fmt::format("{} {}", name_of(event.phase), event.bucket);
-    add(lane_of(event.phase), std::move(name), event.begin_ns, event.end_ns);
+void Timeline::add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t end_ns) {
+  add(row_of(lane), std::move(name), begin_ns, end_ns);
+}
+
+void Timeline::add(std::span<const comm::OperationTime> operations) {
+  for (const comm::OperationTime& operation : operations) {
+    std::string name = name_of(operation.kind);
+    if (operation.object != comm::kNoObject) name += fmt::format(" {}", operation.object);
+    add(operation.lane, std::move(name), operation.begin_ns, operation.end_ns);
   }
 }
 
@@ -106,9 +77,9 @@ std::string Timeline::to_json_events() const {
   for (const Span& span : spans_) {
     const nlohmann::json event = {{"ph", "X"},
                                   {"name", span.name},
-                                  {"cat", kLaneNames[static_cast<size_t>(span.lane)]},
+                                  {"cat", name_of_row(span.row)},
                                   {"pid", communicator_.rank()},
-                                  {"tid", static_cast<int>(span.lane)},
+                                  {"tid", static_cast<int>(span.row)},
                                   {"ts", 1e-3 * static_cast<double>(span.begin_ns - origin_ns_)},
                                   {"dur", 1e-3 * static_cast<double>(span.end_ns - span.begin_ns)}};
     lines += event.dump() + ",\n";

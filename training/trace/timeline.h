@@ -8,32 +8,22 @@
 #include <vector>
 
 #include "base/timing.h"
-#include "comm/buckets/bucket_events.h"
 #include "comm/communicator.h"
+#include "comm/order/operation_times.h"
 
 namespace strata::training {
 
-// Lanes of a rank, from top to bottom.
-enum class Lane : uint8_t {
-  kStep,       // whole steps
-  kCompute,    // forward, backward
-  kGradients,  // the gradient engine's work on the device: clip, norm, update
-  kReduce,     // all-reduces
-  kGather,     // gathering of updated weights
-};
-
-// Spans of time on this rank's clock.
+// Spans of time on this rank's clock: whole steps, and below them the lanes of their operations.
 class Timeline {
  public:
   // Times start where all ranks leave a barrier here, so that ranks of several machines line up
   // but for its latency. All ranks construct together.
   explicit Timeline(comm::Communicator& communicator);
 
-  void add(Lane lane, std::string name, Clock::time_point begin, Clock::time_point end);
+  void add_step(std::string name, Clock::time_point begin, Clock::time_point end);
   // In ns of that clock.
-  void add(Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
-  // A finished step of the gradient engine.
-  void add(std::span<const comm::BucketEvent> events);
+  void add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
+  void add(std::span<const comm::OperationTime> operations);
 
   // Writes every rank's spans as one file, on rank 0; all ranks call together. Throws Error where
   // it cannot be written.
@@ -41,12 +31,13 @@ class Timeline {
 
  private:
   struct Span {
-    Lane lane = Lane::kStep;
+    size_t row = 0;
     std::string name;
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
   };
 
+  void add(size_t row, std::string name, int64_t begin_ns, int64_t end_ns);
   std::string to_json_events() const;
 
   comm::Communicator& communicator_;

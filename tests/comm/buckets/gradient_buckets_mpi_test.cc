@@ -180,8 +180,8 @@ class Descent {
   std::span<double> weights() const { return {memory_.as<double>(), kGradients}; }
   int64_t updates() const { return updates_; }
   int64_t gathers() const {
-    return std::count_if(buckets_.events().begin(), buckets_.events().end(),
-                         [](const BucketEvent& e) { return e.phase == BucketPhase::kGather; });
+    return std::count_if(buckets_.times().begin(), buckets_.times().end(),
+                         [](const OperationTime& e) { return e.lane == Lane::kGathers; });
   }
   const std::vector<Range>& buckets() const { return buckets_.buckets(); }
   size_t bucket_count() const { return buckets().size(); }

@@ -190,15 +190,15 @@ TEST_P(GradientBucketsInEveryMode, EveryBucketIsTracedOnceInOrder) {
     std::map<int, int64_t> reduce_end;
     std::set<int> updated;
     double communication = 0;
-    for (const BucketEvent& event : buckets.events()) {
+    for (const OperationTime& event : buckets.times()) {
       EXPECT_LE(event.begin_ns, event.end_ns);
-      if (event.phase == BucketPhase::kReduce) {
-        EXPECT_TRUE(reduce_end.emplace(event.bucket, event.end_ns).second);
+      if (event.lane == Lane::kCollectives) {
+        EXPECT_TRUE(reduce_end.emplace(event.object, event.end_ns).second);
         communication += 1e-9 * static_cast<double>(event.end_ns - event.begin_ns);
       }
-      if (event.phase == BucketPhase::kUpdate) {
-        EXPECT_TRUE(updated.insert(event.bucket).second);
-        EXPECT_GE(event.begin_ns, reduce_end.at(event.bucket));
+      if (event.kind == Operation::Kind::kUpdate) {
+        EXPECT_TRUE(updated.insert(event.object).second);
+        EXPECT_GE(event.begin_ns, reduce_end.at(event.object));
       }
     }
     EXPECT_EQ(updated.size(), buckets.buckets().size());

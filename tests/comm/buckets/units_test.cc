@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/buckets/bucket_ranges.h"
 #include "comm/buckets/bucket_readiness.h"
-#include "comm/buckets/memory_turns.h"
+#include "comm/buckets/shared_buffers.h"
 
 namespace strata::comm {
 namespace {
@@ -45,40 +45,49 @@ TEST(Units, NeighboursAndBothEndsAreInMemoryAtOnce) {
   EXPECT_EQ(place_units({{0, 64}, {64, 96}}).elements, 96);
 }
 
-TEST(MemoryTurns, AWriteWaitsForWhatLiesThere) {
+TEST(SharedBuffers, AWriteWaitsForWhatLiesThere) {
   const UnitMemory memory = place_units(kUnits);
   const device::Arena arena({nullptr, device::DType::kF32, 1, memory.elements}, 310, memory.runs);
-  const MemoryTurns turns(arena, kBuckets);
-  EXPECT_EQ(turns.last_bucket({50, 60}), 2);
-  EXPECT_EQ(turns.reductions_before({0, 20}, 0), 0);
-  EXPECT_EQ(turns.reductions_before({40, 140}, 0), 0);
-  EXPECT_EQ(turns.reductions_before({140, 240}, 0), 0);
-  EXPECT_EQ(turns.reductions_before({240, 300}, 0), 3) << "buckets 0, 1 and 2, of unit 1";
-  EXPECT_EQ(turns.reductions_before({300, 310}, 0), 0);
+  const SharedBuffers buffers(arena.runs(), kBuckets);
+  EXPECT_EQ(buffers.last_bucket({50, 60}), 2);
+  EXPECT_EQ(buffers.reductions_before({0, 20}, 0), 0);
+  EXPECT_EQ(buffers.reductions_before({40, 140}, 0), 0);
+  EXPECT_EQ(buffers.reductions_before({140, 240}, 0), 0);
+  EXPECT_EQ(buffers.reductions_before({240, 300}, 0), 3) << "buckets 0, 1 and 2, of unit 1";
+  EXPECT_EQ(buffers.reductions_before({300, 310}, 0), 0);
   // A round later.
-  EXPECT_EQ(turns.reductions_before({0, 20}, 1), 1);
-  EXPECT_EQ(turns.reductions_before({40, 140}, 1), 5) << "unit 3 came last";
-  EXPECT_EQ(turns.reductions_before({140, 240}, 1), 4);
-  EXPECT_EQ(turns.reductions_before({240, 300}, 1), 6 + 3);
-  EXPECT_EQ(turns.reductions_before({300, 310}, 1), 6);
-  EXPECT_THROW(turns.last_bucket({30, 50}), Error);
-  EXPECT_THROW(MemoryTurns(arena, {{0, 60}, {60, 310}}), Error);
+  EXPECT_EQ(buffers.reductions_before({0, 20}, 1), 1);
+  EXPECT_EQ(buffers.reductions_before({40, 140}, 1), 5) << "unit 3 came last";
+  EXPECT_EQ(buffers.reductions_before({140, 240}, 1), 4);
+  EXPECT_EQ(buffers.reductions_before({240, 300}, 1), 6 + 3);
+  EXPECT_EQ(buffers.reductions_before({300, 310}, 1), 6);
+  EXPECT_THROW(buffers.last_bucket({30, 50}), Error);
+  EXPECT_THROW(SharedBuffers(arena.runs(), {{0, 60}, {60, 310}}), Error);
 }
 
 TEST(BucketReadiness, RoundsFollowEachOther) {
   BucketReadiness readiness({{0, 10}, {10, 30}}, 2);
-  readiness.mark_ready(0, 20, 1);
+  std::vector<std::pair<int, int>> whole;  // buckets and rounds
+  const auto mark_ready = [&](int64_t begin, int64_t end) {
+    whole.clear();
+    readiness.mark_ready(begin, end, [&](int bucket, int round) {
+      whole.emplace_back(bucket, round);
+    });
+    return whole;
+  };
+  using Whole = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(mark_ready(0, 20), (Whole{{0, 0}}));
   EXPECT_TRUE(readiness.is_ready(0, 0));
   EXPECT_FALSE(readiness.is_ready(0, 1));
   EXPECT_FALSE(readiness.is_ready(1, 0));
-  EXPECT_THROW(readiness.mark_ready(15, 30, 1), Error) << "twice in a round";
-  readiness.mark_ready(20, 30, 2);
+  EXPECT_THROW(mark_ready(15, 30), Error) << "twice in a round";
+  EXPECT_EQ(mark_ready(20, 30), (Whole{{1, 0}}));
   EXPECT_EQ(readiness.rounds_of(1), 1);
   EXPECT_THROW(readiness.check_all_ready(), Error);
-  readiness.mark_ready(0, 30, 3);
+  EXPECT_EQ(mark_ready(0, 30), (Whole{{0, 1}, {1, 1}}));
   EXPECT_TRUE(readiness.is_ready(1, 1));
-  EXPECT_TRUE(readiness.all_ready());
-  EXPECT_THROW(readiness.mark_ready(0, 10, 4), Error);
+  EXPECT_NO_THROW(readiness.check_all_ready());
+  EXPECT_THROW(mark_ready(0, 10), Error);
   readiness.begin_next_step();
   EXPECT_EQ(readiness.rounds_of(0), 0);
 }

@@ -94,20 +94,20 @@ TEST_P(WeightGathererOverRanks, SendsItsShardToEveryOtherRank) {
 TEST_P(WeightGathererOverRanks, SaysWhenItGathered) {
   gatherer_->gather(0);
   gatherer_->wait(0);
-  EXPECT_TRUE(gatherer_->take_events().empty()) << "was not asked";
+  EXPECT_TRUE(gatherer_->take_times().empty()) << "was not asked";
   gatherer_->time_steps(true);
   gatherer_->gather(3);
   gatherer_->gather(2);
   gatherer_->wait(3);
   gatherer_->wait(2);
-  const std::vector<BucketEvent> events = gatherer_->take_events();
+  const std::vector<OperationTime> events = gatherer_->take_times();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].bucket, 3);
-  EXPECT_EQ(events[1].bucket, 2);
-  EXPECT_EQ(events[0].phase, BucketPhase::kGather);
+  EXPECT_EQ(events[0].object, 3);
+  EXPECT_EQ(events[1].object, 2);
+  EXPECT_EQ(events[0].kind, Operation::Kind::kGather);
   EXPECT_LE(events[0].begin_ns, events[0].end_ns);
   EXPECT_LE(events[0].end_ns, events[1].begin_ns);
-  EXPECT_TRUE(gatherer_->take_events().empty());
+  EXPECT_TRUE(gatherer_->take_times().empty());
 }
 
 TEST_P(WeightGathererOverRanks, BucketsLieInOneUnit) {

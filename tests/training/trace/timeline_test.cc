@@ -38,7 +38,8 @@ class TimelineTest : public testing_support::TemporaryDirectory {
 TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
   Timeline timeline(*alone_);
   const auto begin = Clock::now();
-  timeline.add(Lane::kCompute, "forward", begin, begin + microseconds(1500));
+  timeline.add(comm::Lane::kCompute, "forward", nanoseconds(begin),
+               nanoseconds(begin + microseconds(1500)));
   const json trace = written(timeline);
   const auto all = spans(trace);
   ASSERT_EQ(all.size(), 1u);
@@ -50,19 +51,21 @@ TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
 
 TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
   Timeline timeline(*alone_);
-  const std::vector<comm::BucketEvent> events = {
-      {3, comm::BucketPhase::kClip, 10, 20},
-      {3, comm::BucketPhase::kReduce, 20, 30},
-      {-1, comm::BucketPhase::kReduce, 30, 35},
-      {3, comm::BucketPhase::kNorm, 35, 36},
-      {3, comm::BucketPhase::kUpdate, 36, 40},
-      {3, comm::BucketPhase::kGather, 40, 50},
-      {comm::kLateRowsBucket, comm::BucketPhase::kClip, 50, 51},
-      {comm::kLateRowsBucket, comm::BucketPhase::kReduce, 51, 52},
-      {comm::kLateRowsBucket, comm::BucketPhase::kNorm, 52, 55}};
+  using enum comm::Operation::Kind;
+  constexpr auto kArithmetic = comm::Lane::kArithmetic, kCollectives = comm::Lane::kCollectives;
+  const std::vector<comm::OperationTime> events = {
+      {kClip, 3, kArithmetic, 10, 20},
+      {kReduce, 3, kCollectives, 20, 30},
+      {kReduceNorm, comm::kNoObject, kCollectives, 30, 35},
+      {kCastBack, 3, kArithmetic, 35, 36},
+      {kUpdate, 3, kArithmetic, 36, 40},
+      {kGatherUpdated, 3, comm::Lane::kGathers, 40, 50},
+      {kCollectRows, comm::kNoObject, kArithmetic, 50, 51},
+      {kReduceRows, comm::kNoObject, kCollectives, 51, 52},
+      {kAddRows, comm::kNoObject, kArithmetic, 52, 55}};
   timeline.add(events);
-  timeline.add(Lane::kStep, "step 1", Clock::now(), Clock::now());
-  timeline.add(Lane::kCompute, "forward", Clock::now(), Clock::now());
+  timeline.add_step("step 1", Clock::now(), Clock::now());
+  timeline.add(comm::Lane::kCompute, "forward", 60, 70);
   const json trace = written(timeline);
   std::map<int, std::string> lanes;
   std::map<int, std::string> in_order;
@@ -74,28 +77,29 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
   }
   EXPECT_EQ(in_order, (std::map<int, std::string>{{0, "step"},
                                                   {1, "compute"},
-                                                  {2, "clip and update"},
-                                                  {3, "all-reduce"},
-                                                  {4, "gather weights"}}));
+                                                  {2, "arithmetic"},
+                                                  {3, "collectives"},
+                                                  {4, "gathers"},
+                                                  {5, "messages"}}));
   std::map<std::string, std::string> lane_of;
   for (const json& span : spans(trace)) lane_of[span["name"]] = lanes.at(span["tid"]);
-  const std::map<std::string, std::string> expected = {{"clip 3", "clip and update"},
-                                                       {"reduce 3", "all-reduce"},
-                                                       {"exchange norms", "all-reduce"},
-                                                       {"norm 3", "clip and update"},
-                                                       {"update 3", "clip and update"},
-                                                       {"gather 3", "gather weights"},
-                                                       {"collect rows", "clip and update"},
-                                                       {"reduce rows", "all-reduce"},
-                                                       {"add rows", "clip and update"},
+  const std::map<std::string, std::string> expected = {{"clip 3", "arithmetic"},
+                                                       {"reduce 3", "collectives"},
+                                                       {"reduce_norm", "collectives"},
+                                                       {"cast_back 3", "arithmetic"},
+                                                       {"update 3", "arithmetic"},
+                                                       {"gather_updated 3", "gathers"},
+                                                       {"collect_rows", "arithmetic"},
+                                                       {"reduce_rows", "collectives"},
+                                                       {"add_rows", "arithmetic"},
                                                        {"step 1", "step"},
                                                        {"forward", "compute"}};
   EXPECT_EQ(lane_of, expected);
   for (const json& span : spans(trace)) {
     const double duration = span["dur"].get<double>();
-    if (span["name"] == "collect rows") {
+    if (span["name"] == "collect_rows") {
       EXPECT_NEAR(duration, 0.001, 1e-6);
-    } else if (span["name"] == "add rows") {
+    } else if (span["name"] == "add_rows") {
       EXPECT_NEAR(duration, 0.003, 1e-6);
     }
   }
@@ -112,7 +116,7 @@ TEST_F(TimelineTest, BeginsWhenTheRanksHaveMet) {
   Meeting ranks;
   Timeline timeline(ranks);
   ASSERT_EQ(ranks.met.size(), 1u);
-  timeline.add(Lane::kStep, "at the meeting", ranks.met[0], ranks.met[0]);
+  timeline.add_step("at the meeting", ranks.met[0], ranks.met[0]);
   EXPECT_LE(spans(written(timeline)).at(0)["ts"].get<double>(), 0.0);
 }
 
@@ -141,7 +145,7 @@ class OtherRank : public comm::MirrorCommunicator {
 TEST_F(TimelineTest, HoldsTheSpansOfEveryRank) {
   OtherRank ranks;
   Timeline timeline(ranks);
-  timeline.add(Lane::kStep, "here", Clock::now(), Clock::now());
+  timeline.add_step("here", Clock::now(), Clock::now());
   const auto all = spans(written(timeline));
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]["name"], "here");

@@ -32,15 +32,15 @@ using testing_support::DeferredBackend;
 using testing_support::error_of;
 using testing_support::HostBackend;
 
-class StreamEngineOverRanks : public testing::TestWithParam<DescentCase> {
+class StreamExecutorOverRanks : public testing::TestWithParam<DescentCase> {
  protected:
   std::unique_ptr<Communicator> world_ = make_mpi_communicator();
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(descent_cases()),
+INSTANTIATE_TEST_SUITE_P(Modes, StreamExecutorOverRanks, testing::ValuesIn(descent_cases()),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
+TEST_P(StreamExecutorOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
                                       [](Stream, const std::function<void()>& work) { work(); });
@@ -57,31 +57,33 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
 }
 
 // A bucket's events follow each other, whatever streams do in between.
-void expect_in_order(const std::vector<BucketEvent>& events, int buckets, bool alone,
+void expect_in_order(const std::vector<OperationTime>& events, int buckets, bool alone,
                      const DescentCase& c) {
-  std::map<std::pair<int, BucketPhase>, BucketEvent> last;
-  for (const BucketEvent& event : events) {
+  using enum Operation::Kind;
+  std::map<std::pair<int, Operation::Kind>, OperationTime> last;
+  for (const OperationTime& event : events) {
     EXPECT_LE(event.begin_ns, event.end_ns);
-    last[{event.bucket, event.phase}] = event;
+    last[{event.object, event.kind}] = event;
   }
-  std::vector<BucketPhase> phases = {BucketPhase::kClip};
-  if (!alone) phases.push_back(BucketPhase::kReduce);
-  phases.insert(phases.end(), {BucketPhase::kNorm, BucketPhase::kUpdate});
-  if (!alone && c.deferred) phases.push_back(BucketPhase::kFinish);
-  if (!alone && c.sharded) phases.push_back(BucketPhase::kGather);
+  std::vector<Operation::Kind> kinds = {kClip};
+  if (!alone) kinds.push_back(kReduce);
+  kinds.insert(kinds.end(), {kCastBack, kUpdate});
+  if (!alone && c.deferred) kinds.push_back(kFinishUpdate);
+  if (!alone && c.sharded) kinds.push_back(kGatherUpdated);
   for (int bucket = 0; bucket < buckets; ++bucket) {
-    for (size_t i = 0; i < phases.size(); ++i) {
-      ASSERT_TRUE(last.contains({bucket, phases[i]})) << bucket << ", phase " << i;
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      ASSERT_TRUE(last.contains({bucket, kinds[i]})) << bucket << ", kind " << i;
       if (i == 0) continue;
-      EXPECT_LE(last.at({bucket, phases[i - 1]}).end_ns, last.at({bucket, phases[i]}).begin_ns);
+      EXPECT_LE(last.at({bucket, kinds[i - 1]}).end_ns, last.at({bucket, kinds[i]}).begin_ns);
     }
   }
   const bool exchanged =
       !alone && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.deferred));
-  EXPECT_EQ(last.contains({kNoBucket, BucketPhase::kReduce}), exchanged);
+  EXPECT_EQ(last.contains({kNoObject, kReduceNorm}) || last.contains({kNoObject, kReduceSums}),
+            exchanged);
 }
 
-TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
+TEST_P(StreamExecutorOverRanks, StepsThatAreTimedHaveTheSameBits) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
                                       [](Stream, const std::function<void()>& work) { work(); });
@@ -100,7 +102,7 @@ TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
     // All but the first and the third.
     const auto check = [&](const StepTimes& times) {
       if (timed) {
-        expect_in_order(buckets.events(), static_cast<int>(buckets.buckets().size()), alone,
+        expect_in_order(buckets.times(), static_cast<int>(buckets.buckets().size()), alone,
                         GetParam());
         EXPECT_GT(times.update_seconds, 0);
         EXPECT_GE(times.wait_seconds + 1e-9, times.exposed_communication_seconds);
@@ -129,7 +131,7 @@ bool has_rest(int64_t count, int ranks) {
 }
 
 // Connections take long to make where there are many ranks.
-TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
+TEST_P(StreamExecutorOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
   const int before = fake_nccl("fakeNcclCollectives"),
             all_reduces_before = fake_nccl("fakeNcclAllReduces");
@@ -317,7 +319,7 @@ TEST_F(NcclThatMayRefuse, HasItsStartAndItsEndWatched) {
 }
 
 // Ranks may launch graphs while others still issue: their collectives are not captured.
-TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenGraphsAreLaunched) {
+TEST_P(StreamExecutorOverRanks, GivesTheSameBitsWhenGraphsAreLaunched) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
                                       [](Stream, const std::function<void()>& work) { work(); });

@@ -20,7 +20,7 @@ struct Case {
   Range table;  // a boundary is where it begins
 };
 
-class LateRowsOverRanks : public testing::TestWithParam<Case> {
+class TiedRowsOverRanks : public testing::TestWithParam<Case> {
  protected:
   static constexpr float kMaxNorm = 1.5f;
 
@@ -32,7 +32,7 @@ class LateRowsOverRanks : public testing::TestWithParam<Case> {
         .max_norm = kMaxNorm,
         .reduce_dtype = GetParam().reduce_dtype,
         .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(GetParam().reduce_dtype)),
-        .late_rows = {table(), {late_.data(), DType::kF32, rows(), kColumns}}};
+        .tied_rows = {table(), {late_.data(), DType::kF32, rows(), kColumns}}};
   }
 
   // Ranks share some of the rows that they touch; the last rank touches none.
@@ -70,7 +70,7 @@ class LateRowsOverRanks : public testing::TestWithParam<Case> {
         buckets.mark_ready(table().end, kBoundaries[i]);
       }
     }
-    const device::Tensor late = options().late_rows.late;
+    const device::Tensor late = options().tied_rows.sparse;
     for (int64_t i = 0; i < late.size(); ++i) {
       EXPECT_EQ(element(late, i), 0) << "cleared by the step before";
       if (touched[static_cast<size_t>(i / kColumns)]) {
@@ -98,14 +98,14 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, LateRowsOverRanks, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Modes, TiedRowsOverRanks, testing::ValuesIn(cases()),
                          [](const auto& param) {
                            return name_of(param.param.clip) + "_" +
                                   device::name_of(param.param.reduce_dtype) + "_" +
                                   std::to_string(param.param.table.end);
                          });
 
-TEST_P(LateRowsOverRanks, AreAppliedAsIfTheyHadBeenThereAllAlong) {
+TEST_P(TiedRowsOverRanks, AreAppliedAsIfTheyHadBeenThereAllAlong) {
   GradientBuckets buckets(step_.backend, *world_, step_.gradients(), kBoundaries, options(),
                           step_.update());
   EXPECT_EQ(buckets.buckets().front().begin, table().begin) << "the table is reduced first";
@@ -134,15 +134,15 @@ TEST_P(LateRowsOverRanks, AreAppliedAsIfTheyHadBeenThereAllAlong) {
       for (int rank = 0; rank < world_->size(); ++rank) any |= touches(rank, row, step);
       touched += any ? 1 : 0;
     }
-    EXPECT_EQ(buckets.late_rows(), touched);
+    EXPECT_EQ(buckets.tied_rows(), touched);
   }
 }
 
-TEST(LateRows, AreRefusedWhereTheyMakeNoSense) {
+TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
   const auto world = make_mpi_communicator();
   BucketStep step, on_device(DType::kF32, false);
   const device::Buffer late(step.backend, kGradients * sizeof(float));
-  BucketOptions options{.late_rows = {{1000, 1700}, {late.data(), DType::kF32, 70, kColumns}}};
+  BucketOptions options{.tied_rows = {{1000, 1700}, {late.data(), DType::kF32, 70, kColumns}}};
   const auto make = [&](BucketStep& of) {
     return testing_support::error_of([&] {
       GradientBuckets(of.backend, *world, of.gradients(), kBoundaries, options, of.update());
@@ -152,17 +152,17 @@ TEST(LateRows, AreRefusedWhereTheyMakeNoSense) {
   options.clip = ClipMode::kBucketBeforeAllReduce;
   EXPECT_NE(make(step).find("reduced whole before they are clipped"), std::string::npos);
   options.clip = ClipMode::kNone;
-  options.late_rows.late.rows = 69;
+  options.tied_rows.sparse.rows = 69;
   EXPECT_NE(make(step).find("equally many"), std::string::npos);
 }
 
-TEST(LateRows, MustBeReadyByTheEndOfAStep) {
+TEST(TiedRows, MustBeReadyByTheEndOfAStep) {
   const auto alone = make_single_communicator();
   BucketStep step;
   const device::Buffer late(step.backend, kGradients * sizeof(float));
   GradientBuckets buckets(step.backend, *alone, step.gradients(), kBoundaries,
                           {.clip = ClipMode::kNone,
-                           .late_rows = {{1000, 1700}, {late.data(), DType::kF32, 70, kColumns}}},
+                           .tied_rows = {{1000, 1700}, {late.data(), DType::kF32, 70, kColumns}}},
                           step.update());
   EXPECT_THROW(buckets.mark_rows_ready(), Error) << "not announced";
   EXPECT_THROW(buckets.announce_rows(std::vector<uint8_t>(69)), Error);

@@ -1,4 +1,4 @@
-#include "comm/buckets/late_rows.h"
+#include "comm/buckets/tied_rows.h"
 
 #include "base/error.h"
 
@@ -14,24 +14,24 @@ constexpr uint16_t kOne = 0x3f80;  // in bf16
 }  // namespace
 
 RowExchange::RowExchange(device::Backend& backend, Communicator& communicator, Tensor table,
-                         Tensor late, device::DType reduce_dtype)
+                         Tensor sparse, device::DType reduce_dtype)
     : backend_(backend),
       communicator_(communicator),
       table_(table),
-      late_(late),
+      sparse_(sparse),
       reduce_dtype_(reduce_dtype),
-      touched_(static_cast<size_t>(late.rows)) {
-  if (late.size() != table.size() || late.dtype != table.dtype) {
-    fail("{} late gradients of a table of {}: they must be equally many, of one dtype", late.size(),
+      touched_(static_cast<size_t>(sparse.rows)) {
+  if (sparse.size() != table.size() || sparse.dtype != table.dtype) {
+    fail("{} sparse gradients of a table of {}: they must be equally many, of one dtype", sparse.size(),
          table.size());
   }
-  table_.rows = late_.rows;
-  table_.cols = late_.cols;
-  summed_ = device::Buffer(backend, late_.bytes());
-  if (communicator.size() > 1 && reduce_dtype != late_.dtype) {
-    reduced_ = device::Buffer(backend, static_cast<size_t>(late_.size()) * size_of(reduce_dtype));
+  table_.rows = sparse_.rows;
+  table_.cols = sparse_.cols;
+  summed_ = device::Buffer(backend, sparse_.bytes());
+  if (communicator.size() > 1 && reduce_dtype != sparse_.dtype) {
+    reduced_ = device::Buffer(backend, static_cast<size_t>(sparse_.size()) * size_of(reduce_dtype));
   }
-  rows_.reserve(static_cast<size_t>(late_.rows));
+  rows_.reserve(static_cast<size_t>(sparse_.rows));
 }
 
 void RowExchange::announce(std::span<const uint8_t> touched) {
@@ -41,7 +41,7 @@ void RowExchange::announce(std::span<const uint8_t> touched) {
   for (size_t row = 0; row < touched.size(); ++row) touched_[row] = touched[row] != 0 ? kOne : 0;
 }
 
-void RowExchange::agree() {
+void RowExchange::reduce_touched() {
   communicator_.all_reduce_sum(touched_.data(), std::ssize(touched_), device::DType::kBF16);
   rows_.clear();
   for (size_t row = 0; row < touched_.size(); ++row) {
@@ -49,8 +49,8 @@ void RowExchange::agree() {
   }
 }
 
-void RowExchange::gather() {
-  backend_.gather_rows(Stream::kReduce, {.x = late_, .rows = rows_.data(), .y = summed()});
+void RowExchange::collect() {
+  backend_.gather_rows(Stream::kReduce, {.x = sparse_, .rows = rows_.data(), .y = summed()});
   if (converts()) {
     backend_.convert(Stream::kReduce, {.source = summed(), .destination = reduced()});
   }
@@ -67,11 +67,11 @@ void RowExchange::add() {
     backend_.convert(Stream::kReduce, {.source = reduced(), .destination = summed()});
   }
   backend_.scatter_add_rows(Stream::kReduce, {.dy = summed(), .rows = rows_.data(), .dx = table_});
-  backend_.fill_zero(Stream::kReduce, late_.data, late_.bytes());
+  backend_.fill_zero(Stream::kReduce, sparse_.data, sparse_.bytes());
   backend_.synchronize(Stream::kReduce);  // the rows are another step's from here on
 }
 
-Tensor RowExchange::summed() const { return {summed_.data(), late_.dtype, rows(), late_.cols}; }
-Tensor RowExchange::reduced() const { return {reduced_.data(), reduce_dtype_, rows(), late_.cols}; }
+Tensor RowExchange::summed() const { return {summed_.data(), sparse_.dtype, rows(), sparse_.cols}; }
+Tensor RowExchange::reduced() const { return {reduced_.data(), reduce_dtype_, rows(), sparse_.cols}; }
 
 }  // namespace strata::comm

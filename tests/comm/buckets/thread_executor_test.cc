@@ -33,7 +33,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace strata::comm {
 namespace {
 
-TEST(ThreadEngine, AThreadThatCannotBeStartedIsAnError) {
+TEST(ThreadExecutor, AThreadThatCannotBeStartedIsAnError) {
   BucketStep bucket_step;
   MirrorCommunicator two_ranks;
   for (const int startable : {0, 1}) {
@@ -117,13 +117,13 @@ class TwinCommunicator final : public MirrorCommunicator {
   }
 };
 
-class ThreadEngineInEveryMode : public testing::TestWithParam<DescentCase> {};
+class ThreadExecutorInEveryMode : public testing::TestWithParam<DescentCase> {};
 
-INSTANTIATE_TEST_SUITE_P(Modes, ThreadEngineInEveryMode, testing::ValuesIn(descent_cases()),
+INSTANTIATE_TEST_SUITE_P(Modes, ThreadExecutorInEveryMode, testing::ValuesIn(descent_cases()),
                          [](const auto& param) { return name_of(param.param); });
 
 // What the host reads, sends and writes is waited for.
-TEST_P(ThreadEngineInEveryMode, GivesTheSameBitsWhereTheDeviceIsLate) {
+TEST_P(ThreadExecutorInEveryMode, GivesTheSameBitsWhereTheDeviceIsLate) {
   TwinCommunicator two_ranks;
   testing_support::HostBackend host;
   Descent<testing_support::HostBackend> at_once(

@@ -1,0 +1,56 @@
+// What runs a list of operations: threads where the device's memory is the host's, else streams.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/order/operation.h"
+#include "comm/order/operation_times.h"
+#include "device/backend.h"
+
+namespace strata::comm {
+
+// Runs a list step after step. The caller's thread runs the lanes kCompute and kMessages, in list
+// order. After an error, whose message reaches the caller, the executor is of no more use.
+class Executor {
+ public:
+  // Waits only for operations that have begun. The others are forgotten.
+  virtual ~Executor() = default;
+
+  // A step of `list` begins, which outlives it. Does not allocate where the list is no longer than
+  // those before.
+  virtual void begin(const OperationList& list) = 0;
+  // Runs the caller's lanes of the operations [first, end), the others beside them. On streams it
+  // issues all of them.
+  virtual void run(int first, int end) = 0;
+  // An external operation is done: whatever Stream::kCompute has been given so far completes it.
+  virtual void complete(int operation) = 0;
+  // What Stream::kCompute is given next comes after this operation, which all external operations
+  // that it needs have been completed for.
+  virtual void wait_for(int operation) = 0;
+  // What Stream::kCompute is given next comes after the whole step. With threads, waits for it, and
+  // the caller helps the lane kArithmetic meanwhile. Returns zeros for a step that is not timed.
+  virtual StepTimes finish() = 0;
+
+  // Whether the steps that follow are timed. With threads all are; on streams, finish() waits for
+  // those that are, and they must not be captured (Backend::capture).
+  virtual void time_steps(bool on) = 0;
+  // The bucket operations of the last timed step, in order of completion.
+  virtual const std::vector<OperationTime>& times() const = 0;
+};
+
+// The lanes that need threads of their own beside the caller's.
+struct LaneThreads {
+  bool reduce = false;   // kArithmetic and kCollectives; without, the caller runs kArithmetic
+  bool gathers = false;  // kGathers
+};
+// A lane is a thread. Idle threads sleep. Throws Error if one cannot be started.
+std::unique_ptr<Executor> make_thread_executor(device::Backend& backend, const LaneThreads& threads);
+
+// A lane is a stream: kCompute is Stream::kCompute, the others are Stream::kReduce, whose
+// operations on the host run as they are issued.
+std::unique_ptr<Executor> make_stream_executor(device::Backend& backend);
+
+}  // namespace strata::comm

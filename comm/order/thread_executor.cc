@@ -1,0 +1,271 @@
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/timing.h"
+#include "comm/order/executor.h"
+
+namespace strata::comm {
+namespace {
+
+using device::Stream;
+
+int64_t now_ns() { return nanoseconds(Clock::now()); }
+
+// Their operations work on the device, the others' on the host.
+bool is_on_device(Lane lane) { return lane == Lane::kCompute || lane == Lane::kArithmetic; }
+bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
+// Other ranks take part, in the same order.
+bool keeps_order(Lane lane) { return lane == Lane::kCollectives || lane == Lane::kGathers; }
+Stream stream_of(Lane lane) {
+  return lane == Lane::kArithmetic ? Stream::kReduce : Stream::kCompute;
+}
+
+class ThreadExecutor final : public Executor {
+ public:
+  ThreadExecutor(device::Backend& backend, const LaneThreads& threads) : backend_(backend) {
+    try {
+      if (threads.reduce) {
+        start(Lane::kArithmetic);
+        start(Lane::kCollectives);
+      }
+      if (threads.gathers) start(Lane::kGathers);
+    } catch (const std::exception& error) {  // no further thread, or no memory for one
+      stop();
+      fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
+           error.what());
+    }
+  }
+  ~ThreadExecutor() override { stop(); }
+
+  void begin(const OperationList& list) override {
+    const std::lock_guard lock(mutex_);
+    list_ = &list;
+    left_ = list.size();
+    missing_.clear();
+    for (const Operation& operation : list.operations()) {
+      missing_.push_back(static_cast<int>(operation.after.size()));
+    }
+    done_at_.resize(std::max(done_at_.size(), missing_.size()));
+    for (LaneState& lane : lanes_) lane.first = 0;
+    times_.clear();
+    times_.reserve(missing_.size());
+  }
+
+  void run(int first, int end) override {
+    for (int place = first; place < end; ++place) {
+      const Operation& operation = (*list_)[place];
+      if (!operation.run || !is_callers(operation.lane)) continue;
+      {
+        std::unique_lock lock(mutex_);
+        wait(lock, [&] { return missing_[static_cast<size_t>(place)] == 0; });
+      }
+      guarded([&] { perform(place); });
+      const std::lock_guard lock(mutex_);
+      if (error_) std::rethrow_exception(error_);
+      mark_done(place);
+    }
+  }
+
+  void complete(int operation) override {
+    note_on_device(operation);
+    const std::lock_guard lock(mutex_);
+    if (!error_) mark_done(operation);
+  }
+
+  void wait_for(int operation) override {
+    {
+      std::unique_lock lock(mutex_);
+      wait(lock, [&] { return missing_[static_cast<size_t>(operation)] == kDone; });
+    }
+    backend_.wait(Stream::kCompute, done_at_[static_cast<size_t>(operation)]);
+  }
+
+  // Backward has ended, so the caller has nothing else to do, and all threads of the device.
+  StepTimes finish() override {
+    const int64_t wait_begin = now_ns();
+    {
+      std::unique_lock lock(mutex_);
+      caller_helps_ = true;
+      wait(lock, [&] { return left_ == 0; });
+      caller_helps_ = false;
+    }
+    backend_.synchronize(Stream::kReduce);
+    std::swap(times_, finished_times_);
+    return step_times(finished_times_, wait_begin, now_ns());
+  }
+
+  void time_steps(bool) override {}  // all are
+  const std::vector<OperationTime>& times() const override { return finished_times_; }
+
+ private:
+  // In missing_: it has begun, or is done.
+  static constexpr int kBegun = -1, kDone = -2;
+
+  struct LaneState {
+    std::thread thread;  // or the caller's
+    size_t first = 0;    // operations of the lane before this one have begun
+    bool busy = false;
+    std::condition_variable changed;  // its thread may have something to do
+  };
+  LaneState& state(Lane lane) { return lanes_[static_cast<size_t>(lane)]; }
+  // The caller works on it instead of the lane's thread.
+  bool is_helped(Lane lane) const {
+    return lane == Lane::kArithmetic && (caller_helps_ || !has_thread(lane));
+  }
+  bool has_thread(Lane lane) const {
+    return lanes_[static_cast<size_t>(lane)].thread.joinable();
+  }
+
+  void start(Lane lane) {
+    state(lane).thread = std::thread([this, lane] { guarded([&] { loop(lane); }); });
+  }
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    notify_all();
+    for (LaneState& lane : lanes_) {
+      if (lane.thread.joinable()) lane.thread.join();
+    }
+  }
+  void notify_all() {
+    for (LaneState& lane : lanes_) lane.changed.notify_all();
+  }
+
+  void loop(Lane lane) {
+    for (;;) {
+      int place = -1;
+      {
+        std::unique_lock lock(mutex_);
+        state(lane).changed.wait(lock, [&] {
+          if (!stop_ && !is_helped(lane)) place = take(lane);
+          return stop_ || place >= 0;
+        });
+        if (stop_) return;
+      }
+      perform(place);
+      const std::lock_guard lock(mutex_);
+      state(lane).busy = false;
+      mark_done(place);
+    }
+  }
+
+  // The caller waits until `done`, an error of any lane reaches it. It works on kArithmetic where
+  // it helps. `lock` is held before and afterwards.
+  template <typename Done>
+  void wait(std::unique_lock<std::mutex>& lock, const Done& done) {
+    while (!error_ && !done()) {
+      const int place = is_helped(Lane::kArithmetic) ? take(Lane::kArithmetic) : -1;
+      if (place < 0) {
+        state(Lane::kCompute).changed.wait(lock);
+        continue;
+      }
+      lock.unlock();
+      guarded([&] { perform(place); });
+      lock.lock();
+      state(Lane::kArithmetic).busy = false;
+      if (!error_) mark_done(place);
+    }
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  // The first operation of a lane that may begin now, -1: none.
+  int take(Lane lane) {
+    if (!list_ || state(lane).busy) return -1;
+    const std::vector<int>& places = list_->lane(lane);
+    size_t& first = state(lane).first;
+    while (first < places.size() && missing_[static_cast<size_t>(places[first])] < 0) ++first;
+    for (size_t i = first; i < places.size(); ++i) {
+      int& missing = missing_[static_cast<size_t>(places[i])];
+      if (missing == 0) {
+        missing = kBegun;
+        state(lane).busy = true;
+        return places[i];
+      }
+      if (keeps_order(lane)) break;
+    }
+    return -1;
+  }
+
+  void mark_done(int place) {
+    missing_[static_cast<size_t>(place)] = kDone;
+    for (const int follower : list_->followers(place)) {
+      if (--missing_[static_cast<size_t>(follower)] > 0) continue;
+      const Lane lane = (*list_)[follower].lane;
+      if (!is_helped(lane)) state(lane).changed.notify_all();
+    }
+    --left_;
+    state(Lane::kCompute).changed.notify_all();  // the caller waits for more than its own lane
+  }
+
+  void perform(int place) {
+    const Operation& operation = (*list_)[place];
+    for (const int before : operation.after) {
+      const Lane lane = (*list_)[before].lane;
+      if (lane == operation.lane || !is_on_device(lane) || !is_on_device(operation.lane)) continue;
+      backend_.wait(stream_of(operation.lane), done_at_[static_cast<size_t>(before)]);
+    }
+    const int64_t begin = now_ns();
+    operation.run();
+    note_on_device(place);
+    if (!is_of_bucket(operation.kind)) return;
+    const std::lock_guard lock(mutex_);
+    times_.push_back({operation.kind, operation.object, operation.lane, begin, now_ns()});
+  }
+
+  // The device is done with it once its stream gets to here; what the host reads is waited for.
+  void note_on_device(int place) {
+    const Lane lane = (*list_)[place].lane;
+    if (!is_on_device(lane)) return;
+    const std::vector<int>& followers = list_->followers(place);
+    const auto is_hosts = [&](int follower) { return !is_on_device((*list_)[follower].lane); };
+    if (std::ranges::any_of(followers, is_hosts)) backend_.synchronize(stream_of(lane));
+    if (list_->crosses_lanes(place)) {
+      done_at_[static_cast<size_t>(place)] = backend_.record(stream_of(lane));
+    }
+  }
+
+  // An error in one thread ends them all.
+  template <typename Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      stop_ = true;
+      notify_all();
+    }
+  }
+
+  device::Backend& backend_;
+  std::vector<device::Event> done_at_;  // [operations]
+
+  std::mutex mutex_;  // guards what follows
+  const OperationList* list_ = nullptr;
+  std::vector<int> missing_;  // [operations] how many others each still comes after
+  int left_ = 0;              // operations
+  std::array<LaneState, kLanes> lanes_;
+  std::vector<OperationTime> times_;
+  std::exception_ptr error_;
+  bool caller_helps_ = false;
+  bool stop_ = false;
+
+  std::vector<OperationTime> finished_times_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_thread_executor(device::Backend& backend,
+                                               const LaneThreads& threads) {
+  return std::make_unique<ThreadExecutor>(backend, threads);
+}
+
+}  // namespace strata::comm
