@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -135,6 +136,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_closed_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that names it
   std::set_terminate(end_without_handler);
   ::on_exit(correct_exit_code, nullptr);
   const int exit_code = run(argc, argv);

@@ -16,6 +16,7 @@
 #include "base/statistics.h"
 #include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/review/clock.h"
 #include "compliance/sources/installed.h"
 #include "mllog/python_digits.h"
 #include "results/energy.h"
@@ -140,6 +141,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const RunTimes times = find_run_times(log);
   run.not_judged = verdict.not_judged;
   run.start_ms = times.start_ms;
+  if (times.start_ms) run.odd_time = compliance::odd_time_text(*times.start_ms);
   if (is_weak(score)) run.instance_scale = read_instance_scale(log);
   if (times.start_ms && times.stop_ms && std::isfinite(*times.stop_ms - *times.start_ms)) {
     run.duration_ms = *times.stop_ms - *times.start_ms;
@@ -160,6 +162,8 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
     run.reason = "run_stop does not say success";
   } else if (!run.duration_ms) {
     run.reason = "the time of run_start or run_stop is not a finite number";
+  } else if (*run.duration_ms <= 0) {
+    run.reason = "by its time run_stop is not after run_start";
   } else {
     run.counts = true;
     run.time_to_train_ms = *run.duration_ms;

@@ -27,6 +27,7 @@ struct RunScore {
   bool counts = false;                    // the log did not fail, says success and has its times
   std::string not_judged;  // why there are no rules to judge it by; empty where there are
   std::string reason;      // why it does not count
+  std::string odd_time;    // why the time of run_start is no date; empty where it is one
   std::vector<std::string> broken_rules;  // by the log, at most kMostBrokenRules
   std::string unread;                     // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;

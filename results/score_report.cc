@@ -70,6 +70,15 @@ void note_runs(const Score& score, const std::string& place, Notes& notes) {
   }
 }
 
+void note_times(const Score& score, const std::string& place, Notes& notes) {
+  const auto odd = [](const RunScore& run) { return !run.odd_time.empty(); };
+  const auto run = std::ranges::find_if(score.runs, odd);
+  if (run == score.runs.end()) return;
+  note(notes, "times that are no dates, from which the minutes come all the same",
+       fmt::format("{}: {}: {} ({} of {} runs)", where(score, place), run->log.filename().string(),
+                   run->odd_time, std::ranges::count_if(score.runs, odd), score.runs.size()));
+}
+
 void note_energy(const Score& score, const std::string& place, Notes& notes) {
   const auto run = std::find_if(score.runs.begin(), score.runs.end(),
                                 [](const RunScore& one) { return !one.energy_problem.empty(); });
@@ -85,6 +94,7 @@ Notes notes_of(const std::vector<Score>& scores) {
     const Score& score = scores[i];
     const std::string& place = places[i];
     note_runs(score, place, notes);
+    note_times(score, place, notes);
     if (!score.unlike.empty()) {
       note(notes, "runs that were not made alike, averaged all the same",
            fmt::format("{}: {}", where(score, place), fmt::join(score.unlike, ", ")));
@@ -303,6 +313,7 @@ std::string score_json(const std::vector<Score>& scores) {
            {"counts", run.counts},
            {"reason", run.reason},
            {"not_judged", run.not_judged},
+           {"odd_time", run.odd_time},
            {"time_to_train_ms",
             run.counts ? nlohmann::json(run.time_to_train_ms) : nlohmann::json()},
            {"converged", run.convergence.converged},

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <set>
 #include <span>
@@ -245,7 +246,7 @@ class ParameterReader {
     for (size_t i = 1; i < names.size(); ++i) {
       std::vector<float> copy(static_cast<size_t>(p.size()));
       read_one(names[i], p, copy.data());
-      if (std::ranges::equal(copy, std::span(values, copy.size()), is_same)) continue;
+      if (std::ranges::equal(copy, std::span(values, copy.size()))) continue;
       fail(
           "{}: the tensors \"{}\" and \"{}\" differ, which are one in BERT{}; give the weights of "
           "another model",
@@ -258,8 +259,6 @@ class ParameterReader {
 
  private:
   const std::map<std::string, StoredTensor>& tensors() const { return file_.tensors->tensors(); }
-
-  static bool is_same(float a, float b) { return a == b || (a != a && b != b); }
 
   bool is_vocabulary(const Parameter& p) const {
     return p.name == layout_.word_embeddings.name || p.name == layout_.masked_lm_bias.name;
@@ -276,7 +275,10 @@ class ParameterReader {
 
   void read_one(const std::string& name, const Parameter& p, float* values) {
     const std::vector<int64_t> shape = tensors().at(name).shape, wanted = file_.shape_of(p);
-    if (shape == wanted) return file_.read(name, p, values);
+    if (shape == wanted) {
+      file_.read(name, p, values);
+      return refuse_non_finite(name, {values, static_cast<size_t>(p.size())});
+    }
     const int64_t padding = padding_of(p, shape, wanted);
     if (padding == 0) {
       fail(
@@ -287,7 +289,20 @@ class ParameterReader {
     std::vector<float> stored(static_cast<size_t>(tensors().at(name).size()));
     file_.tensors->read(name, stored);
     std::copy_n(stored.begin(), p.size(), values);
+    refuse_non_finite(name, {values, static_cast<size_t>(p.size())});
     padding_rows_ = padding;
+  }
+
+  void refuse_non_finite(const std::string& name, std::span<const float> values) const {
+    constexpr uint32_t kExponent = 0x7f800000;  // all ones in infinity and NaN alone
+    bool found = false;
+    for (const float value : values)
+      found |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent;
+    if (!found) return;
+    fail(
+        "{}: tensor \"{}\" holds NaN or infinity, as of a training that diverged; give another "
+        "checkpoint",
+        path_, name);
   }
 
   const WeightFile& file_;

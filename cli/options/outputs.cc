@@ -140,9 +140,10 @@ void check_command(const CLI::App& command) {
 
 CLI::Option* names_output(CLI::Option* option) {
   return option->check(CLI::Validator(
-      [](const std::string& value) {
+      [](const std::string& value) -> std::string {
+        if (value.empty()) return "the name of the file is empty";
         return value == "-" ? "-: standard output is /dev/stdout, and a file of this name is ./-"
-                            : std::string();
+                            : "";
       },
       "", kOutputMark));
 }

@@ -174,6 +174,11 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
   in_order(record.init_stop, "init_stop", record.run_start, "run_start");
   in_order(record.run_start, "run_start", record.run_stop, "run_stop");
   in_order(record.cache_clear, "cache_clear", record.run_start, "run_start");
+  if (record.run_ms() == 0.0) {
+    doubts.push_back({"review/clock/no-time",
+                      "run_stop has the time of run_start, as if the run took no time",
+                      record.run_stop->offset});
+  }
   if (record.first_event && record.init_start &&
       record.init_start->time_ms - record.first_event->time_ms > kDayMs) {
     doubts.push_back(
@@ -187,8 +192,9 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
 
 // Explains a time that is no date of this century.
 std::string explain_time(double time_ms) {
-  constexpr double kYear2000 = 946'684'800, kYear2100 = 4'102'444'800;
-  const auto is_date = [&](double seconds) { return seconds >= kYear2000 && seconds < kYear2100; };
+  // Narrow, since a counter of 32 bits that wrapped round shows dates from 1970 to 2106.
+  constexpr double kYear2010 = 1'262'304'000, kYear2040 = 2'208'988'800;
+  const auto fits = [&](double seconds) { return seconds >= kYear2010 && seconds < kYear2040; };
   const std::string shown =
       std::isfinite(time_ms) ? "time_ms is " + count_text(time_ms) : "time_ms is no number";
   struct Unit {
@@ -199,17 +205,18 @@ std::string explain_time(double time_ms) {
   for (const Unit& unit : {Unit{"seconds", 1, "1,000 times too short"},
                            Unit{"microseconds", 1e6, "1,000 times too long"},
                            Unit{"nanoseconds", 1e9, "1,000,000 times too long"}}) {
-    if (is_date(time_ms / unit.in_second)) {
+    if (fits(time_ms / unit.in_second)) {
       return fmt::format("{}, as if it counted {}: all durations come out {}", shown, unit.name,
                          unit.effect);
     }
   }
   constexpr double kMsPerYear = 31'556'952'000;
   if (!std::isfinite(time_ms)) return shown;
-  return fmt::format("{}, which is {} 1970: the clock was not set, or its counter wrapped round",
-                     shown,
-                     time_ms < 0 ? duration_text(-time_ms) + " before"
-                                 : counted(std::floor(time_ms / kMsPerYear), "year") + " after");
+  return fmt::format(
+      "{}, which is {} 1970: the clock was not set, or its counter wrapped round", shown,
+      time_ms < 0            ? duration_text(-time_ms) + " before"
+      : time_ms < kMsPerYear ? duration_text(time_ms) + " after"
+                             : counted(std::floor(time_ms / kMsPerYear), "year") + " after");
 }
 
 void review_times(const RunRecord& record, std::vector<Doubt>& doubts) {
@@ -233,6 +240,10 @@ void review_disorder(const RunRecord& record, std::vector<Doubt>& doubts) {
 }
 
 }  // namespace
+
+std::string odd_time_text(double time_ms) {
+  return is_date(time_ms) || may_count_from_start(time_ms) ? "" : explain_time(time_ms);
+}
 
 std::vector<Doubt> review_clock(const RunRecord& record) {
   std::vector<Doubt> doubts;

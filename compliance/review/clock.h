@@ -1,6 +1,7 @@
 // Whether the clock of a run ran on, and all that counts lies within it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compliance/review/run_record.h"
@@ -21,6 +22,7 @@ namespace strata::compliance {
 //   latter in any order.
 // - review/clock/order: by their times init_start, init_stop, run_start and run_stop, or
 //   cache_clear and run_start, stand in another order than this.
+// - review/clock/no-time: run_start and run_stop have the same time.
 // - review/clock/apart: the log's first event is more than a day before init_start.
 // - review/clock/unit: times are no dates from 2000 to 2099, but would be in seconds, micro- or
 //   nanoseconds, or are of a clock that was not set or has wrapped round. Logs whose times all
@@ -28,5 +30,8 @@ namespace strata::compliance {
 // - review/clock/disorder: in a log of one process an end is earlier than its beginning, a block
 //   than the one above it, or an evaluation than one of less progress.
 std::vector<Doubt> review_clock(const RunRecord& record);
+
+// Explains a time in ms that is no date and cannot count from a start; empty for any other.
+std::string odd_time_text(double time_ms);
 
 }  // namespace strata::compliance

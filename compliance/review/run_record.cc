@@ -108,11 +108,10 @@ class RecordReader {
 
  private:
   void note_time(const Event& event) {
-    constexpr double kYear2000Seconds = 946'684'800, kYear2100Seconds = 4'102'444'800;
     const double time = event.time_ms;
     ++record_.times;
-    if (time >= 1e3 * kYear2000Seconds && time < 1e3 * kYear2100Seconds) return;
-    if (time >= 0 && time < kYear2000Seconds) ++record_.small_times;
+    if (is_date(time)) return;
+    if (may_count_from_start(time)) ++record_.small_times;
     if (++record_.odd_times == 1) record_.odd_time = {time, event.offset};
   }
 

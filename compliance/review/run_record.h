@@ -68,8 +68,8 @@ struct RunRecord {
   // tell: of several processes, without numbers of blocks, or of blocks that mostly do not stop.
   Moment restarted;
   size_t restarts = 0;
-  // The first time that is no date from 2000 to 2099, in ms, and how many such there are; of those,
-  // times that may count from the start of something: below 946,684,800 and not negative.
+  // The first time that is no date, and how many such there are; of those, times that may count
+  // from the start of something.
   Moment odd_time;
   size_t odd_times = 0, small_times = 0, times = 0;
   // An end before its beginning, a block before the one above it, or evaluations whose counts rise
@@ -94,6 +94,16 @@ inline constexpr std::string_view kRecordedNumbers[] = {"global_batch_size", "tr
 inline constexpr size_t kMostEvaluations = 1 << 17;
 
 RunRecord read_run_record(const EventLog& log);
+
+inline constexpr double kYear2000Seconds = 946'684'800, kYear2100Seconds = 4'102'444'800;
+// Whether a time is from 2000 to 2099.
+inline bool is_date(double time_ms) {
+  return time_ms >= 1e3 * kYear2000Seconds && time_ms < 1e3 * kYear2100Seconds;
+}
+// Whether a time may count from the start of something, and is no date in seconds.
+inline bool may_count_from_start(double time_ms) {
+  return time_ms >= 0 && time_ms < kYear2000Seconds;
+}
 
 // A remark whose line is not yet counted.
 struct Doubt {

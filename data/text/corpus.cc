@@ -67,6 +67,49 @@ std::string wide_encoding(std::string_view text) {
   return nuls[0] > nuls[1] ? "UTF-16BE" : "UTF-16LE";
 }
 
+// Says what a file that is no text is, and what to do; empty if its first bytes do not tell.
+std::string_view other_file(std::string_view text) {
+  using namespace std::string_view_literals;
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"\x1f\x8b"sv, "is compressed with gzip; uncompress it with gunzip"},
+      {"BZh91AY&SY"sv, "is compressed with bzip2; uncompress it with bunzip2"},
+      {"\xfd"
+       "7zXZ\0"sv,
+       "is compressed with xz; uncompress it with unxz"},
+      {"\x28\xb5\x2f\xfd"sv, "is compressed with zstd; uncompress it with unzstd"},
+      {"PK\x03\x04"sv, "is a ZIP archive; unpack it"},
+      {"%PDF-"sv, "is a PDF file; convert it to plain text"},
+      {"version https://git-lfs"sv,
+       "is a Git LFS pointer; fetch the file itself with git lfs pull"}};
+  for (const auto& [beginning, said] : kKinds) {
+    if (text.starts_with(beginning)) return said;
+  }
+  return {};
+}
+
+// Whether `text` holds control characters that no text has.
+bool has_controls(std::string_view text) {
+  constexpr char kEscape = 0x1b;
+  return std::ranges::any_of(text, [](char c) {
+    return c >= 0 && c < ' ' && (c < '\t' || c > '\r') && c != kEscape && c != '\0';
+  });
+}
+
+// Line feeds and, of carriage returns, those that neither precede one nor another.
+struct LineEnds {
+  uint64_t line_feeds = 0, lone_returns = 0;
+};
+
+LineEnds line_ends_of(std::string_view text) {
+  LineEnds ends;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    ends.line_feeds += text[i] == '\n';
+    ends.lone_returns += text[i] == '\r' && next != '\n' && next != '\r';
+  }
+  return ends;
+}
+
 // Whether bytes of 0x80 and above stand alone or in pairs between ASCII letters, as the accented
 // letters of Western European languages do in Latin-1.
 bool looks_like_latin1(std::string_view text) {
@@ -86,9 +129,17 @@ bool looks_like_latin1(std::string_view text) {
 std::string check_encoding(std::string_view text, const std::filesystem::path& file) {
   constexpr uint64_t kMostShare = 1000;  // one of so many bytes
   const std::string name = file.string();
+  if (const std::string_view other = other_file(text); !other.empty()) fail("{}: {}", name, other);
   if (const std::string wide = wide_encoding(text); !wide.empty()) {
     fail("{}: is {}, UTF-8 was expected; convert it: iconv -f {} -t UTF-8 OLD > NEW", name, wide,
          wide);
+  }
+  const LineEnds ends = line_ends_of(text);
+  if (ends.lone_returns > ends.line_feeds) {
+    fail(
+        "{}: its lines end in a carriage return alone, which would join them; convert it: tr "
+        "'\\r' '\\n' < OLD > NEW",
+        name);
   }
   const MalformedBytes found = count_malformed(text);
   if (found.count == 0) return {};
@@ -98,6 +149,9 @@ std::string check_encoding(std::string_view text, const std::filesystem::path& f
       1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(found.first), '\n'));
   if (found.count * kMostShare <= text.size()) {
     return fmt::format("{}: {}; they are left out", name, said);
+  }
+  if (has_controls(text)) {
+    fail("{}: is no text: {}; give plain text in UTF-8", name, said);
   }
   if (looks_like_latin1(text)) {
     fail(

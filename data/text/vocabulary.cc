@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/text/hash.h"
+#include "data/text/unicode.h"
 
 namespace strata::data {
 
@@ -23,6 +24,10 @@ Vocabulary Vocabulary::parse(std::string_view text, const std::string& name) {
     if (line.empty()) {
       fail("{}: line {} is empty; a vocabulary has one entry on every line", name,
            vocabulary.entries_.size() + 1);
+    }
+    if (count_malformed(line).count > 0) {
+      fail("{}: line {} is not UTF-8, so that no word would match it; convert the file with iconv",
+           name, vocabulary.entries_.size() + 1);
     }
     vocabulary.entries_.emplace_back(line);
     begin = end + 1;

@@ -196,6 +196,29 @@ TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
   }
 }
 
+TEST_F(Outputs, AnEmptyNameIsNoOutput) {
+  for (const Output& row : kOutputs) {
+    if (!is_there(row)) continue;
+    const ProcessResult refused = write(row, "");
+    EXPECT_EQ(refused.exit_code, 2) << row.command << ' ' << row.option;
+    EXPECT_NE(refused.err.find(row.option + ": the name of the file is empty"), std::string::npos)
+        << row.command << ' ' << row.option << ": " << refused.err;
+  }
+}
+
+TEST_F(Outputs, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
+  for (const std::string words : {"report -o", "score --output", "check log --sarif"}) {
+    const std::string output = path("page");
+    // Through a pipe, since the limit holds for a file that takes the message, too.
+    const std::string command = "{ (ulimit -f 0; exec " STRATA_BINARY " " + words + " " + output +
+                                " " + path("Acme") + "); echo exit code $?; } 2>&1 | cat";
+    const ProcessResult refused = run({"sh", "-c", command}, {}, std::chrono::seconds(60));
+    EXPECT_NE(refused.out.find(output + ": cannot write: File too large"), std::string::npos)
+        << words << ": " << refused.out;
+    EXPECT_NE(refused.out.find("exit code 2"), std::string::npos) << words << ": " << refused.out;
+  }
+}
+
 TEST_F(Outputs, TwoOutputsOfACommandAreTwoFiles) {
   const ProcessResult refused =
       strata({"score", path("Acme"), "--csv", path("new"), "--output", path("new")});

@@ -187,16 +187,28 @@ TEST(ScoreReport, CsvHasACellForEveryColumn) {
             "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,,1,,,,,,,,,,\n");
 }
 
+TEST(ScoreReport, NamesTheFirstRunWhoseTimesAreNoDates) {
+  Score score = complete();
+  EXPECT_EQ(score_table({score}).find("no dates"), std::string::npos);
+  for (RunScore& run : score.runs) run.odd_time = "time_ms is 5, as if it counted weeks";
+  EXPECT_NE(score_table({score}).find(
+                "times that are no dates, from which the minutes come all the same:\n"
+                "  Strata/tower/bert: result_0.txt: time_ms is 5, as if it counted weeks (2 of 2 "
+                "runs)\n"),
+            std::string::npos)
+      << score_table({score});
+}
+
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
   const auto json = nlohmann::json::parse(score_json({complete(), plain()}))["scores"];
   ASSERT_EQ(json.size(), 2u);
   const auto& runs = json[1]["runs"];
   ASSERT_EQ(runs.size(), 4u);
   EXPECT_EQ(runs[0], nlohmann::json::parse(R"({"log": "out/result_0.txt", "counts": true,
-      "reason": "", "not_judged": "", "time_to_train_ms": 90000.0, "converged": true, "samples_to_converge": 640.0,
-      "energy_joules": null, "energy_problem": ""})"));
+      "reason": "", "not_judged": "", "odd_time": "", "time_to_train_ms": 90000.0,
+      "converged": true, "samples_to_converge": 640.0, "energy_joules": null, "energy_problem": ""})"));
   EXPECT_EQ(runs[1], nlohmann::json::parse(R"({"log": "out/result_1.txt", "counts": false,
-      "reason": "no target", "not_judged": "", "time_to_train_ms": null, "converged": false,
+      "reason": "no target", "not_judged": "", "odd_time": "", "time_to_train_ms": null, "converged": false,
       "samples_to_converge": null, "energy_joules": null, "energy_problem": "no meter"})"));
   EXPECT_EQ(json[1]["accelerators"], nullptr);
   EXPECT_EQ(json[1]["rcp"]["outcome"], "-");

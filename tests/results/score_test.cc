@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 
@@ -90,14 +91,34 @@ TEST(Score, ASwitchWithoutAnEstimateAddsNoEnergy) {
   EXPECT_EQ(switch_energy(compliance::EventLog::from_text("", "sw_0.txt"), 1000), 0);
 }
 
-// Not even an infinite one.
-TEST(Score, ARunThatTookNoTimeHasNoSpeed) {
-  const TemporaryFolder folder;
-  write_runs(folder, {0});
-  const Score score = score_one(folder);
-  EXPECT_EQ(score.counting_runs(), 1u);
-  EXPECT_EQ(score.unscaled_ms, 0);
-  EXPECT_FALSE(score.sequences_per_second);
+TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
+  for (const double ms : {0.0, -20000.0}) {
+    const TemporaryFolder folder;
+    write_runs(folder, {1000});
+    BertLog log = BertLog::passing();
+    log.at("run_stop").time_ms = log.at("run_start").time_ms + ms;
+    folder.write(std::string(kFolder) + "result_0.txt", log.text());
+    const Score score = score_one(folder);
+    EXPECT_EQ(score.runs.at(0).reason, "by its time run_stop is not after run_start") << ms;
+    EXPECT_EQ(score.counting_runs(), 0u) << ms;
+    EXPECT_FALSE(score.unscaled_ms) << ms;
+    EXPECT_FALSE(score.sequences_per_second) << ms;
+  }
+}
+
+TEST(Score, TimesThatAreNoDatesAreNamed) {
+  for (const auto& [factor, said] : std::map<double, std::string>{
+           {1e-3, "as if it counted seconds"}, {1, ""}, {1e3, "as if it counted microseconds"}}) {
+    const TemporaryFolder folder;
+    write_runs(folder, {1000});
+    BertLog log = BertLog::passing();
+    for (auto& event : log.events) event.time_ms = std::floor(factor * event.time_ms);
+    log.at("run_stop").time_ms += 1000;
+    folder.write(std::string(kFolder) + "result_0.txt", log.text());
+    const std::string odd_time = score_one(folder).runs.at(0).odd_time;
+    EXPECT_EQ(odd_time.empty(), said.empty()) << factor;
+    EXPECT_NE(odd_time.find(said), std::string::npos) << odd_time;
+  }
 }
 
 TEST(Score, WhereNoFolderCanBeJudgedTheFirstReasonIsSaid) {

@@ -246,6 +246,16 @@ TEST_F(Weights, APaddedVocabularyIsCut) {
   expect_error([&] { load(); }, {"word_embeddings", "[72, 64]", "[50, 64]"});
 }
 
+TEST_F(Weights, NanAndInfinityAreRefusedByName) {
+  for (const float value : {std::nanf(""), -INFINITY}) {
+    write_file([&](Tensors& tensors) {
+      tensors.at("bert.encoder.layer.1.attention.self.query.weight").second.back() = value;
+    });
+    expect_error([&] { load(); },
+                 {"\"bert.encoder.layer.1.attention.self.query.weight\" holds NaN"});
+  }
+}
+
 TEST_F(Weights, AnotherShapeIsNamed) {
   const std::string name = "bert.embeddings.word_embeddings.weight";
   write_file([&](Tensors& tensors) { tensors[name] = {{49, 64}, std::vector<float>(49 * 64)}; });

@@ -27,6 +27,15 @@ Ids clock_ids(const RunRecord& run) { return ids_of(review_clock(run)); }
 
 TEST(Clock, OfASteadyRunHasNoRemark) { EXPECT_EQ(clock_ids(steady_run()), Ids{}); }
 
+TEST(Clock, ARunThatTookNoTimeIsNoticed) {
+  RunRecord run = steady_run();
+  run.evaluations.clear();
+  run.run_stop->time_ms = run.run_start->time_ms + 1;
+  EXPECT_EQ(clock_ids(run), Ids{});
+  run.run_stop->time_ms = run.run_start->time_ms;
+  EXPECT_EQ(clock_ids(run), Ids{"review/clock/no-time"});
+}
+
 TEST(Clock, APauseIsNoticedAtTheEvaluationAfterIt) {
   RunRecord run = steady_run();
   for (size_t i = 4; i < 10; ++i) run.evaluations[i].time_ms += 5 * kMinute;

@@ -93,6 +93,12 @@ TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
       {"seconds", scaled(1e-3), "review/clock/unit", "cache_clear", "as if it counted seconds"},
       {"microseconds", scaled(1e3), "review/clock/unit", "cache_clear", "counted microseconds"},
       {"nanoseconds", scaled(1e6), "review/clock/unit", "cache_clear", "counted nanoseconds"},
+      {"wrapped at 32 bits",
+       [](BertLog& log) {
+         for (LogEvent& event : log.events) event.time_ms += 2'300'000'000 - 1.7e12;
+       },
+       "review/clock/unit", "cache_clear",
+       "days after 1970: the clock was not set, or its counter"},
       {"wrapped",
        [](BertLog& log) {
          for (LogEvent& event : log.events) event.time_ms += 18446744073708 - 1.7e12;

@@ -87,6 +87,11 @@ TEST_F(RawText, OtherEncodingsAreRefusedByName) {
       {"a caf\xe9\nna\xefve b\nd\n",
        {"Latin-1", "2 of 17 bytes", "0xE9 at byte 5, in line 1", "iconv -f WINDOWS-1252"}},
       {"a\nb \x96 c\n", {"Latin-1", "0x96 at byte 4, in line 2"}},
+      {std::string("\x1f\x8b\x08\0\0\0\0\0\xe1 a\n", 12), {"is compressed with gzip", "gunzip"}},
+      {"PK\x03\x04 abc\n", {"is a ZIP archive"}},
+      {"version https://git-lfs.github.com/spec/v1\nsize 3\n", {"is a Git LFS pointer"}},
+      {"a \x01\xe9 b\n", {"is no text", "0xE9 at byte 3"}},
+      {"a b.\rc d\r\re f\n", {"its lines end in a carriage return alone", "tr '\\r' '\\n'"}},
       {"\x83\x65\x83\x58\x83\x67\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\n", {"is no UTF-8 text"}},
   };
   for (const Case& c : cases) {

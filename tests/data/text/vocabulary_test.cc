@@ -37,6 +37,16 @@ TEST(Vocabulary, AnEmptyFileAnEmptyLineAndARepeatedLineAreRefused) {
                        "v: line 3 repeats 'a' of line 1"));
 }
 
+TEST(Vocabulary, AnEntryThatIsNotUtf8IsRefused) {
+  EXPECT_TRUE(contains(error_of([] {
+                         Vocabulary::parse(
+                             "a\n\xfc"
+                             "ber\n",
+                             "v");
+                       }),
+                       "v: line 2 is not UTF-8"));
+}
+
 TEST(Vocabulary, AMissingFileIsNamed) {
   EXPECT_TRUE(contains(error_of([] { Vocabulary::read("/nowhere/vocab.txt"); }),
                        "/nowhere/vocab.txt: cannot open"));
