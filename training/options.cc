@@ -257,24 +257,15 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
   const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
-  const auto need = [&](bool has) {
-    if (!has) {
-      fail("optimizer.name {}: the {} backend has none; use adam", name_of(config.name),
-           backend.name());
-    }
-  };
   switch (config.name) {
     case config::OptimizerKind::kAdam:
       break;
     case config::OptimizerKind::kLamb:
-      need(backend.has_lamb());
       return optim::make_lamb(backend, arena, segments, options, owned);
     case config::OptimizerKind::kMadgrad:
-      need(backend.has_madgrad());
       return optim::make_madgrad(backend, arena, segments,
                                  {config.beta1, config.epsilon, config.weight_decay}, owned);
     case config::OptimizerKind::kAcClip:
-      need(backend.has_acclip());
       return optim::make_acclip(backend, arena, segments, {options, config.alpha}, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);
