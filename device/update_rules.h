@@ -17,7 +17,8 @@
 #define STRATA_ELEMENTWISE_UPDATES(X)                                  \
   X(adam_update, AdamUpdate, "")                                       \
   X(madgrad_update, MadgradUpdate, "MADGRAD; use optimizer.name adam") \
-  X(acclip_update, AcClipUpdate, "ACClip; use optimizer.name adam")
+  X(acclip_update, AcClipUpdate, "ACClip; use optimizer.name adam")    \
+  X(sgd_update, SgdUpdate, "SGD; use optimizer.name adam")
 
 namespace strata::device {
 
@@ -52,6 +53,7 @@ struct AdamRule;
 struct MadgradRule;
 template <int kAlpha>
 struct AcClipRule;
+struct SgdRule;
 
 // Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
 // a flat range, in one pass that also writes the weights compute reads: g' = clip * g; m = b1 m +
@@ -227,6 +229,39 @@ struct AcClipRule {
     const float share = root(threshold_power) / (fabsf(m) + epsilon);
     const float clipped = share < 1.0f ? share * m : m;
     return w - rate * (clipped + weight_decay * w);
+  }
+};
+
+// SGD with momentum (Polyak 1964) over a flat range, in one pass that also writes the weights
+// compute reads, as PyTorch's has it: weight decay is added to the gradient. g' is Adam's; v =
+// momentum v + g' + weight_decay * w; w -= lr * v. v starts at zero.
+struct SgdUpdate {
+  Tensor weights;          // [n] master dtype
+  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  ConstTensor gradients;   // [n] master dtype
+  Tensor velocity;         // [n] master dtype: v
+  StepValue<float> learning_rate;
+  float momentum = 0.9f;
+  float weight_decay = 0;
+  GradientClip clip;
+
+  static constexpr Tensor SgdUpdate::*kState[] = {&SgdUpdate::velocity};
+  using Rule = SgdRule;
+};
+
+struct SgdRule {
+  float factor, momentum, weight_decay, rate;
+
+  STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE SgdRule(const SgdUpdate& op, float gradient_factor)
+      : factor(gradient_factor),
+        momentum(op.momentum),
+        weight_decay(op.weight_decay),
+        rate(op.learning_rate.now()) {}
+
+  STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float new_weight(float w, float g, float& v, float&,
+                                                           float) const {
+    v = momentum * v + (g * factor + weight_decay * w);
+    return w - rate * v;
   }
 };
 

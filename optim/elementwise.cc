@@ -1,4 +1,4 @@
-// Adam, MADGRAD and ACClip: what each has that the others do not.
+// Adam, MADGRAD, ACClip and SGD: what each has that the others do not.
 #include "optim/elementwise.h"
 
 #include <cmath>
@@ -65,6 +65,25 @@ struct AcClipMethod {
   }
 };
 
+struct SgdMethod {
+  using Options = SgdOptions;
+  using Update = device::SgdUpdate;
+  static constexpr const char* kName = "SGD";
+  static constexpr const char* kState[] = {"sgd_v"};
+  using Step = RateStep;
+
+  static void check(const char* name, const Options& options) {
+    check_beta(name, "momentum", options.momentum);
+    check_not_negative(name, "weight_decay", options.weight_decay);
+  }
+  static Step step(const Options&, int64_t, double learning_rate) {
+    return {static_cast<float>(learning_rate)};
+  }
+  static Update update(const Options& options, const Step*) {
+    return {.momentum = static_cast<float>(options.momentum)};
+  }
+};
+
 template <typename Method>
 std::unique_ptr<Optimizer> make(device::Backend& backend, const ParameterArena& arena,
                                 std::span<const Segment> segments,
@@ -93,6 +112,12 @@ std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const Parameter
                                        std::span<const Segment> segments,
                                        const AcClipOptions& options, std::span<const Range> owned) {
   return make<AcClipMethod>(backend, arena, segments, options, owned);
+}
+
+std::unique_ptr<Optimizer> make_sgd(device::Backend& backend, const ParameterArena& arena,
+                                    std::span<const Segment> segments, const SgdOptions& options,
+                                    std::span<const Range> owned) {
+  return make<SgdMethod>(backend, arena, segments, options, owned);
 }
 
 }  // namespace strata::optim

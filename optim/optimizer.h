@@ -105,4 +105,15 @@ std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const Parameter
                                        const AcClipOptions& options,
                                        std::span<const Range> owned = {});
 
+struct SgdOptions {
+  double momentum = 0.9;    // in [0, 1); optimizer.beta1
+  double weight_decay = 0;  // added to the gradient, of the segments that decay
+};
+
+// SGD with momentum (the formula is at device::SgdUpdate). State: sgd_v, [n] master dtype.
+// `segments`, `owned` and errors as Adam's.
+std::unique_ptr<Optimizer> make_sgd(device::Backend& backend, const ParameterArena& arena,
+                                    std::span<const Segment> segments, const SgdOptions& options,
+                                    std::span<const Range> owned = {});
+
 }  // namespace strata::optim

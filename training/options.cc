@@ -244,6 +244,7 @@ std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& co
 }
 
 int state_per_weight(config::OptimizerKind optimizer) {
+  if (optimizer == config::OptimizerKind::kSgd) return 1;
   return optimizer == config::OptimizerKind::kMadgrad ? 3 : 2;
 }
 
@@ -267,6 +268,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
                                  {config.beta1, config.epsilon, config.weight_decay}, owned);
     case config::OptimizerKind::kAcClip:
       return optim::make_acclip(backend, arena, segments, {options, config.alpha}, owned);
+    case config::OptimizerKind::kSgd:
+      return optim::make_sgd(backend, arena, segments, {config.beta1, config.weight_decay}, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);
 }
