@@ -126,8 +126,10 @@ class Passes {
 
   // One pass over neighbours, even where the optimizer needs two because one decays.
   void add_single_pass(const bert::ParameterSegment& s) {
-    const bool reads_third = state(2, 0) != nullptr;
-    update_bytes_ += s.size * ((reads_third ? 8 : 7) * kMaster + compute_size(backend_));
+    // Weights, gradients; of the state, the first two arrays are written, too.
+    const size_t states = optimizer_->state().size();
+    const size_t passes = 3 + states + std::min<size_t>(states, 2);
+    update_bytes_ += s.size * (static_cast<int64_t>(passes) * kMaster + compute_size(backend_));
     if (single_pass_end_ == s.offset && !plain_.empty()) {
       plain_.back().size += s.size;
     } else {

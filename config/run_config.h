@@ -30,7 +30,7 @@ enum class BalanceStrategy : uint8_t {
 };
 enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
-enum class OptimizerKind : uint8_t { kAdam, kLamb, kMadgrad, kAcClip };
+enum class OptimizerKind : uint8_t { kAdam, kLamb, kMadgrad, kAcClip, kSgd };
 using PipelineKind = bert::Pipeline;
 using NormKind = bert::Norm;
 using StandardizationAxis = device::StandardizationAxis;

@@ -286,14 +286,14 @@ ConfigSection optimizer_section() {
        key("lr", get, &S::lr, Number::above(0),
            "Learning rate from which `schedule` makes every step's."),
        key("beta1", get, &S::beta1, Number::below(0, 1),
-           "Decay of the first moment; madgrad: the momentum of the weights."),
+           "Decay of the first moment; madgrad: the momentum of the weights; sgd: the momentum."),
        key("beta2", get, &S::beta2, Number::below(0, 1),
-           "Decay of the second moment, or of acclip's threshold; madgrad has none."),
+           "Decay of the second moment, or of acclip's threshold; madgrad and sgd have none."),
        key("epsilon", get, &S::epsilon, Number::above(0),
            "Added to the root of the second moment; madgrad: to the cube root of the squares; "
-           "acclip: to the magnitude of the first moment."),
+           "acclip: to the magnitude of the first moment; sgd has none."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
-           "Decoupled weight decay; biases and LayerNorm have none."),
+           "Decoupled weight decay; sgd: added to the gradient; biases and LayerNorm have none."),
        key("alpha", get, &S::alpha, Number::within(1, 2),
            "acclip alone: the threshold is this root of the decaying mean of the gradient's "
            "magnitude to this power."),

@@ -68,8 +68,8 @@ constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"},
     {OptimizerKind::kMadgrad, "madgrad",
      "dual averaging with momentum, over the cube root of summed squares"},
-    {OptimizerKind::kAcClip, "acclip",
-     "momentum, every element clipped by a threshold of its own"}};
+    {OptimizerKind::kAcClip, "acclip", "momentum, every element clipped by a threshold of its own"},
+    {OptimizerKind::kSgd, "sgd", "SGD with momentum; open division only"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kNone, "none", "every rank keeps and updates everything"},
     {Sharding::kState, "state",

@@ -23,6 +23,12 @@ void for_each_part(std::span<const LambPart> parts, const Work& work) {
   }
 }
 
+// What a backend has not, and what to use instead.
+const char* lack_of(Operation operation) {
+  const auto& [name, without] = entry_of(operation);
+  return is_optional(operation) ? without : name;
+}
+
 class WaitingStopwatch final : public Stopwatch {
  public:
   explicit WaitingStopwatch(Backend& backend) : backend_(backend) {}
@@ -60,13 +66,20 @@ void Backend::outside_capture(const std::function<void()>& call) { call(); }
 
 std::unique_ptr<Collectives> Backend::make_collectives(const RankGroup&, Stream) { return nullptr; }
 
-void Backend::lamb_direction(Stream, const LambDirection&) {
-  fail("the {} backend has no LAMB; use optimizer.name adam", name());
+bool Backend::supports(Operation operation, DType dtype) const {
+  return !is_optional(operation) && (dtype == compute_dtype() || dtype == master_dtype());
 }
 
-void Backend::lamb_apply(Stream, const LambApply&) {
-  fail("the {} backend has no LAMB; use optimizer.name adam", name());
+void Backend::require(Operation operation, DType dtype) const {
+  if (!supports(operation, dtype)) fail("{}: has no {}", description(), lack_of(operation));
 }
+
+#define STRATA_FAIL(function, Arguments, without)                               \
+  void Backend::function(Stream, const Arguments&) {                            \
+    fail("the {} backend has no {}", name(), lack_of(Operation::k##Arguments)); \
+  }
+STRATA_OPERATIONS(STRATA_FAIL)
+#undef STRATA_FAIL
 
 void Backend::lamb_directions(Stream stream, const LambDirections& op) {
   const AdamUpdate& all = op.adam;
@@ -109,34 +122,6 @@ void Backend::lamb_applies(Stream stream, const LambApplies& op) {
                         .norms = part.norms,
                         .learning_rate = op.learning_rate});
   });
-}
-
-void Backend::madgrad_update(Stream, const MadgradUpdate&) {
-  fail("the {} backend has no MADGRAD; use optimizer.name adam", name());
-}
-
-void Backend::acclip_update(Stream, const AcClipUpdate&) {
-  fail("the {} backend has no ACClip; use optimizer.name adam", name());
-}
-
-void Backend::residual_add_forward(Stream, const ResidualAddForward&) {
-  fail("the {} backend has no pre-LN; use model.norm post", name());
-}
-
-void Backend::residual_add_backward(Stream, const ResidualAddBackward&) {
-  fail("the {} backend has no pre-LN; use model.norm post", name());
-}
-
-void Backend::standardization_loss(Stream, const StandardizationLoss&) {
-  fail("the {} backend has no standardization loss; use model.norm post", name());
-}
-
-void Backend::round_to_float8(Stream, const RoundToFloat8&) {
-  fail("the {} backend has no FP8; use another model.precision", name());
-}
-
-void Backend::float8_update(Stream, const Float8Update&) {
-  fail("the {} backend has no FP8; use another model.precision", name());
 }
 
 }  // namespace strata::device

@@ -1,8 +1,8 @@
 // The contract a hardware vendor implements.
 //
-// A backend gives the benchmark memory, streams and operations (device/operations.h says what each
-// computes). What is marked optional has a default: a first port leaves it out. docs/porting.md
-// leads through a port; tests/conformance/ judges it.
+// A backend gives the benchmark memory, streams and operations (device/operation_list.h lists them,
+// device/operations.h says what each computes). What is marked optional has a default: a first port
+// leaves it out. docs/porting.md leads through a port; tests/conformance/ judges it.
 //
 // Rules. No operation allocates device memory once its shapes have been seen; none waits for the
 // host (a backend without streams of its own simply finishes before it returns). Tensors are
@@ -16,11 +16,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "device/collectives.h"
-#include "device/operations.h"
+#include "device/operation_list.h"
 
 namespace strata::device {
 
@@ -137,57 +138,48 @@ class Backend {
   // be fastest, which the first of them waits for; 0: nothing is tried.
   virtual int64_t autotune_row_granularity() const { return 0; }
 
-  // ---- Operations, in the order in which a port should make them work.
+  // ---- Operations (device/operation_list.h). Those that a backend does not override throw Error.
 
-  virtual void convert(Stream, const Convert&) = 0;
-  virtual void linear_forward(Stream, const LinearForward&) = 0;
-  virtual void linear_data_gradient(Stream, const LinearDataGradient&) = 0;
-  virtual void linear_weight_gradient(Stream, const LinearWeightGradient&) = 0;
-  virtual void activation_backward(Stream, const ActivationBackward&) = 0;
-  virtual void embeddings_forward(Stream, const EmbeddingsForward&) = 0;
-  virtual void embeddings_backward(Stream, const EmbeddingsBackward&) = 0;
-  virtual void residual_layernorm_forward(Stream, const ResidualLayerNormForward&) = 0;
-  virtual void residual_layernorm_backward(Stream, const ResidualLayerNormBackward&) = 0;
-  virtual void attention_forward(Stream, const AttentionForward&) = 0;
-  virtual void attention_backward(Stream, const AttentionBackward&) = 0;
-  virtual void gather_rows(Stream, const GatherRows&) = 0;
-  virtual void scatter_add_rows(Stream, const ScatterAddRows&) = 0;
-  virtual void classifier_loss(Stream, const ClassifierLoss&) = 0;
-  virtual void l2_norm_squared(Stream, const L2NormSquared&) = 0;
-  virtual void clip_to_norm(Stream, const ClipToNorm&) = 0;
-  virtual void adam_update(Stream, const AdamUpdate&) = 0;
+#define STRATA_DECLARE(function, Arguments, without) \
+  virtual void function(Stream, const Arguments&);
+  STRATA_OPERATIONS(STRATA_DECLARE)
+  // Optional: the defaults call lamb_direction, lamb_apply and adam_update for each tensor.
+  STRATA_COMPOSED_OPERATIONS(STRATA_DECLARE)
+#undef STRATA_DECLARE
 
-  // ---- Optional operations. Those that are left out throw Error.
-
-  // optimizer.name: lamb.
-  virtual bool has_lamb() const { return false; }
-  virtual void lamb_direction(Stream, const LambDirection&);
-  virtual void lamb_apply(Stream, const LambApply&);
-  // Optional even with has_lamb(): the same for many tensors at once. The defaults call the two
-  // functions above, and adam_update, for each tensor.
-  virtual void lamb_directions(Stream, const LambDirections&);
-  virtual void lamb_applies(Stream, const LambApplies&);
-  // optimizer.name: madgrad, acclip.
-  virtual bool has_madgrad() const { return false; }
-  virtual void madgrad_update(Stream, const MadgradUpdate&);
-  virtual bool has_acclip() const { return false; }
-  virtual void acclip_update(Stream, const AcClipUpdate&);
-  // model.norm: pre. The fields of residual_layernorm_* that are pre-LN's count, too.
-  virtual bool has_pre_norm() const { return false; }
-  virtual void residual_add_forward(Stream, const ResidualAddForward&);
-  virtual void residual_add_backward(Stream, const ResidualAddBackward&);
-  // model.norm: none. The fields of operations with a LayerNorm that are for it count, too.
-  virtual bool has_standardization() const { return false; }
-  virtual void standardization_loss(Stream, const StandardizationLoss&);
-  // model.precision: fp8. Whether GEMMs can be in FP8, be it by computing what they would give.
-  // Where they cannot, no tensor is FP8 and every Float8Copy is empty.
-  virtual bool has_float8() const { return false; }
-  virtual void round_to_float8(Stream, const RoundToFloat8&);
-  virtual void float8_update(Stream, const Float8Update&);
+  // Whether the operation takes matrices of `dtype`, or changes ranges of it. For FP8: whether
+  // GEMMs can be in it, be it by computing what they would give; where they cannot, no tensor is
+  // FP8 and every Float8Copy is empty. If an operation for model.norm is there, so are the fields
+  // of others that serve it. Default: what every port must have, in the compute and the master
+  // dtype.
+  virtual bool supports(Operation operation, DType dtype) const;
+  // Throws Error, which says what to use instead, unless supports(operation, dtype).
+  void require(Operation operation, DType dtype) const;
 
  private:
   friend class Buffer;
   std::atomic<int64_t> buffer_bytes_ = 0;
 };
+
+// Calls the function of the operation that takes these arguments.
+#define STRATA_ISSUE(function, Arguments, without)                          \
+  inline void issue(Backend& backend, Stream stream, const Arguments& op) { \
+    backend.function(stream, op);                                           \
+  }
+STRATA_OPERATIONS(STRATA_ISSUE)
+#undef STRATA_ISSUE
+
+// Whether backend `B`, or a class between it and Backend, overrides the operation's function.
+template <typename B>
+constexpr bool overrides(Operation operation) {
+  switch (operation) {
+#define STRATA_OVERRIDES(function, Arguments, without) \
+  case Operation::k##Arguments:                        \
+    return !std::is_same_v<decltype(&B::function), void (Backend::*)(Stream, const Arguments&)>;
+    STRATA_OPERATIONS(STRATA_OVERRIDES)
+#undef STRATA_OVERRIDES
+  }
+  __builtin_unreachable();
+}
 
 }  // namespace strata::device

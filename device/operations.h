@@ -16,6 +16,7 @@
 #include "device/dropout.h"
 #include "device/step_value.h"
 #include "device/tensor.h"
+#include "device/update_rules.h"
 
 namespace strata::device {
 
@@ -319,83 +320,6 @@ struct ClipToNorm {
   const double* norm_squared = nullptr;  // device memory
   float max_norm = 1.0f;
   Tensor destination;  // [n]; absent: x
-};
-
-// What makes up for moments that start at zero: 1 / (1 - beta^t) of both.
-struct BiasCorrections {
-  double first = 1;
-  double second = 1;
-};
-
-// After step t, from 1.
-inline BiasCorrections bias_corrections(double beta1, double beta2, int64_t step) {
-  const auto t = static_cast<double>(step);
-  return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};
-}
-
-// What a gradient is multiplied by before it is applied: scale * min(1, max_norm /
-// sqrt(norm_squared)), or scale alone where there is no norm.
-struct GradientClip {
-  float scale = 1.0f;
-  const double* norm_squared = nullptr;  // device memory; null: no clipping
-  float max_norm = 1.0f;                 // in the units of norm_squared, before `scale`
-};
-
-// Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
-// a flat range, in one pass that also writes the weights compute reads: g' = clip * g; m = b1 m +
-// (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w),
-// where c1 and c2 are the corrections.
-struct AdamUpdate {
-  Tensor weights;          // [n] master dtype
-  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
-  ConstTensor gradients;   // [n] master dtype
-  Tensor first_moment;     // [n] master dtype
-  Tensor second_moment;    // [n] master dtype
-  StepValue<float> learning_rate;
-  StepValue<BiasCorrections> corrections;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-  float weight_decay = 0;
-  GradientClip clip;
-};
-
-// MADGRAD (Defazio & Jelassi 2021, arXiv 2101.11075, algorithm 1) over a flat range, in one pass
-// that also writes the weights compute reads. g' is Adam's; in step t, from 1, with lambda = lr
-// sqrt(t): s += lambda g'; v += lambda g'^2; z = w0 - s / (cbrt(v) + epsilon); w += c (z - w) - lr
-// * weight_decay * w. w0: the weights before the first step; s and v start at zero.
-struct MadgradUpdate {
-  Tensor weights;               // [n] master dtype
-  Tensor compute_weights;       // [n] compute dtype; absent where compute reads the master weights
-  ConstTensor gradients;        // [n] master dtype
-  Tensor gradient_sum;          // [n] master dtype: s
-  Tensor square_sum;            // [n] master dtype: v
-  ConstTensor initial_weights;  // [n] master dtype: w0
-  StepValue<float> learning_rate;
-  StepValue<float> gradient_weight;  // lambda
-  float averaging = 0.1f;            // c = 1 - momentum
-  float epsilon = 1e-6f;
-  float weight_decay = 0;
-  GradientClip clip;
-};
-
-// ACClip (Zhang et al. 2020, arXiv 1912.03194, algorithm 2) over a flat range, in one pass that
-// also writes the weights compute reads: momentum, of which every element is clipped by a threshold
-// of its own. g' is Adam's; m = b1 m + (1-b1) g'; tau^alpha = b2 tau^alpha + (1-b2) |g'|^alpha;
-// w -= lr * (min(1, tau / (|m| + epsilon)) m + weight_decay * w). m and tau start at zero.
-struct AcClipUpdate {
-  Tensor weights;          // [n] master dtype
-  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
-  ConstTensor gradients;   // [n] master dtype
-  Tensor first_moment;     // [n] master dtype: m
-  Tensor threshold_power;  // [n] master dtype: tau^alpha
-  StepValue<float> learning_rate;
-  float alpha = 1.0f;  // in [1, 2]
-  float beta1 = 0.9f;
-  float beta2 = 0.99f;
-  float epsilon = 1e-6f;
-  float weight_decay = 0;
-  GradientClip clip;
 };
 
 // Sums of squares over one tensor, of which LAMB's trust ratio is made.

@@ -1,35 +1,82 @@
-// What the optimizers make of one element: the same for every device.
+// The optimizers that update every element by itself: the arguments of their operations, and what
+// becomes of one element, the same on every device. A new one is a struct of arguments, a rule, a
+// line of the list below, and its formula in device/reference/optimizers.cc.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include "device/host_device.h"
-#include "device/operations.h"
+#include "device/step_value.h"
+#include "device/tensor.h"
+
+// X(function, arguments, what a backend without it lacks), as in device/operation_list.h.
+#define STRATA_ELEMENTWISE_UPDATES(X)                                  \
+  X(adam_update, AdamUpdate, "")                                       \
+  X(madgrad_update, MadgradUpdate, "MADGRAD; use optimizer.name adam") \
+  X(acclip_update, AcClipUpdate, "ACClip; use optimizer.name adam")    \
+  X(sgd_update, SgdUpdate, "SGD; use optimizer.name adam")
 
 namespace strata::device {
 
-// The arrays of an update that needs no sums over tensors, each [n] f32.
-struct UpdateArrays {
-  float* weights;
-  const float* gradients;
-  float *first, *second;         // the state that a step changes
-  const float* initial_weights;  // null where the rule does not read them
+// What makes up for moments that start at zero: 1 / (1 - beta^t) of both.
+struct BiasCorrections {
+  double first = 1;
+  double second = 1;
 };
-STRATA_ALWAYS_INLINE UpdateArrays arrays_of(const AdamUpdate& op) {
-  return {op.weights.as<float>(), op.gradients.as<float>(), op.first_moment.as<float>(),
-          op.second_moment.as<float>(), nullptr};
+
+// After step t, from 1.
+inline BiasCorrections bias_corrections(double beta1, double beta2, int64_t step) {
+  const auto t = static_cast<double>(step);
+  return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};
 }
-STRATA_ALWAYS_INLINE UpdateArrays arrays_of(const MadgradUpdate& op) {
-  return {op.weights.as<float>(), op.gradients.as<float>(), op.gradient_sum.as<float>(),
-          op.square_sum.as<float>(), op.initial_weights.as<float>()};
-}
-STRATA_ALWAYS_INLINE UpdateArrays arrays_of(const AcClipUpdate& op) {
-  return {op.weights.as<float>(), op.gradients.as<float>(), op.first_moment.as<float>(),
-          op.threshold_power.as<float>(), nullptr};
-}
+
+// What a gradient is multiplied by before it is applied: scale * min(1, max_norm /
+// sqrt(norm_squared)), or scale alone where there is no norm.
+struct GradientClip {
+  float scale = 1.0f;
+  const double* norm_squared = nullptr;  // device memory; null: no clipping
+  float max_norm = 1.0f;                 // in the units of norm_squared, before `scale`
+};
+
+// The arguments of an update have the fields of AdamUpdate below, except for its moments,
+// corrections and betas, and two more members:
+//   kState  one or two tensors that start at zero and change in every step
+//   Rule    made on the device, of the arguments and the factor of every gradient. new_weight takes
+//           gradient `g` into the element's state and returns what becomes of its weight `w`.
+// If it has a field `initial_weights`, its rule also reads the weights before the first step.
+
+struct AdamRule;
+struct MadgradRule;
+template <int kAlpha>
+struct AcClipRule;
+struct SgdRule;
+
+// Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
+// a flat range, in one pass that also writes the weights compute reads: g' = clip * g; m = b1 m +
+// (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w),
+// where c1 and c2 are the corrections.
+struct AdamUpdate {
+  Tensor weights;          // [n] master dtype
+  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  ConstTensor gradients;   // [n] master dtype
+  Tensor first_moment;     // [n] master dtype
+  Tensor second_moment;    // [n] master dtype
+  StepValue<float> learning_rate;
+  StepValue<BiasCorrections> corrections;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0;
+  GradientClip clip;
+
+  static constexpr Tensor AdamUpdate::*kState[] = {&AdamUpdate::first_moment,
+                                                   &AdamUpdate::second_moment};
+  using Rule = AdamRule;
+};
 
 // How Adam and LAMB take a gradient into the moments.
 struct GradientMoments {
@@ -56,8 +103,6 @@ struct GradientMoments {
   }
 };
 
-// Rules are made on the device, of an operation and what multiplies every gradient. new_weight
-// takes gradient `g` into the element's state and returns what becomes of its weight `w`.
 struct AdamRule {
   GradientMoments moments;
   float rate;
@@ -65,11 +110,33 @@ struct AdamRule {
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE AdamRule(const AdamUpdate& op, float gradient_factor)
       : moments(op, gradient_factor), rate(op.learning_rate.now()) {}
 
-  static constexpr bool kReadsInitialWeights = false;
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float new_weight(float w, float g, float& m, float& v,
                                                            float) const {
     return w - rate * moments.update(w, g, m, v);
   }
+};
+
+// MADGRAD (Defazio & Jelassi 2021, arXiv 2101.11075, algorithm 1) over a flat range, in one pass
+// that also writes the weights compute reads. g' is Adam's; in step t, from 1, with lambda = lr
+// sqrt(t): s += lambda g'; v += lambda g'^2; z = w0 - s / (cbrt(v) + epsilon); w += c (z - w) - lr
+// * weight_decay * w. w0: the weights before the first step; s and v start at zero.
+struct MadgradUpdate {
+  Tensor weights;               // [n] master dtype
+  Tensor compute_weights;       // [n] compute dtype; absent where compute reads the master weights
+  ConstTensor gradients;        // [n] master dtype
+  Tensor gradient_sum;          // [n] master dtype: s
+  Tensor square_sum;            // [n] master dtype: v
+  ConstTensor initial_weights;  // [n] master dtype: w0
+  StepValue<float> learning_rate;
+  StepValue<float> gradient_weight;  // lambda
+  float averaging = 0.1f;            // c = 1 - momentum
+  float epsilon = 1e-6f;
+  float weight_decay = 0;
+  GradientClip clip;
+
+  static constexpr Tensor MadgradUpdate::*kState[] = {&MadgradUpdate::gradient_sum,
+                                                      &MadgradUpdate::square_sum};
+  using Rule = MadgradRule;
 };
 
 // Of v >= 0, to about three units in the last place: a third of the exponent, then Halley's method
@@ -96,7 +163,6 @@ struct MadgradRule {
         epsilon(op.epsilon),
         decay(op.learning_rate.now() * op.weight_decay) {}
 
-  static constexpr bool kReadsInitialWeights = true;
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float new_weight(float w, float g, float& s, float& v,
                                                            float initial) const {
     const float gradient = g * factor, weighted = gradient_weight * gradient;
@@ -105,6 +171,29 @@ struct MadgradRule {
     const float average = initial - s / (cube_root(v) + epsilon);
     return w + averaging * (average - w) - decay * w;
   }
+};
+
+// ACClip (Zhang et al. 2020, arXiv 1912.03194, algorithm 2) over a flat range, in one pass that
+// also writes the weights compute reads: momentum, of which every element is clipped by a threshold
+// of its own. g' is Adam's; m = b1 m + (1-b1) g'; tau^alpha = b2 tau^alpha + (1-b2) |g'|^alpha;
+// w -= lr * (min(1, tau / (|m| + epsilon)) m + weight_decay * w). m and tau start at zero.
+struct AcClipUpdate {
+  Tensor weights;          // [n] master dtype
+  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  ConstTensor gradients;   // [n] master dtype
+  Tensor first_moment;     // [n] master dtype: m
+  Tensor threshold_power;  // [n] master dtype: tau^alpha
+  StepValue<float> learning_rate;
+  float alpha = 1.0f;  // in [1, 2]
+  float beta1 = 0.9f;
+  float beta2 = 0.99f;
+  float epsilon = 1e-6f;
+  float weight_decay = 0;
+  GradientClip clip;
+
+  static constexpr Tensor AcClipUpdate::*kState[] = {&AcClipUpdate::first_moment,
+                                                     &AcClipUpdate::threshold_power};
+  using Rule = AcClipRule<0>;
 };
 
 // kAlpha: 1 and 2 need no powers; 0: op.alpha, whatever it is.
@@ -132,7 +221,6 @@ struct AcClipRule {
     return powf(threshold_power, 1.0f / alpha);
   }
 
-  static constexpr bool kReadsInitialWeights = false;
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float new_weight(float w, float g, float& m,
                                                            float& threshold_power, float) const {
     const float gradient = g * factor;
@@ -144,12 +232,74 @@ struct AcClipRule {
   }
 };
 
-// Calls use(std::type_identity<AcClipRule<...>>()) with the fastest rule of the operation.
+// SGD with momentum (Polyak 1964) over a flat range, in one pass that also writes the weights
+// compute reads, as PyTorch's has it: weight decay is added to the gradient. g' is Adam's; v =
+// momentum v + g' + weight_decay * w; w -= lr * v. v starts at zero.
+struct SgdUpdate {
+  Tensor weights;          // [n] master dtype
+  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  ConstTensor gradients;   // [n] master dtype
+  Tensor velocity;         // [n] master dtype: v
+  StepValue<float> learning_rate;
+  float momentum = 0.9f;
+  float weight_decay = 0;
+  GradientClip clip;
+
+  static constexpr Tensor SgdUpdate::*kState[] = {&SgdUpdate::velocity};
+  using Rule = SgdRule;
+};
+
+struct SgdRule {
+  float factor, momentum, weight_decay, rate;
+
+  STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE SgdRule(const SgdUpdate& op, float gradient_factor)
+      : factor(gradient_factor),
+        momentum(op.momentum),
+        weight_decay(op.weight_decay),
+        rate(op.learning_rate.now()) {}
+
+  STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float new_weight(float w, float g, float& v, float&,
+                                                           float) const {
+    v = momentum * v + (g * factor + weight_decay * w);
+    return w - rate * v;
+  }
+};
+
+// Calls use(std::type_identity<Rule>()) with the operation's rule, the fastest of several.
+template <typename Op, typename Use>
+STRATA_ALWAYS_INLINE void with_rule_of(const Op&, const Use& use) {
+  use(std::type_identity<typename Op::Rule>());
+}
 template <typename Use>
 STRATA_ALWAYS_INLINE void with_rule_of(const AcClipUpdate& op, const Use& use) {
   if (op.alpha == 1.0f) return use(std::type_identity<AcClipRule<1>>());
   if (op.alpha == 2.0f) return use(std::type_identity<AcClipRule<2>>());
   use(std::type_identity<AcClipRule<0>>());
+}
+
+template <typename Op>
+inline constexpr bool kTwoStates = std::size(Op::kState) == 2;
+template <typename Op>
+inline constexpr bool kReadsInitialWeights = requires(Op op) {
+  op.initial_weights;
+};
+
+// The arrays of an update, each [n] f32.
+struct UpdateArrays {
+  float* weights;
+  const float* gradients;
+  float *first, *second;         // null if the update has one state
+  const float* initial_weights;  // null if the rule does not read them
+};
+template <typename Op>
+STRATA_ALWAYS_INLINE UpdateArrays arrays_of(const Op& op) {
+  UpdateArrays arrays{op.weights.template as<float>(), op.gradients.template as<float>(),
+                      (op.*Op::kState[0]).template as<float>(), nullptr, nullptr};
+  if constexpr (kTwoStates<Op>) arrays.second = (op.*Op::kState[1]).template as<float>();
+  if constexpr (kReadsInitialWeights<Op>) {
+    arrays.initial_weights = op.initial_weights.template as<float>();
+  }
+  return arrays;
 }
 
 }  // namespace strata::device

@@ -1,7 +1,7 @@
 // LAMB. A range's directions overwrite its gradients as soon as those are complete. A tensor is
 // updated when all its ranges, on every rank, have been taken.
 #include "device/buffer.h"
-#include "optim/moments.h"
+#include "optim/adam.h"
 #include "optim/segments.h"
 
 namespace strata::optim {
@@ -22,7 +22,7 @@ class Lamb : public Optimizer {
  public:
   Lamb(device::Backend& backend, const ParameterArena& arena, std::span<const Segment> segments,
        const AdamOptions& options, std::span<const Range> owned)
-      : backend_(backend), moments_(backend, arena, options, "LAMB", owned) {
+      : backend_(backend), moments_(backend, arena, options, owned, "LAMB") {
     // Without decay there is no trust ratio of a tensor's own.
     const std::vector<Segment> ours = merged(segments, MergedSegments::kWithoutDecay);
     norms_ = device::Buffer(backend, ours.size() * sizeof(LambNorms));
@@ -40,7 +40,7 @@ class Lamb : public Optimizer {
     const auto issue = [&] {
       if (pass.parts.empty()) return;
       backend_.lamb_directions(stream,
-                               {.adam = moments_.adam_update(pass.range, true, clip),
+                               {.adam = moments_.update(pass.range, true, clip),
                                 .directions = elements_of(moments_.arena().gradients, pass.range),
                                 .parts = pass.parts});
       pass = {};
@@ -53,7 +53,7 @@ class Lamb : public Optimizer {
     take_directions(stream, range);
   }
 
-  std::vector<device::StateTensor> state() override { return moments_.state(); }
+  std::vector<device::StateTensor> state() override { return moments_.tensors(); }
 
  protected:
   // Parts that follow each other in the arena.
@@ -103,7 +103,7 @@ class Lamb : public Optimizer {
   }
 
   device::Backend& backend_;
-  Moments moments_;
+  ElementwiseState<AdamMethod> moments_;
   device::Buffer norms_;  // [segments] LambNorms
   std::vector<LambSegment> segments_;
 };
@@ -170,6 +170,7 @@ class ShardedLamb final : public Lamb {
 std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterArena& arena,
                                      std::span<const Segment> segments, const AdamOptions& options,
                                      std::span<const Range> owned) {
+  backend.require(device::Operation::kLambDirection, backend.master_dtype());
   check_segments(segments, arena.weights.size());
   if (owned.empty()) return std::make_unique<WholeLamb>(backend, arena, segments, options, owned);
   return std::make_unique<ShardedLamb>(backend, arena, segments, options, owned);

@@ -65,7 +65,8 @@ struct AdamOptions {
 // formula is at device::AdamUpdate). `backend` and the arena's memory outlive it. `segments` cover
 // [0, n) without gaps, in rising order; they are copied. `owned`: rising ranges, the only ones
 // there is memory for the moments of; every update lies in one of them. Empty: the whole arena.
-// Throws Error where segments have gaps, the tensors differ in size, or an option is out of range.
+// Throws Error where segments have gaps, the tensors differ in size, an option is out of range, or
+// the backend lacks the operation.
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
                                      std::span<const Segment> segments, const AdamOptions& options,
                                      std::span<const Range> owned = {});
@@ -103,5 +104,16 @@ std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const Parameter
                                        std::span<const Segment> segments,
                                        const AcClipOptions& options,
                                        std::span<const Range> owned = {});
+
+struct SgdOptions {
+  double momentum = 0.9;    // in [0, 1); optimizer.beta1
+  double weight_decay = 0;  // added to the gradient, of the segments that decay
+};
+
+// SGD with momentum (the formula is at device::SgdUpdate). State: sgd_v, [n] master dtype.
+// `segments`, `owned` and errors as Adam's.
+std::unique_ptr<Optimizer> make_sgd(device::Backend& backend, const ParameterArena& arena,
+                                    std::span<const Segment> segments, const SgdOptions& options,
+                                    std::span<const Range> owned = {});
 
 }  // namespace strata::optim

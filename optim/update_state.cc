@@ -26,12 +26,12 @@ void check_not_negative(const char* optimizer, const char* option, double value)
 }
 
 UpdateState::UpdateState(device::Backend& backend, const ParameterArena& arena,
-                         std::vector<std::string> names, std::span<const Range> owned,
+                         std::span<const char* const> names, std::span<const Range> owned,
                          size_t step_bytes)
     : backend_(backend),
       arena_(arena),
       owned_(owned.begin(), owned.end()),
-      names_(std::move(names)),
+      names_(names.begin(), names.end()),
       step_values_(backend, step_bytes) {
   check_arena(arena);
   if (owned_.empty()) owned_ = {{0, arena.weights.size()}};
@@ -42,6 +42,11 @@ UpdateState::UpdateState(device::Backend& backend, const ParameterArena& arena,
     arenas_.emplace_back(device::Tensor{buffers_.back().data(), dtype, 1, size},
                          arena.weights.size(), device::packed(owned_));
   }
+}
+
+void UpdateState::begin_step(device::Stream stream, const void* values) {
+  backend_.store(stream, step_values_.data(), values, step_values_.bytes());
+  step_begun_ = true;
 }
 
 device::Tensor UpdateState::elements(size_t which, const Range& range) const {

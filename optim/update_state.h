@@ -20,14 +20,11 @@ class UpdateState {
   // A tensor of the arena's elements, zero, for every one of `names`, which are those of
   // checkpoints; only of the `owned` ranges, rising, if there are any. `step_bytes`: what a step's
   // values take. Throws Error where the arena's tensors differ in size.
-  UpdateState(device::Backend& backend, const ParameterArena& arena, std::vector<std::string> names,
-              std::span<const Range> owned, size_t step_bytes);
+  UpdateState(device::Backend& backend, const ParameterArena& arena,
+              std::span<const char* const> names, std::span<const Range> owned, size_t step_bytes);
 
-  template <typename Values>
-  void begin_step(device::Stream stream, const Values& values) {
-    backend_.store(stream, step_values_.data(), &values, sizeof values);
-    step_begun_ = true;
-  }
+  // Copies the values of a step to the device.
+  void begin_step(device::Stream stream, const void* values);
   // Of the step, in device memory, for operations to read when they run.
   template <typename Values>
   const Values* step() const {
@@ -38,6 +35,7 @@ class UpdateState {
   // range, or no step has begun.
   device::Tensor elements(size_t which, const Range& range) const;
 
+  device::Backend& backend() const { return backend_; }
   const ParameterArena& arena() const { return arena_; }
   const std::vector<Range>& owned() const { return owned_; }  // the whole arena, or parts of it
   std::vector<device::StateTensor> tensors() const;

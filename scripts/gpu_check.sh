@@ -53,7 +53,7 @@ quick_steps=(conformance.Linear conformance.Float8 conformance.Attention.cuda_bf
   conformance.Attention.cuda_bf16 conformance.ResidualLayerNorm conformance.Embeddings benchmark
   conformance.Attention.cuda_{bf16_cudnn,bf16_plain,f32,f16})
 rest_steps=(model graphs fp8 small small_graphs pytorch operations epilogues_never epilogues_always attention_{mma,wgmma}
-  attention_{ours,cudnn}_no_dropout operations_fp8 conformance.{Classifier,Rows,Flat,Adam,Lamb,Madgrad,AcClip,PreNorm}
+  attention_{ours,cudnn}_no_dropout operations_fp8 conformance.{Classifier,Rows,Flat,Adam,Lamb,Madgrad,AcClip,Sgd,PreNorm}
   conformance.{Standardization,Memory,Capture,Concurrency} nccl ranks ranks_sharded ranks_graphs
   sanitizer.Attention.cuda_bf16_{wgmma,mma} sanitizer.{ResidualLayerNorm,Embeddings,Classifier,Linear,Float8}
   sanitizer.{Standardization,optimizers} sanitizer.Attention.cuda_bf16_plain
@@ -391,7 +391,7 @@ run_sanitizer() {  # a step of the lists
     Attention.*) filter="*/Attention.*/${suite#*.}" ;;
     ResidualLayerNorm) filter="*/ResidualLayerNorm.*/cuda_bf16:*/PreNorm.*/cuda_bf16" ;;
     Embeddings) filter="*/Embeddings.*/cuda_bf16:*/Rows.*/cuda_bf16" ;;
-    optimizers) filter='*/Adam.*/cuda_bf16:*/Madgrad.*/cuda_bf16:*/AcClip.*/cuda_bf16:*/Lamb.*/cuda_bf16:*/Capture.*/cuda_bf16' ;;
+    optimizers) filter='*/Adam.*/cuda_bf16:*/Madgrad.*/cuda_bf16:*/AcClip.*/cuda_bf16:*/Sgd.*/cuda_bf16:*/Lamb.*/cuda_bf16:*/Capture.*/cuda_bf16' ;;
     Linear) [[ $tool == memcheck ]] && filter='*/Linear.*/cuda_bf16*' || filter='*/Linear.W*/cuda_bf16' ;;
     *) filter="*/$suite.*/cuda_bf16" ;;
   esac

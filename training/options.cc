@@ -244,6 +244,7 @@ std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& co
 }
 
 int state_per_weight(config::OptimizerKind optimizer) {
+  if (optimizer == config::OptimizerKind::kSgd) return 1;
   return optimizer == config::OptimizerKind::kMadgrad ? 3 : 2;
 }
 
@@ -257,25 +258,18 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
   const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
-  const auto need = [&](bool has) {
-    if (!has) {
-      fail("optimizer.name {}: the {} backend has none; use adam", name_of(config.name),
-           backend.name());
-    }
-  };
   switch (config.name) {
     case config::OptimizerKind::kAdam:
       break;
     case config::OptimizerKind::kLamb:
-      need(backend.has_lamb());
       return optim::make_lamb(backend, arena, segments, options, owned);
     case config::OptimizerKind::kMadgrad:
-      need(backend.has_madgrad());
       return optim::make_madgrad(backend, arena, segments,
                                  {config.beta1, config.epsilon, config.weight_decay}, owned);
     case config::OptimizerKind::kAcClip:
-      need(backend.has_acclip());
       return optim::make_acclip(backend, arena, segments, {options, config.alpha}, owned);
+    case config::OptimizerKind::kSgd:
+      return optim::make_sgd(backend, arena, segments, {config.beta1, config.weight_decay}, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);
 }

@@ -297,8 +297,8 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
                                         const bert::BertConfig& model, device::Backend& backend,
                                         const comm::Communicator& communicator) {
-  if (config.model.precision == config::Precision::kFp8 && !backend.has_float8()) {
-    fail("model.precision fp8: {}: has no FP8; use another", backend.description());
+  if (config.model.precision == config::Precision::kFp8) {
+    backend.require(device::Operation::kRoundToFloat8, device::DType::kE4M3);
   }
   return std::make_unique<bert::Model>(model, backend, capacity_of(config, model),
                                        model_options(config, model, communicator));

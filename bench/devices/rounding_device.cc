@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "device/reference/activation.h"
+#include "device/plain/activation.h"
 #include "device/sample/sample_backend.h"
 
 namespace strata::bench {
@@ -168,8 +168,7 @@ class RoundingDevice final : public device::sample::SampleBackend {
           const float value = tile[static_cast<size_t>(row)][static_cast<size_t>(column)] +
                               op.bias.as<float>()[begin + column];
           if (op.pre_activation) op.pre_activation.as<float>()[at] = value;
-          op.y.as<float>()[at] =
-              static_cast<float>(device::reference::activate(op.activation, value));
+          op.y.as<float>()[at] = static_cast<float>(device::plain::activate(op.activation, value));
         }
       }
     }

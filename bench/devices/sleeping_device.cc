@@ -44,43 +44,34 @@ class SleepingDevice final : public device::sample::SampleBackend {
     mapped_.erase(found);
   }
 
-  void linear_forward(Stream stream, const device::LinearForward& op) override {
-    spend(stream, 2 * product(op.x.rows, op.weight));
-  }
-  void linear_data_gradient(Stream stream, const device::LinearDataGradient& op) override {
-    spend(stream, 2 * product(op.dy.rows, op.weight));
-  }
-  void linear_weight_gradient(Stream stream, const device::LinearWeightGradient& op) override {
-    spend(stream, 2 * product(op.x.rows, op.d_weight));
-  }
-  void attention_forward(Stream stream, const device::AttentionForward& op) override {
-    spend(stream, 4 * pairs(op.sequences) * static_cast<double>(op.context.cols));
-  }
-  void attention_backward(Stream stream, const device::AttentionBackward& op) override {
-    spend(stream, 8 * pairs(op.sequences) * static_cast<double>(op.context.cols));
-  }
-  void classifier_loss(Stream stream, const device::ClassifierLoss& op) override {
-    spend(stream, (op.d_x ? 6 : 2) * product(op.x.rows, op.weight));
-  }
-
-  void activation_backward(Stream, const device::ActivationBackward&) override {}
-  void embeddings_forward(Stream, const device::EmbeddingsForward&) override {}
-  void embeddings_backward(Stream, const device::EmbeddingsBackward&) override {}
-  void residual_layernorm_forward(Stream, const device::ResidualLayerNormForward&) override {}
-  void residual_layernorm_backward(Stream, const device::ResidualLayerNormBackward&) override {}
-  void gather_rows(Stream, const device::GatherRows&) override {}
-  void scatter_add_rows(Stream, const device::ScatterAddRows&) override {}
-  void convert(Stream, const device::Convert&) override {}
-  void l2_norm_squared(Stream, const device::L2NormSquared&) override {}
-  void clip_to_norm(Stream, const device::ClipToNorm&) override {}
-  void adam_update(Stream, const device::AdamUpdate&) override {}
-  void lamb_direction(Stream, const device::LambDirection&) override {}
-  void lamb_apply(Stream, const device::LambApply&) override {}
-  void madgrad_update(Stream, const device::MadgradUpdate&) override {}
-  void acclip_update(Stream, const device::AcClipUpdate&) override {}
+#define STRATA_SLEEP(function, Arguments, without) \
+  void function(Stream stream, const device::Arguments& op) override { spend(stream, flops(op)); }
+  STRATA_OPERATIONS(STRATA_SLEEP)
+#undef STRATA_SLEEP
   void fill_zero(Stream, void*, size_t) override {}
 
  private:
+  template <typename Op>
+  static double flops(const Op&) {
+    return 0;
+  }
+  static double flops(const device::LinearForward& op) { return 2 * product(op.x.rows, op.weight); }
+  static double flops(const device::LinearDataGradient& op) {
+    return 2 * product(op.dy.rows, op.weight);
+  }
+  static double flops(const device::LinearWeightGradient& op) {
+    return 2 * product(op.x.rows, op.d_weight);
+  }
+  static double flops(const device::AttentionForward& op) {
+    return 4 * pairs(op.sequences) * static_cast<double>(op.context.cols);
+  }
+  static double flops(const device::AttentionBackward& op) {
+    return 8 * pairs(op.sequences) * static_cast<double>(op.context.cols);
+  }
+  static double flops(const device::ClassifierLoss& op) {
+    return (op.d_x ? 6 : 2) * product(op.x.rows, op.weight);
+  }
+
   // Multiply-adds of `rows` rows with a matrix of that shape.
   template <typename Matrix>
   static double product(int64_t rows, const Matrix& matrix) {
@@ -99,7 +90,7 @@ class SleepingDevice final : public device::sample::SampleBackend {
   // One thread issues what is computed. Oversleeping is made up for by the operations after it;
   // what the thread does, or waits for, between two operations is not.
   void spend(Stream stream, double flops) {
-    if (stream != Stream::kCompute) return;
+    if (stream != Stream::kCompute || flops == 0) return;
     busy_until_ += Clock::now() - awake_since_;
     busy_until_ += std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(flops / flops_per_second_));

@@ -21,8 +21,8 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
       step_values_(backend, static_cast<size_t>(slots_.count()) * sizeof(StepValues)),
       context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
-  if (config.norm == Norm::kNone && !backend.has_standardization()) {
-    fail("{}: has no model without LayerNorm", backend.description());
+  if (config.norm == Norm::kNone) {
+    backend.require(device::Operation::kStandardizationLoss, backend.compute_dtype());
   }
   if (options.standardization.enabled()) {
     if (config.norm != Norm::kNone)
@@ -32,7 +32,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
   }
   if (config.norm == Norm::kPre) {
     if (options.float8) fail("FP8 goes with LayerNorm after sublayers (model.norm post)");
-    if (!backend.has_pre_norm()) fail("{}: has no pre-LN", backend.description());
+    backend.require(device::Operation::kResidualAddForward, backend.compute_dtype());
   } else if (options.layer_drop.enabled()) {
     fail("layers are dropped where LayerNorm comes before sublayers (model.norm pre)");
   }
@@ -40,7 +40,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
   if (options.float8 && options.recompute) fail("FP8 keeps activations: they are not recomputed");
   if (options.float8) {
     if (options.stage.count > 1) fail("FP8 has no copies of what stages send each other");
-    if (!backend.has_float8()) fail("{}: has no FP8", backend.description());
+    backend.require(device::Operation::kRoundToFloat8, device::DType::kE4M3);
     scales_.emplace(backend, EncoderLayer::kGemms * config.layers);
   }
   make_blocks();

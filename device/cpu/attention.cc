@@ -293,11 +293,7 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
   write_copy<T>(context, d_qkv, op.d_qkv_float8);
 }
 
-template void Operations<float>::attention_forward(const Context&, const AttentionForward&);
-template void Operations<uint16_t>::attention_forward(const Context&, const AttentionForward&);
-template void Operations<float>::attention_backward(const Context&, const AttentionBackward&);
-template void Operations<uint16_t>::attention_backward(const Context&, const AttentionBackward&);
-template void Operations<Float16>::attention_forward(const Context&, const AttentionForward&);
-template void Operations<Float16>::attention_backward(const Context&, const AttentionBackward&);
+STRATA_INSTANTIATE(attention_forward, AttentionForward);
+STRATA_INSTANTIATE(attention_backward, AttentionBackward);
 
 }  // namespace strata::device::cpu

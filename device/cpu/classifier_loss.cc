@@ -116,8 +116,6 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
   }
 }
 
-template void Operations<float>::classifier_loss(const Context&, const ClassifierLoss&);
-template void Operations<uint16_t>::classifier_loss(const Context&, const ClassifierLoss&);
-template void Operations<Float16>::classifier_loss(const Context&, const ClassifierLoss&);
+STRATA_INSTANTIATE(classifier_loss, ClassifierLoss);
 
 }  // namespace strata::device::cpu

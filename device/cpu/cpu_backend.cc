@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -13,14 +12,17 @@
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 #include "device/dispatching_backend.h"
+#include "device/plain/host_memory_backend.h"
 
 namespace strata::device::cpu {
 namespace {
 
-// Every operation finishes before it returns, so events are always passed. Streams differ only in
-// their scratch memory, which is what lets different threads use different streams at once.
+// Streams differ only in their scratch memory, which lets different threads use different streams
+// at once.
 template <typename T>
-class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
+class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostMemoryBackend> {
+  using Dispatching = DispatchingBackend<Operations<T>, Context, HostMemoryBackend>;
+
  public:
   explicit CpuBackend(int threads) : kernels_(kernels_for_this_cpu()), threads_(threads) {}
 
@@ -33,12 +35,9 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   }
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
-  bool has_lamb() const override { return true; }
-  bool has_madgrad() const override { return true; }
-  bool has_acclip() const override { return true; }
-  bool has_pre_norm() const override { return true; }
-  bool has_standardization() const override { return true; }
-  bool has_float8() const override { return !kInF16; }
+  bool supports(Operation operation, DType dtype) const override {
+    return is_float8(dtype) ? !kInF16 : Dispatching::supports(operation, dtype);
+  }
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
     return {{"oneDNN", onednn_version()}};
   }
@@ -51,18 +50,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
     zero(memory, bytes);
     return memory;
   }
-  void release(void* memory) override { std::free(memory); }
-  void copy_to_device(Stream, void* device, const void* host, size_t bytes) override {
-    if (bytes > 0) std::memcpy(device, host, bytes);
-  }
-  void copy_to_host(Stream, void* host, const void* device, size_t bytes) override {
-    if (bytes > 0) std::memcpy(host, device, bytes);
-  }
   void fill_zero(Stream, void* device, size_t bytes) override { zero(device, bytes); }
-
-  Event record(Stream) override { return 0; }
-  void wait(Stream, Event) override {}
-  void synchronize(Stream) override {}
 
  private:
   static constexpr bool kInF16 = dtype_of<T>() == DType::kF16;

@@ -74,17 +74,9 @@ void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRow
   });
 }
 
-template void Operations<float>::embeddings_forward(const Context&, const EmbeddingsForward&);
-template void Operations<uint16_t>::embeddings_forward(const Context&, const EmbeddingsForward&);
-template void Operations<float>::embeddings_backward(const Context&, const EmbeddingsBackward&);
-template void Operations<uint16_t>::embeddings_backward(const Context&, const EmbeddingsBackward&);
-template void Operations<float>::gather_rows(const Context&, const GatherRows&);
-template void Operations<uint16_t>::gather_rows(const Context&, const GatherRows&);
-template void Operations<float>::scatter_add_rows(const Context&, const ScatterAddRows&);
-template void Operations<uint16_t>::scatter_add_rows(const Context&, const ScatterAddRows&);
-template void Operations<Float16>::embeddings_forward(const Context&, const EmbeddingsForward&);
-template void Operations<Float16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
-template void Operations<Float16>::gather_rows(const Context&, const GatherRows&);
-template void Operations<Float16>::scatter_add_rows(const Context&, const ScatterAddRows&);
+STRATA_INSTANTIATE(embeddings_forward, EmbeddingsForward);
+STRATA_INSTANTIATE(embeddings_backward, EmbeddingsBackward);
+STRATA_INSTANTIATE(gather_rows, GatherRows);
+STRATA_INSTANTIATE(scatter_add_rows, ScatterAddRows);
 
 }  // namespace strata::device::cpu

@@ -109,11 +109,9 @@ template Tensor place_of_output<float>(const Context&, const Tensor&, int);
 template Tensor place_of_output<uint16_t>(const Context&, const Tensor&, int);
 template void write_copy<float>(const Context&, const ConstTensor&, const Float8Copy&);
 template void write_copy<uint16_t>(const Context&, const ConstTensor&, const Float8Copy&);
-template void Operations<float>::round_to_float8(const Context&, const RoundToFloat8&);
-template void Operations<uint16_t>::round_to_float8(const Context&, const RoundToFloat8&);
+STRATA_INSTANTIATE(round_to_float8, RoundToFloat8);
 template const Float16* operand(const Context&, const ConstTensor&, int);
 template Tensor place_of_output<Float16>(const Context&, const Tensor&, int);
 template void write_copy<Float16>(const Context&, const ConstTensor&, const Float8Copy&);
-template void Operations<Float16>::round_to_float8(const Context&, const RoundToFloat8&);
 
 }  // namespace strata::device::cpu

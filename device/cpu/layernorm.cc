@@ -43,25 +43,9 @@ void Operations<T>::residual_add_backward(const Context& context, const Residual
   write_copy<T>(context, placed.d_x, op.d_x_float8);
 }
 
-template void Operations<float>::residual_layernorm_forward(const Context&,
-                                                            const ResidualLayerNormForward&);
-template void Operations<uint16_t>::residual_layernorm_forward(const Context&,
-                                                               const ResidualLayerNormForward&);
-template void Operations<float>::residual_layernorm_backward(const Context&,
-                                                             const ResidualLayerNormBackward&);
-template void Operations<uint16_t>::residual_layernorm_backward(const Context&,
-                                                                const ResidualLayerNormBackward&);
-template void Operations<float>::residual_add_forward(const Context&, const ResidualAddForward&);
-template void Operations<uint16_t>::residual_add_forward(const Context&, const ResidualAddForward&);
-template void Operations<float>::residual_add_backward(const Context&, const ResidualAddBackward&);
-template void Operations<uint16_t>::residual_add_backward(const Context&,
-                                                          const ResidualAddBackward&);
-template void Operations<Float16>::residual_layernorm_forward(const Context&,
-                                                              const ResidualLayerNormForward&);
-template void Operations<Float16>::residual_layernorm_backward(const Context&,
-                                                               const ResidualLayerNormBackward&);
-template void Operations<Float16>::residual_add_forward(const Context&, const ResidualAddForward&);
-template void Operations<Float16>::residual_add_backward(const Context&,
-                                                         const ResidualAddBackward&);
+STRATA_INSTANTIATE(residual_layernorm_forward, ResidualLayerNormForward);
+STRATA_INSTANTIATE(residual_layernorm_backward, ResidualLayerNormBackward);
+STRATA_INSTANTIATE(residual_add_forward, ResidualAddForward);
+STRATA_INSTANTIATE(residual_add_backward, ResidualAddBackward);
 
 }  // namespace strata::device::cpu

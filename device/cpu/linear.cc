@@ -207,20 +207,9 @@ void Operations<T>::activation_backward(const Context& context, const Activation
   });
 }
 
-template void Operations<float>::linear_forward(const Context&, const LinearForward&);
-template void Operations<float>::linear_data_gradient(const Context&, const LinearDataGradient&);
-template void Operations<float>::linear_weight_gradient(const Context&,
-                                                        const LinearWeightGradient&);
-template void Operations<float>::activation_backward(const Context&, const ActivationBackward&);
-template void Operations<uint16_t>::linear_forward(const Context&, const LinearForward&);
-template void Operations<uint16_t>::linear_data_gradient(const Context&, const LinearDataGradient&);
-template void Operations<uint16_t>::linear_weight_gradient(const Context&,
-                                                           const LinearWeightGradient&);
-template void Operations<uint16_t>::activation_backward(const Context&, const ActivationBackward&);
-template void Operations<Float16>::linear_forward(const Context&, const LinearForward&);
-template void Operations<Float16>::linear_data_gradient(const Context&, const LinearDataGradient&);
-template void Operations<Float16>::linear_weight_gradient(const Context&,
-                                                          const LinearWeightGradient&);
-template void Operations<Float16>::activation_backward(const Context&, const ActivationBackward&);
+STRATA_INSTANTIATE(linear_forward, LinearForward);
+STRATA_INSTANTIATE(linear_data_gradient, LinearDataGradient);
+STRATA_INSTANTIATE(linear_weight_gradient, LinearWeightGradient);
+STRATA_INSTANTIATE(activation_backward, ActivationBackward);
 
 }  // namespace strata::device::cpu

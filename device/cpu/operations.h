@@ -1,5 +1,5 @@
-// The operations of the CPU backend, one file each, over storage type T: float, Float16, or
-// uint16_t for bfloat16.
+// The operations of the CPU backend (device/operation_list.h), over storage type T: float, Float16,
+// or uint16_t for bfloat16.
 #pragma once
 
 #include "device/backend.h"
@@ -7,38 +7,23 @@
 
 namespace strata::device::cpu {
 
-// Those over flat ranges, whose tensors say what they hold.
+#define STRATA_DECLARE(function, Arguments, without) \
+  static void function(const Context&, const Arguments&);
+
 struct FlatOperations {
-  static void convert(const Context&, const Convert&);
-  static void l2_norm_squared(const Context&, const L2NormSquared&);
-  static void clip_to_norm(const Context&, const ClipToNorm&);
-  static void adam_update(const Context&, const AdamUpdate&);
-  static void lamb_direction(const Context&, const LambDirection&);
-  static void lamb_apply(const Context&, const LambApply&);
-  static void madgrad_update(const Context&, const MadgradUpdate&);
-  static void acclip_update(const Context&, const AcClipUpdate&);
-  static void float8_update(const Context&, const Float8Update&);
+  STRATA_FLAT_OPERATIONS(STRATA_DECLARE)
 };
 
 template <typename T>
 struct Operations : FlatOperations {
-  static void linear_forward(const Context&, const LinearForward&);
-  static void linear_data_gradient(const Context&, const LinearDataGradient&);
-  static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
-  static void activation_backward(const Context&, const ActivationBackward&);
-  static void attention_forward(const Context&, const AttentionForward&);
-  static void attention_backward(const Context&, const AttentionBackward&);
-  static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);
-  static void residual_layernorm_backward(const Context&, const ResidualLayerNormBackward&);
-  static void residual_add_forward(const Context&, const ResidualAddForward&);
-  static void residual_add_backward(const Context&, const ResidualAddBackward&);
-  static void embeddings_forward(const Context&, const EmbeddingsForward&);
-  static void embeddings_backward(const Context&, const EmbeddingsBackward&);
-  static void gather_rows(const Context&, const GatherRows&);
-  static void scatter_add_rows(const Context&, const ScatterAddRows&);
-  static void classifier_loss(const Context&, const ClassifierLoss&);
-  static void standardization_loss(const Context&, const StandardizationLoss&);
-  static void round_to_float8(const Context&, const RoundToFloat8&);
+  STRATA_MATRIX_OPERATIONS(STRATA_DECLARE)
 };
+#undef STRATA_DECLARE
+
+// In the file that defines the operation.
+#define STRATA_INSTANTIATE(function, Arguments)                                   \
+  template void Operations<float>::function(const Context&, const Arguments&);    \
+  template void Operations<uint16_t>::function(const Context&, const Arguments&); \
+  template void Operations<Float16>::function(const Context&, const Arguments&)
 
 }  // namespace strata::device::cpu

@@ -19,17 +19,12 @@ void update(const Context& context, const Op& op,
 
 }  // namespace
 
-void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  update(context, op, context.kernels.adam);
-}
-
-void FlatOperations::madgrad_update(const Context& context, const MadgradUpdate& op) {
-  update(context, op, context.kernels.madgrad);
-}
-
-void FlatOperations::acclip_update(const Context& context, const AcClipUpdate& op) {
-  update(context, op, context.kernels.acclip);
-}
+#define STRATA_UPDATE(function, Update, without)                            \
+  void FlatOperations::function(const Context& context, const Update& op) { \
+    update(context, op, context.kernels.function);                          \
+  }
+STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
+#undef STRATA_UPDATE
 
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
   const float factor = gradient_factor(op.clip);

@@ -90,9 +90,6 @@ void Operations<T>::standardization_loss(const Context& context, const Standardi
   op.totals->count += rows;
 }
 
-template void Operations<float>::standardization_loss(const Context&, const StandardizationLoss&);
-template void Operations<uint16_t>::standardization_loss(const Context&,
-                                                         const StandardizationLoss&);
-template void Operations<Float16>::standardization_loss(const Context&, const StandardizationLoss&);
+STRATA_INSTANTIATE(standardization_loss, StandardizationLoss);
 
 }  // namespace strata::device::cpu

@@ -186,6 +186,12 @@ void Operations<T>::activation_backward(const Context& context, const Activation
   });
 }
 
+template <typename T>
+void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op) {
+  activation_backward(context, op, {}, {}, 0);
+}
+
+STRATA_INSTANTIATE(activation_backward, ActivationBackward);
 template void Operations<float>::activation_forward(const Context&, Activation, const ConstTensor&,
                                                     const Tensor&, const Float8Copy&);
 template void Operations<BFloat16>::activation_forward(const Context&, Activation,

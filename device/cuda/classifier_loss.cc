@@ -79,8 +79,6 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
   }
 }
 
-template void Operations<float>::classifier_loss(const Context&, const ClassifierLoss&);
-template void Operations<BFloat16>::classifier_loss(const Context&, const ClassifierLoss&);
-template void Operations<Float16>::classifier_loss(const Context&, const ClassifierLoss&);
+STRATA_INSTANTIATE(classifier_loss, ClassifierLoss);
 
 }  // namespace strata::device::cuda

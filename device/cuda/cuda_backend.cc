@@ -91,6 +91,8 @@ MatmulOptions gemms(const KernelChoices& choices, const cudaDeviceProp& gpu) {
 
 template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
+  using Dispatching = DispatchingBackend<Operations<T>, Context>;
+
  public:
   // The GPU is the calling thread's.
   CudaBackend(int device, const cudaDeviceProp& properties, std::string address,
@@ -124,7 +126,8 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool memory_is_host() const override { return false; }
   int64_t autotune_row_granularity() const override { return kRowsTriedTogether; }
   // GPUs of 8.9 multiply in FP8, too, but run the code for 8.0, whose kernels write no codes.
-  bool has_float8() const override {
+  bool supports(Operation operation, DType dtype) const override {
+    if (!is_float8(dtype)) return Dispatching::supports(operation, dtype);
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;
   }
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
@@ -133,17 +136,6 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     return {{"CUDA", fmt::format("{}.{}", runtime / 1000, runtime / 10 % 100)},
             {"cuBLASLt", cublaslt_version()}};
   }
-  bool has_lamb() const override { return true; }
-  void lamb_directions(Stream s, const LambDirections& op) override {
-    Operations<T>::lamb_directions(on(s, "lamb_directions"), op);
-  }
-  void lamb_applies(Stream s, const LambApplies& op) override {
-    Operations<T>::lamb_applies(on(s, "lamb_applies"), op);
-  }
-  bool has_madgrad() const override { return true; }
-  bool has_acclip() const override { return true; }
-  bool has_pre_norm() const override { return true; }
-  bool has_standardization() const override { return true; }
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {
     if (group.waits) host_waits_ = group.waits;

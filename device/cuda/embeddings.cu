@@ -214,11 +214,7 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
   scatter_to_table(context, op.segment_ids, rows, d_sum, op.d_segment);
 }
 
-template void Operations<float>::embeddings_forward(const Context&, const EmbeddingsForward&);
-template void Operations<BFloat16>::embeddings_forward(const Context&, const EmbeddingsForward&);
-template void Operations<float>::embeddings_backward(const Context&, const EmbeddingsBackward&);
-template void Operations<BFloat16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
-template void Operations<Float16>::embeddings_forward(const Context&, const EmbeddingsForward&);
-template void Operations<Float16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+STRATA_INSTANTIATE(embeddings_forward, EmbeddingsForward);
+STRATA_INSTANTIATE(embeddings_backward, EmbeddingsBackward);
 
 }  // namespace strata::device::cuda

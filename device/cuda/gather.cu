@@ -56,11 +56,7 @@ void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRow
          aligned ? scatter_add_kernel<V, T> : scatter_add_kernel<1, T>, op);
 }
 
-template void Operations<float>::gather_rows(const Context&, const GatherRows&);
-template void Operations<BFloat16>::gather_rows(const Context&, const GatherRows&);
-template void Operations<float>::scatter_add_rows(const Context&, const ScatterAddRows&);
-template void Operations<BFloat16>::scatter_add_rows(const Context&, const ScatterAddRows&);
-template void Operations<Float16>::gather_rows(const Context&, const GatherRows&);
-template void Operations<Float16>::scatter_add_rows(const Context&, const ScatterAddRows&);
+STRATA_INSTANTIATE(gather_rows, GatherRows);
+STRATA_INSTANTIATE(scatter_add_rows, ScatterAddRows);
 
 }  // namespace strata::device::cuda

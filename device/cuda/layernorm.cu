@@ -182,25 +182,9 @@ void Operations<T>::residual_add_backward(const Context& context, const Residual
   });
 }
 
-template void Operations<float>::residual_layernorm_forward(const Context&,
-                                                            const ResidualLayerNormForward&);
-template void Operations<BFloat16>::residual_layernorm_forward(const Context&,
-                                                               const ResidualLayerNormForward&);
-template void Operations<float>::residual_layernorm_backward(const Context&,
-                                                             const ResidualLayerNormBackward&);
-template void Operations<BFloat16>::residual_layernorm_backward(const Context&,
-                                                                const ResidualLayerNormBackward&);
-template void Operations<float>::residual_add_forward(const Context&, const ResidualAddForward&);
-template void Operations<BFloat16>::residual_add_forward(const Context&, const ResidualAddForward&);
-template void Operations<float>::residual_add_backward(const Context&, const ResidualAddBackward&);
-template void Operations<BFloat16>::residual_add_backward(const Context&,
-                                                          const ResidualAddBackward&);
-template void Operations<Float16>::residual_layernorm_forward(const Context&,
-                                                              const ResidualLayerNormForward&);
-template void Operations<Float16>::residual_layernorm_backward(const Context&,
-                                                               const ResidualLayerNormBackward&);
-template void Operations<Float16>::residual_add_forward(const Context&, const ResidualAddForward&);
-template void Operations<Float16>::residual_add_backward(const Context&,
-                                                         const ResidualAddBackward&);
+STRATA_INSTANTIATE(residual_layernorm_forward, ResidualLayerNormForward);
+STRATA_INSTANTIATE(residual_layernorm_backward, ResidualLayerNormBackward);
+STRATA_INSTANTIATE(residual_add_forward, ResidualAddForward);
+STRATA_INSTANTIATE(residual_add_backward, ResidualAddBackward);
 
 }  // namespace strata::device::cuda

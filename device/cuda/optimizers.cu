@@ -15,9 +15,9 @@ __device__ inline float factor_of(const GradientClip& clip) {
   return clip.scale * clip_factor(clip.norm_squared, clip.max_norm);
 }
 
-// Those of the elements from `begin` on.
+// The arrays from element `begin` on.
 UpdateArrays arrays_from(const UpdateArrays& all, int64_t begin) {
-  return {all.weights + begin, all.gradients + begin, all.first + begin, all.second + begin,
+  return {all.weights + begin, all.gradients + begin, all.first + begin, part_of(all.second, begin),
           part_of(all.initial_weights, begin)};
 }
 
@@ -37,24 +37,23 @@ __global__ void __launch_bounds__(kFlatThreads)
     update_kernel(Op op, UpdateArrays arrays, Compute* compute_weights, int64_t count) {
   const Rule rule(op, factor_of(op.clip));
   for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
-    float w[V], g[V], first[V], second[V], initial[V] = {};
+    float w[V], g[V], first[V], second[V] = {}, initial[V] = {};
     load(arrays.weights + i, w);
     load(arrays.gradients + i, g);
     load(arrays.first + i, first);
-    load(arrays.second + i, second);
-    if constexpr (Rule::kReadsInitialWeights) load(arrays.initial_weights + i, initial);
+    if constexpr (kTwoStates<Op>) load(arrays.second + i, second);
+    if constexpr (kReadsInitialWeights<Op>) load(arrays.initial_weights + i, initial);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       w[j] = rule.new_weight(w[j], g[j], first[j], second[j], initial[j]);
     }
     store(arrays.weights + i, w);
     store(arrays.first + i, first);
-    store(arrays.second + i, second);
+    if constexpr (kTwoStates<Op>) store(arrays.second + i, second);
     if (compute_weights) store(compute_weights + i, w);
   }
 }
 
-// Of an update that needs no sums over tensors.
 template <typename Rule, typename Op>
 void update(const Context& context, const Op& op) {
   const UpdateArrays all = arrays_of(op);
@@ -249,17 +248,12 @@ void for_each_table(std::span<const LambPart> parts, bool every, const LaunchPar
 
 }  // namespace
 
-void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  update<AdamRule>(context, op);
-}
-
-void FlatOperations::madgrad_update(const Context& context, const MadgradUpdate& op) {
-  update<MadgradRule>(context, op);
-}
-
-void FlatOperations::acclip_update(const Context& context, const AcClipUpdate& op) {
-  with_rule_of(op, [&](auto rule) { update<typename decltype(rule)::type>(context, op); });
-}
+#define STRATA_UPDATE(function, Update, without)                                              \
+  void FlatOperations::function(const Context& context, const Update& op) {                   \
+    with_rule_of(op, [&](auto rule) { update<typename decltype(rule)::type>(context, op); }); \
+  }
+STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
+#undef STRATA_UPDATE
 
 void FlatOperations::lamb_directions(const Context& context, const LambDirections& op) {
   for_each_table(op.parts, true, [&](const LambTable& table) {

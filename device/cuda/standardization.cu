@@ -190,9 +190,6 @@ void Operations<T>::standardization_loss(const Context& context, const Standardi
   launch(context.stream, 1, kThreads, add_losses_kernel, op, losses, groups);
 }
 
-template void Operations<float>::standardization_loss(const Context&, const StandardizationLoss&);
-template void Operations<BFloat16>::standardization_loss(const Context&,
-                                                         const StandardizationLoss&);
-template void Operations<Float16>::standardization_loss(const Context&, const StandardizationLoss&);
+STRATA_INSTANTIATE(standardization_loss, StandardizationLoss);
 
 }  // namespace strata::device::cuda

@@ -85,6 +85,22 @@ void Arguments::sequences(const Sequences& sequences, int64_t tokens) const {
   require(cu_seqlens[sequences.count] == tokens, "cu_seqlens ends at the number of tokens");
 }
 
+plain::TokenDropout Arguments::dropout(const Dropout& dropout, const Sequences& sequences,
+                                       int64_t tokens) const {
+  if (dropout.probability != 0) this->sequences(sequences, tokens);
+  return plain::TokenDropout(dropout, sequences);
+}
+
+void Arguments::standardization(const StandardizationGradient& gradient, int64_t tokens,
+                                int64_t hidden) const {
+  if (!gradient.mean) return;
+  const int64_t size = gradient.axis == StandardizationAxis::kUnit ? hidden : tokens;
+  vector("standardization.mean", gradient.mean, size);
+  vector("standardization.slope", gradient.slope, size);
+  const int32_t rows = gradient.rows.now();
+  require(rows >= 0 && rows <= tokens, "standardization.rows in [0, T]");
+}
+
 void Arguments::require(bool condition, const char* expectation) const {
   if (!condition) fail("reference {}: expected that {}", operation_, expectation);
 }

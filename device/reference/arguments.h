@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "device/backend.h"
+#include "device/operations.h"
+#include "device/plain/token_dropout.h"
 
 namespace strata::device::reference {
 
@@ -50,6 +51,12 @@ class Arguments {
                        int64_t limit) const;
   // cu_seqlens never falls and ends at `tokens`.
   void sequences(const Sequences& sequences, int64_t tokens) const;
+  // Both outlive the result. `sequences` is checked, and used, only if dropout is on.
+  plain::TokenDropout dropout(const Dropout& dropout, const Sequences& sequences,
+                              int64_t tokens) const;
+  // Checks mean and slope, which are absent without a standardization loss, and the rows.
+  void standardization(const StandardizationGradient& gradient, int64_t tokens,
+                       int64_t hidden) const;
   void require(bool condition, const char* expectation) const;
 
  private:

@@ -3,100 +3,62 @@
 #include <cmath>
 #include <vector>
 
+#include "device/plain/heads.h"
+#include "device/plain/softmax.h"
 #include "device/reference/arguments.h"
 #include "device/reference/float8.h"
 #include "device/reference/operations.h"
-#include "device/reference/softmax.h"
 
 namespace strata::device::reference {
 namespace {
 
-// One head of one sequence; positions are counted from the sequence's first token.
-struct Head {
-  ConstMatrix qkv;
-  int64_t first_token;
-  int64_t length;
-  int64_t index;
-  int64_t hidden;
-  int64_t size;
-  uint64_t sample_id;
-  Dropout dropout;
+using plain::Head;
 
-  int64_t row(int64_t position) const { return first_token + position; }
-  int64_t context_column(int64_t d) const { return index * size + d; }
-  int64_t query_column(int64_t d) const { return context_column(d); }
-  int64_t key_column(int64_t d) const { return hidden + context_column(d); }
-  int64_t value_column(int64_t d) const { return 2 * hidden + context_column(d); }
+enum : int64_t { kQuery, kKey, kValue };
 
-  double query(int64_t i, int64_t d) const { return qkv(row(i), query_column(d)); }
-  double key(int64_t j, int64_t d) const { return qkv(row(j), key_column(d)); }
-  double value(int64_t j, int64_t d) const { return qkv(row(j), value_column(d)); }
-  double scale() const { return 1 / std::sqrt(static_cast<double>(size)); }
+double score(const Head& head, const double* qkv, int64_t i, int64_t j) {
+  return plain::dot(qkv + head.in_qkv(i, kQuery), qkv + head.in_qkv(j, kKey), head.units) *
+         head.scale();
+}
 
-  double score(int64_t i, int64_t j) const {
-    double sum = 0;
-    for (int64_t d = 0; d < size; ++d) sum += query(i, d) * key(j, d);
-    return sum * scale();
-  }
-
-  double dropout_at(int64_t i, int64_t j) const {
-    return dropout_factor(dropout, sample_id, static_cast<uint32_t>(index * 65536 + i),
-                          static_cast<uint32_t>(j));
-  }
-};
-
-void head_forward(const Head& head, const Matrix& context, const Matrix& log_sum_exp) {
+// Writes the head's columns of context and log_sum_exp.
+void head_forward(const Head& head, const double* qkv, const Matrix& context,
+                  const Matrix& log_sum_exp) {
   std::vector<double> scores(head.length);
   for (int64_t i = 0; i < head.length; ++i) {
-    for (int64_t j = 0; j < head.length; ++j) scores[j] = head.score(i, j);
-    const double normalizer = reference::log_sum_exp(scores);
-    log_sum_exp(head.row(i), head.index) = normalizer;
-    for (int64_t d = 0; d < head.size; ++d) context(head.row(i), head.context_column(d)) = 0;
+    for (int64_t j = 0; j < head.length; ++j) scores[j] = score(head, qkv, i, j);
+    const double normalizer = plain::log_sum_exp(scores.data(), head.length);
+    log_sum_exp(head.first_token + i, head.index) = normalizer;
+    double* out = context.data + head.in_context(i);
+    std::fill_n(out, head.units, 0.0);
     for (int64_t j = 0; j < head.length; ++j) {
       const double weight = std::exp(scores[j] - normalizer) * head.dropout_at(i, j);
-      for (int64_t d = 0; d < head.size; ++d) {
-        context(head.row(i), head.context_column(d)) += weight * head.value(j, d);
-      }
+      plain::add_scaled(out, weight, qkv + head.in_qkv(j, kValue), head.units);
     }
   }
 }
 
 // Adds to d_qkv, which the caller has cleared.
-void head_backward(const Head& head, const ConstMatrix& d_context, const ConstMatrix& log_sum_exp,
-                   const Matrix& d_qkv) {
+void head_backward(const Head& head, const double* qkv, const ConstMatrix& d_context,
+                   const ConstMatrix& log_sum_exp, double* d_qkv) {
   std::vector<double> probability(head.length), d_probability(head.length);
   for (int64_t i = 0; i < head.length; ++i) {
-    const auto d_out = [&](int64_t d) { return d_context(head.row(i), head.context_column(d)); };
+    const double* d_out = d_context.data + head.in_context(i);
     double mean_gradient = 0;
     for (int64_t j = 0; j < head.length; ++j) {
       const double factor = head.dropout_at(i, j);
-      probability[j] = std::exp(head.score(i, j) - log_sum_exp(head.row(i), head.index));
-      d_probability[j] = 0;
-      for (int64_t d = 0; d < head.size; ++d) {
-        d_probability[j] += factor * d_out(d) * head.value(j, d);
-        d_qkv(head.row(j), head.value_column(d)) += probability[j] * factor * d_out(d);
-      }
+      probability[j] =
+          std::exp(score(head, qkv, i, j) - log_sum_exp(head.first_token + i, head.index));
+      d_probability[j] = factor * plain::dot(d_out, qkv + head.in_qkv(j, kValue), head.units);
+      plain::add_scaled(d_qkv + head.in_qkv(j, kValue), probability[j] * factor, d_out, head.units);
       mean_gradient += probability[j] * d_probability[j];
     }
     for (int64_t j = 0; j < head.length; ++j) {
       const double d_score = probability[j] * (d_probability[j] - mean_gradient) * head.scale();
-      for (int64_t d = 0; d < head.size; ++d) {
-        d_qkv(head.row(i), head.query_column(d)) += d_score * head.key(j, d);
-        d_qkv(head.row(j), head.key_column(d)) += d_score * head.query(i, d);
-      }
-    }
-  }
-}
-
-template <typename Op, typename Function>
-void for_each_head(const Op& op, const ConstMatrix& qkv, const Function& function) {
-  const int64_t hidden = qkv.cols / 3;
-  const Sequences& sequences = op.sequences;
-  for (int32_t b = 0; b < sequences.count; ++b) {
-    for (int64_t h = 0; h < op.heads; ++h) {
-      function(Head{qkv, sequences.cu_seqlens[b],
-                    sequences.cu_seqlens[b + 1] - sequences.cu_seqlens[b], h, hidden,
-                    hidden / op.heads, sequences.sample_ids[b], op.dropout});
+      plain::add_scaled(d_qkv + head.in_qkv(i, kQuery), d_score, qkv + head.in_qkv(j, kKey),
+                        head.units);
+      plain::add_scaled(d_qkv + head.in_qkv(j, kKey), d_score, qkv + head.in_qkv(i, kQuery),
+                        head.units);
     }
   }
 }
@@ -117,8 +79,8 @@ void attention_forward(const AttentionForward& op) {
   const CopiedOutput context(arguments, "context", op.context, op.context_float8, qkv.rows,
                              qkv.cols / 3, DType::kE4M3);
   const Matrix log_sum_exp = arguments.matrix("log_sum_exp", op.log_sum_exp, qkv.rows, op.heads);
-  for_each_head(op, qkv,
-                [&](const Head& head) { head_forward(head, context.matrix(), log_sum_exp); });
+  plain::for_each_head(
+      op, [&](const Head& head) { head_forward(head, qkv.data, context.matrix(), log_sum_exp); });
   context.copy();
 }
 
@@ -132,8 +94,8 @@ void attention_backward(const AttentionBackward& op) {
   const CopiedOutput d_qkv(arguments, "d_qkv", op.d_qkv, op.d_qkv_float8, tokens, 3 * hidden,
                            DType::kE5M2);
   std::fill_n(d_qkv.matrix().data, tokens * 3 * hidden, 0.0);
-  for_each_head(op, qkv, [&](const Head& head) {
-    head_backward(head, d_context, log_sum_exp, d_qkv.matrix());
+  plain::for_each_head(op, [&](const Head& head) {
+    head_backward(head, qkv.data, d_context, log_sum_exp, d_qkv.matrix().data);
   });
   d_qkv.copy();
 }

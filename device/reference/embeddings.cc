@@ -1,11 +1,10 @@
 // Token, position and segment embeddings, normalized (Devlin et al. 2018, figure 2).
 #include <vector>
 
+#include "device/plain/layer_norm.h"
 #include "device/reference/arguments.h"
 #include "device/reference/float8.h"
-#include "device/reference/layernorm.h"
 #include "device/reference/operations.h"
-#include "device/reference/token_dropout.h"
 
 namespace strata::device::reference {
 namespace {
@@ -38,19 +37,20 @@ void embeddings_forward(const EmbeddingsForward& op) {
   const CopiedOutput output(arguments, "y", op.y, op.y_float8, tokens, hidden, DType::kE4M3);
   const Matrix& y = output.matrix();
   check_ids(arguments, op, tokens, word.rows, position.rows);
-  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
 
-  std::vector<double> sum(hidden);
+  std::vector<double> row(hidden);
   for (int64_t t = 0; t < tokens; ++t) {
+    dropout.next(t);
     for (int64_t h = 0; h < hidden; ++h) {
-      sum[h] =
+      row[h] =
           word(op.token_ids[t], h) + position(op.positions[t], h) + segment(op.segment_ids[t], h);
     }
-    const NormalizedRow row = op.normalize ? normalize(sum, op.epsilon) : NormalizedRow{sum, 1};
-    if (op.inverse_stddev) inverse_stddev[t] = row.inverse_stddev;
+    const double inverse = op.normalize ? plain::normalize(row.data(), hidden, op.epsilon) : 1;
+    if (op.inverse_stddev) inverse_stddev[t] = inverse;
     for (int64_t h = 0; h < hidden; ++h) {
-      if (op.normalized) normalized(t, h) = row.values[h];
-      y(t, h) = dropout.factor(t, h) * (gamma[h] * row.values[h] + beta[h]);
+      if (op.normalized) normalized(t, h) = row[h];
+      y(t, h) = dropout.factor(h) * (gamma[h] * row[h] + beta[h]);
     }
   }
   output.copy();
@@ -65,7 +65,7 @@ void embeddings_backward(const EmbeddingsBackward& op) {
   if (op.normalize) {
     inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
   }
-  const StandardizationTerm standardization(arguments, op.standardization, tokens, hidden);
+  arguments.standardization(op.standardization, tokens, hidden);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
   const Matrix d_word = arguments.matrix("d_word", op.d_word, op.d_word.rows, hidden);
   const Matrix d_position =
@@ -75,21 +75,23 @@ void embeddings_backward(const EmbeddingsBackward& op) {
   const Matrix d_beta = arguments.vector("d_beta", op.d_beta, hidden);
   if (!op.accumulate) clear(d_gamma), clear(d_beta);
   check_ids(arguments, op, tokens, d_word.rows, d_position.rows);
-  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
 
-  std::vector<double> d_normalized(hidden);
+  std::vector<double> d_sum(hidden);
   for (int64_t t = 0; t < tokens; ++t) {
+    dropout.next(t);
     for (int64_t h = 0; h < hidden; ++h) {
-      const double d_kept = dropout.factor(t, h) * dy(t, h);
-      d_normalized[h] = gamma[h] * d_kept;
+      const double d_kept = dropout.factor(h) * dy(t, h);
+      d_sum[h] = gamma[h] * d_kept;
       d_gamma[h] += normalized(t, h) * d_kept;
       d_beta[h] += d_kept;
     }
-    std::vector<double> d_sum =
-        op.normalize ? normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t])
-                     : d_normalized;
+    if (op.normalize) {
+      plain::normalize_backward(d_sum.data(), normalized.row(t), inverse_stddev[t], hidden);
+    }
+    plain::add_standardization_gradient(op.standardization, t, normalized.row(t), d_sum.data(),
+                                        hidden);
     for (int64_t h = 0; h < hidden; ++h) {
-      d_sum[h] += standardization.at(t, h, normalized(t, h));
       d_word(op.token_ids[t], h) += d_sum[h];
       d_position(op.positions[t], h) += d_sum[h];
       d_segment(op.segment_ids[t], h) += d_sum[h];

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/plain/element.h"
 #include "device/reference/arguments.h"
-#include "device/reference/element.h"
 #include "device/reference/operations.h"
 
 namespace strata::device::reference {
+
+using plain::load;
+using plain::store;
 
 void convert(const Convert& op) {
   const Arguments arguments("convert");

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/reference/element.h"
+#include "device/plain/element.h"
 #include "device/reference/operations.h"
 
 namespace strata::device::reference {
+
+using plain::load;
+using plain::store;
 namespace {
 
 void write(const ConstMatrix& matrix, const Float8Copy& copy) {

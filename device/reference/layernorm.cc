@@ -1,58 +1,12 @@
-#include "device/reference/layernorm.h"
+// y = LayerNorm(residual + dropout(x)), and pre-LN's sum alone.
+#include <vector>
 
-#include <cmath>
-
+#include "device/plain/layer_norm.h"
 #include "device/reference/arguments.h"
 #include "device/reference/float8.h"
 #include "device/reference/operations.h"
-#include "device/reference/token_dropout.h"
 
 namespace strata::device::reference {
-
-NormalizedRow normalize(const std::vector<double>& row, double epsilon) {
-  const double n = static_cast<double>(row.size());
-  double mean = 0, variance = 0;
-  for (const double value : row) mean += value / n;
-  for (const double value : row) variance += (value - mean) * (value - mean) / n;
-  NormalizedRow result;
-  result.inverse_stddev = 1 / std::sqrt(variance + epsilon);
-  for (const double value : row) result.values.push_back((value - mean) * result.inverse_stddev);
-  return result;
-}
-
-std::vector<double> normalize_backward(const std::vector<double>& d_normalized,
-                                       const double* normalized, double inverse_stddev) {
-  const size_t n = d_normalized.size();
-  double mean = 0, projection = 0;
-  for (size_t i = 0; i < n; ++i) {
-    mean += d_normalized[i] / static_cast<double>(n);
-    projection += d_normalized[i] * normalized[i] / static_cast<double>(n);
-  }
-  std::vector<double> d_row(n);
-  for (size_t i = 0; i < n; ++i) {
-    d_row[i] = inverse_stddev * (d_normalized[i] - mean - normalized[i] * projection);
-  }
-  return d_row;
-}
-
-StandardizationTerm::StandardizationTerm(const Arguments& arguments,
-                                         const StandardizationGradient& gradient, int64_t tokens,
-                                         int64_t hidden)
-    : of_units_(gradient.axis == StandardizationAxis::kUnit) {
-  if (!gradient.mean) return;
-  const int64_t size = of_units_ ? hidden : tokens;
-  mean_ = arguments.vector("standardization.mean", gradient.mean, size);
-  slope_ = arguments.vector("standardization.slope", gradient.slope, size);
-  rows_ = gradient.rows.now();
-  scale_ = gradient.scale.now();
-  arguments.require(rows_ >= 0 && rows_ <= tokens, "standardization.rows in [0, T]");
-}
-
-double StandardizationTerm::at(int64_t t, int64_t h, double x) const {
-  if (t >= rows_) return 0;
-  const int64_t i = of_units_ ? h : t;
-  return scale_ * mean_[i] + slope_[i] * (x - mean_[i]);
-}
 
 void residual_layernorm_forward(const ResidualLayerNormForward& op) {
   const Arguments arguments("residual_layernorm_forward");
@@ -70,19 +24,20 @@ void residual_layernorm_forward(const ResidualLayerNormForward& op) {
   }
   const CopiedOutput output(arguments, "y", op.y, op.y_float8, tokens, hidden, DType::kE4M3);
   const Matrix& y = output.matrix();
-  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
 
-  std::vector<double> sum(hidden);
+  std::vector<double> row(hidden);
   for (int64_t t = 0; t < tokens; ++t) {
+    dropout.next(t);
     for (int64_t h = 0; h < hidden; ++h) {
-      sum[h] = (op.residual ? residual(t, h) : 0.0) + op.scale * dropout.factor(t, h) * x(t, h);
-      if (op.sum) stored_sum(t, h) = sum[h];
+      row[h] = (op.residual ? residual(t, h) : 0.0) + op.scale * dropout.factor(h) * x(t, h);
+      if (op.sum) stored_sum(t, h) = row[h];
     }
-    const NormalizedRow row = op.normalize ? normalize(sum, op.epsilon) : NormalizedRow{sum, 1};
-    if (op.inverse_stddev) inverse_stddev[t] = row.inverse_stddev;
+    const double inverse = op.normalize ? plain::normalize(row.data(), hidden, op.epsilon) : 1;
+    if (op.inverse_stddev) inverse_stddev[t] = inverse;
     for (int64_t h = 0; h < hidden; ++h) {
-      if (op.normalized) normalized(t, h) = row.values[h];
-      y(t, h) = gamma[h] * row.values[h] + beta[h];
+      if (op.normalized) normalized(t, h) = row[h];
+      y(t, h) = gamma[h] * row[h] + beta[h];
     }
   }
   output.copy();
@@ -99,7 +54,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   }
   arguments.require(!op.normalize || !op.standardization.mean,
                     "no standardization where there is LayerNorm");
-  const StandardizationTerm standardization(arguments, op.standardization, tokens, hidden);
+  arguments.standardization(op.standardization, tokens, hidden);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
   ConstMatrix other;
   if (op.d_sum) other = arguments.matrix("d_sum", op.d_sum, tokens, hidden);
@@ -112,23 +67,25 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   const Matrix d_gamma = arguments.vector("d_gamma", op.d_gamma, hidden);
   const Matrix d_beta = arguments.vector("d_beta", op.d_beta, hidden);
   if (!op.accumulate) clear(d_gamma), clear(d_beta);
-  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
   const Sums sums(arguments, "d_x_sums", op.d_x_sums, hidden);
 
-  std::vector<double> d_normalized(hidden);
+  std::vector<double> d_sum(hidden);
   for (int64_t t = 0; t < tokens; ++t) {
+    dropout.next(t);
     for (int64_t h = 0; h < hidden; ++h) {
-      d_normalized[h] = gamma[h] * dy(t, h);
+      d_sum[h] = gamma[h] * dy(t, h);
       d_gamma[h] += normalized(t, h) * dy(t, h);
       d_beta[h] += dy(t, h);
     }
-    std::vector<double> d_sum =
-        op.normalize ? normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t])
-                     : d_normalized;
+    if (op.normalize) {
+      plain::normalize_backward(d_sum.data(), normalized.row(t), inverse_stddev[t], hidden);
+    }
+    plain::add_standardization_gradient(op.standardization, t, normalized.row(t), d_sum.data(),
+                                        hidden);
     for (int64_t h = 0; h < hidden; ++h) {
-      d_sum[h] += standardization.at(t, h, normalized(t, h));
       if (op.d_sum) d_sum[h] += other(t, h);
-      d_x(t, h) = op.scale * dropout.factor(t, h) * d_sum[h];
+      d_x(t, h) = op.scale * dropout.factor(h) * d_sum[h];
       sums.add(h, d_x(t, h));
       if (op.d_residual) d_residual(t, h) = d_sum[h];
     }
@@ -142,10 +99,11 @@ void residual_add_forward(const ResidualAddForward& op) {
   const ConstMatrix x = arguments.matrix("x", op.x, tokens, hidden);
   const ConstMatrix residual = arguments.matrix("residual", op.residual, tokens, hidden);
   const Matrix y = arguments.matrix("y", op.y, tokens, hidden);
-  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
   for (int64_t t = 0; t < tokens; ++t) {
+    dropout.next(t);
     for (int64_t h = 0; h < hidden; ++h) {
-      y(t, h) = residual(t, h) + op.scale * dropout.factor(t, h) * x(t, h);
+      y(t, h) = residual(t, h) + op.scale * dropout.factor(h) * x(t, h);
     }
   }
 }
@@ -157,10 +115,11 @@ void residual_add_backward(const ResidualAddBackward& op) {
   const CopiedOutput output(arguments, "d_x", op.d_x, op.d_x_float8, tokens, hidden, DType::kE5M2);
   const Matrix& d_x = output.matrix();
   arguments.require(tokens == 0 || op.dy.data != d_x.data, "dy and d_x are different memory");
-  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
   for (int64_t t = 0; t < tokens; ++t) {
+    dropout.next(t);
     for (int64_t h = 0; h < hidden; ++h) {
-      d_x(t, h) = op.scale * dropout.factor(t, h) * dy(t, h);
+      d_x(t, h) = op.scale * dropout.factor(h) * dy(t, h);
     }
   }
   output.copy();

@@ -1,10 +1,13 @@
 // Fully connected layers: y = activation(x weight^T + bias).
-#include "device/reference/activation.h"
+#include "device/plain/activation.h"
 #include "device/reference/arguments.h"
 #include "device/reference/float8.h"
 #include "device/reference/operations.h"
 
 namespace strata::device::reference {
+
+using plain::activate;
+using plain::activation_derivative;
 
 void linear_forward(const LinearForward& op) {
   const Arguments arguments("linear_forward");
@@ -71,6 +74,17 @@ void linear_weight_gradient(const LinearWeightGradient& op) {
       for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy(t, o) * x(t, i);
       if (op.d_bias) d_bias[o] += dy(t, o);
     }
+  }
+}
+
+void activation_backward(const ActivationBackward& op) {
+  const Arguments arguments("activation_backward");
+  const int64_t rows = op.dy.rows, cols = op.dy.cols;
+  const ConstMatrix dy = arguments.matrix("dy", op.dy, rows, cols);
+  const ConstMatrix pre = arguments.matrix("pre_activation", op.pre_activation, rows, cols);
+  const Matrix dx = arguments.matrix("dx", op.dx, rows, cols);
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    dx[i] = dy[i] * activation_derivative(op.activation, pre[i]);
   }
 }
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "device/plain/softmax.h"
 #include "device/reference/arguments.h"
 #include "device/reference/operations.h"
-#include "device/reference/softmax.h"
 
 namespace strata::device::reference {
 
@@ -35,7 +35,7 @@ void classifier_loss(const ClassifierLoss& op) {
       for (int64_t h = 0; h < hidden; ++h) scores[c] += x(m, h) * weight(c, h);
     }
     const int32_t label = op.labels[m];
-    const double normalizer = log_sum_exp(scores);
+    const double normalizer = plain::log_sum_exp(scores.data(), classes);
     const auto best = std::max_element(scores.begin(), scores.end());  // the first of equals
     op.totals->loss += normalizer - scores[label];
     op.totals->correct += best - scores.begin() == label;

@@ -1,6 +1,6 @@
 // Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2), LAMB (You et al. 2020,
-// algorithm 2), MADGRAD (Defazio & Jelassi 2021, algorithm 1) and ACClip (Zhang et al. 2020,
-// algorithm 2).
+// algorithm 2), MADGRAD (Defazio & Jelassi 2021, algorithm 1), ACClip (Zhang et al. 2020,
+// algorithm 2) and SGD with momentum.
 #include <algorithm>
 #include <cmath>
 
@@ -110,6 +110,21 @@ void acclip_update(const AcClipUpdate& op) {
     const double threshold = std::pow(threshold_power[i], 1 / alpha);
     const double clipped = std::min(threshold / (std::abs(m[i]) + op.epsilon), 1.0) * m[i];
     w[i] -= rate * (clipped + op.weight_decay * w[i]);
+    if (compute_weights.data) compute_weights[i] = w[i];
+  }
+}
+
+void sgd_update(const SgdUpdate& op) {
+  const Arguments arguments("sgd_update");
+  const int64_t n = op.weights.cols;
+  const Matrix w = arguments.vector("weights", op.weights, n);
+  const Matrix compute_weights = optional_vector(arguments, op.compute_weights, n);
+  const ConstMatrix g = arguments.vector("gradients", op.gradients, n);
+  const Matrix velocity = arguments.vector("velocity", op.velocity, n);
+  const double factor = factor_of(op.clip), rate = op.learning_rate.now();
+  for (int64_t i = 0; i < n; ++i) {
+    velocity[i] = op.momentum * velocity[i] + factor * g[i] + op.weight_decay * w[i];
+    w[i] -= rate * velocity[i];
     if (compute_weights.data) compute_weights[i] = w[i];
   }
 }

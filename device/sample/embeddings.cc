@@ -1,11 +1,16 @@
 // y = dropout(LayerNorm(word + position + segment)), of every token.
 #include <algorithm>
 
-#include "device/sample/layer_norm.h"
+#include "device/plain/layer_norm.h"
+#include "device/plain/token_dropout.h"
 #include "device/sample/sample_backend.h"
-#include "device/sample/token_dropout.h"
 
 namespace strata::device::sample {
+
+using plain::add_standardization_gradient;
+using plain::normalize;
+using plain::normalize_backward;
+using plain::TokenDropout;
 
 void SampleBackend::embeddings_forward(Stream stream, const EmbeddingsForward& op) {
   const int64_t tokens = op.y.rows, hidden = op.y.cols;

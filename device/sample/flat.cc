@@ -4,26 +4,12 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "device/plain/element.h"
 #include "device/sample/sample_backend.h"
 
 namespace strata::device::sample {
+
 namespace {
-
-float read(const ConstTensor& x, int64_t i) {
-  if (x.dtype == DType::kBF16) return x.as<BFloat16>()[i];
-  if (x.dtype == DType::kF16) return x.as<Float16>()[i];
-  return x.as<float>()[i];
-}
-
-void write(const Tensor& x, int64_t i, float value) {
-  if (x.dtype == DType::kBF16) {
-    x.as<BFloat16>()[i] = value;
-  } else if (x.dtype == DType::kF16) {
-    x.as<Float16>()[i] = value;
-  } else {
-    x.as<float>()[i] = value;
-  }
-}
 
 void check(const ConstTensor& x) {
   if (x.dtype == DType::kF32 || x.dtype == DType::kBF16 || x.dtype == DType::kF16) return;
@@ -36,7 +22,7 @@ void SampleBackend::convert(Stream, const Convert& op) {
   check(op.source);
   check(op.destination);
   for (int64_t i = 0; i < op.source.size(); ++i) {
-    write(op.destination, i, op.scale * read(op.source, i));
+    plain::store(op.destination, i, op.scale * plain::load(op.source, i));
   }
 }
 
@@ -44,7 +30,7 @@ void SampleBackend::l2_norm_squared(Stream, const L2NormSquared& op) {
   check(op.x);
   double sum = 0;
   for (int64_t i = 0; i < op.x.size(); ++i) {
-    const double x = read(op.x, i);
+    const double x = plain::load(op.x, i);
     sum += x * x;
   }
   *op.norm_squared += sum;
@@ -52,10 +38,11 @@ void SampleBackend::l2_norm_squared(Stream, const L2NormSquared& op) {
 
 void SampleBackend::clip_to_norm(Stream, const ClipToNorm& op) {
   check(op.x);
-  const auto factor = static_cast<float>(std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared)));
+  const double factor = std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
   const Tensor& destination = op.destination ? op.destination : op.x;
   check(destination);
-  for (int64_t i = 0; i < op.x.size(); ++i) write(destination, i, factor * read(op.x, i));
+  for (int64_t i = 0; i < op.x.size(); ++i)
+    plain::store(destination, i, factor * plain::load(op.x, i));
 }
 
 }  // namespace strata::device::sample

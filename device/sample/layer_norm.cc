@@ -1,12 +1,18 @@
 // y = LayerNorm(residual + dropout(x)).
-#include "device/sample/layer_norm.h"
+
+#include "device/plain/layer_norm.h"
 
 #include <algorithm>
 
+#include "device/plain/token_dropout.h"
 #include "device/sample/sample_backend.h"
-#include "device/sample/token_dropout.h"
 
 namespace strata::device::sample {
+
+using plain::add_standardization_gradient;
+using plain::normalize;
+using plain::normalize_backward;
+using plain::TokenDropout;
 
 void SampleBackend::residual_layernorm_forward(Stream stream, const ResidualLayerNormForward& op) {
   const int64_t tokens = op.x.rows, hidden = op.x.cols;

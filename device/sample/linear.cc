@@ -1,55 +1,11 @@
 // Fully connected layers, y = activation(x weight^T + bias), and activations. A port replaces the
 // three loops around a sum by its GEMMs. Sums are in double.
-#include <cmath>
-#include <numbers>
-
+#include "device/plain/activation.h"
 #include "device/sample/sample_backend.h"
 
 namespace strata::device::sample {
-namespace {
-
-// GELU is x times the normal distribution function, or its tanh approximation (Hendrycks & Gimpel
-// 2016).
-constexpr double kCubic = 0.044715;
-const double kInner = std::sqrt(2 / std::numbers::pi);
-
-double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
-
-double normal_density(double x) {
-  return std::exp(-0.5 * x * x) * std::sqrt(0.5 / std::numbers::pi);
-}
-
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kGelu:
-      return x * normal_distribution(x);
-    case Activation::kGeluTanh:
-      return 0.5 * x * (1 + std::tanh(kInner * (x + kCubic * x * x * x)));
-    case Activation::kTanh:
-      return std::tanh(x);
-  }
-  __builtin_unreachable();
-}
-
-double derivative(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return 1;
-    case Activation::kGelu:
-      return normal_distribution(x) + x * normal_density(x);
-    case Activation::kGeluTanh: {
-      const double t = std::tanh(kInner * (x + kCubic * x * x * x));
-      return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kInner * (1 + 3 * kCubic * x * x);
-    }
-    case Activation::kTanh:
-      return 1 - std::tanh(x) * std::tanh(x);
-  }
-  __builtin_unreachable();
-}
-
-}  // namespace
+using plain::activate;
+using plain::activation_derivative;
 
 void SampleBackend::linear_forward(Stream, const LinearForward& op) {
   const int64_t tokens = op.x.rows, in = op.weight.cols, out = op.weight.rows;
@@ -75,7 +31,7 @@ void SampleBackend::linear_data_gradient(Stream, const LinearDataGradient& op) {
       double sum = op.accumulate ? dx[i] : 0;
       for (int64_t o = 0; o < out; ++o) sum += double{dy[o]} * weight[o * in + i];
       if (op.activation != Activation::kNone) {
-        sum *= derivative(op.activation, op.pre_activation.as<float>()[t * in + i]);
+        sum *= activation_derivative(op.activation, op.pre_activation.as<float>()[t * in + i]);
       }
       dx[i] = static_cast<float>(sum);
     }
@@ -103,7 +59,8 @@ void SampleBackend::linear_weight_gradient(Stream, const LinearWeightGradient& o
 void SampleBackend::activation_backward(Stream, const ActivationBackward& op) {
   const float *dy = op.dy.as<float>(), *pre_activation = op.pre_activation.as<float>();
   for (int64_t i = 0; i < op.dy.size(); ++i) {
-    op.dx.as<float>()[i] = static_cast<float>(dy[i] * derivative(op.activation, pre_activation[i]));
+    op.dx.as<float>()[i] =
+        static_cast<float>(dy[i] * activation_derivative(op.activation, pre_activation[i]));
   }
 }
 

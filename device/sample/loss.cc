@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/plain/softmax.h"
 #include "device/sample/sample_backend.h"
 
 namespace strata::device::sample {
@@ -29,9 +30,7 @@ void SampleBackend::classifier_loss(Stream stream, const ClassifierLoss& op) {
       scores[c] = static_cast<float>(score);
     }
     const float* best = std::max_element(scores, scores + classes);  // the first of equals
-    double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(scores[c] - *best);
-    const double log_sum_exp = *best + std::log(sum);
+    const double log_sum_exp = plain::log_sum_exp(scores, classes);
     op.totals->loss += log_sum_exp - scores[label];
     op.totals->correct += best - scores == label;
     op.totals->count += 1;

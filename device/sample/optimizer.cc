@@ -20,21 +20,25 @@ template <typename Rule, typename Op>
 void update(const Op& op) {
   const Rule rule(op, factor_of(op.clip));
   const UpdateArrays a = arrays_of(op);
+  float no_second = 0;
   for (int64_t i = 0; i < op.weights.size(); ++i) {
-    const float initial = Rule::kReadsInitialWeights ? a.initial_weights[i] : 0.0f;
-    a.weights[i] = rule.new_weight(a.weights[i], a.gradients[i], a.first[i], a.second[i], initial);
+    a.weights[i] = rule.new_weight(a.weights[i], a.gradients[i], a.first[i],
+                                   a.second ? a.second[i] : no_second,
+                                   a.initial_weights ? a.initial_weights[i] : 0.0f);
   }
 }
 
 }  // namespace
 
-void SampleBackend::adam_update(Stream, const AdamUpdate& op) { update<AdamRule>(op); }
+// adam_update and its like. All but the first are optional.
+#define STRATA_UPDATE(function, Update, without)                                     \
+  void SampleBackend::function(Stream, const Update& op) {                           \
+    with_rule_of(op, [&](auto rule) { update<typename decltype(rule)::type>(op); }); \
+  }
+STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
+#undef STRATA_UPDATE
 
-// Optional, as all below.
-void SampleBackend::madgrad_update(Stream, const MadgradUpdate& op) { update<MadgradRule>(op); }
-
-void SampleBackend::acclip_update(Stream, const AcClipUpdate& op) { update<AcClipRule<0>>(op); }
-
+// Optional, as what follows.
 void SampleBackend::lamb_direction(Stream, const LambDirection& op) {
   const GradientMoments moments(op, factor_of(op.clip));
   float *m = op.first_moment.as<float>(), *v = op.second_moment.as<float>();

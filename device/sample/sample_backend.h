@@ -8,32 +8,21 @@
 #include <memory>
 #include <vector>
 
-#include "device/backend.h"
+#include "device/plain/host_memory_backend.h"
 
 namespace strata::device::sample {
 
-// Every operation finishes before it returns, so streams and events need no state. Streams differ
-// only in their scratch memory: threads may use different streams at once.
-class SampleBackend : public Backend {
+// Streams differ only in their scratch memory: threads may use different streams at once.
+class SampleBackend : public HostMemoryBackend {
  public:
   std::string name() const override { return "sample"; }
   std::string description() const override { return "sample, plain loops in f32, one thread"; }
   DType compute_dtype() const override { return DType::kF32; }
   DType master_dtype() const override { return DType::kF32; }
-  bool has_lamb() const override { return true; }
-  bool has_madgrad() const override { return true; }
-  bool has_acclip() const override { return true; }
-  bool has_standardization() const override { return true; }
-
-  // sample_backend.cc
-  void* allocate(size_t bytes) override;
-  void release(void* memory) override;
-  void copy_to_device(Stream, void* device, const void* host, size_t bytes) override;
-  void copy_to_host(Stream, void* host, const void* device, size_t bytes) override;
-  void fill_zero(Stream, void* device, size_t bytes) override;
-  Event record(Stream) override { return 0; }
-  void wait(Stream, Event) override {}
-  void synchronize(Stream) override {}
+  // What it leaves out throws Error, which says what to use instead.
+  bool supports(Operation operation, DType dtype) const override {
+    return dtype == DType::kF32 && overrides<SampleBackend>(operation);
+  }
 
   // flat.cc
   void convert(Stream, const Convert&) override;
@@ -69,11 +58,12 @@ class SampleBackend : public Backend {
   void standardization_loss(Stream, const StandardizationLoss&) override;
 
   // optimizer.cc
-  void adam_update(Stream, const AdamUpdate&) override;
+#define STRATA_OVERRIDE(function, Arguments, without) \
+  void function(Stream, const Arguments&) override;
+  STRATA_ELEMENTWISE_UPDATES(STRATA_OVERRIDE)
+#undef STRATA_OVERRIDE
   void lamb_direction(Stream, const LambDirection&) override;
   void lamb_apply(Stream, const LambApply&) override;
-  void madgrad_update(Stream, const MadgradUpdate&) override;
-  void acclip_update(Stream, const AcClipUpdate&) override;
 
  private:
   // [n] of `stream`, until its next operation. Allocates only for larger shapes than any before.

@@ -56,6 +56,9 @@ TEST(OptimizerBenchmark, CountsTheStateOfEveryOptimizer) {
   const auto acclip = benchmark_optimizer(run_of(config::OptimizerKind::kAcClip), 1);
   EXPECT_EQ(acclip.update_bytes, 28 * all);
   EXPECT_EQ(acclip.memory_bytes, 16 * all);
+  const auto sgd = benchmark_optimizer(run_of(config::OptimizerKind::kSgd), 1);
+  EXPECT_EQ(sgd.update_bytes, 20 * all);
+  EXPECT_EQ(sgd.memory_bytes, 12 * all);
 }
 
 TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {

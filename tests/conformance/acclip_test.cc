@@ -19,13 +19,7 @@ AcClipUpdate placed_acclip(const UpdateInputs& state, Bench& bench) {
   return op;
 }
 
-class AcClip : public Conformance {
- protected:
-  void SetUp() override {
-    Conformance::SetUp();
-    if (!IsSkipped() && !backend().has_acclip()) GTEST_SKIP() << "this backend has no ACClip";
-  }
-};
+class AcClip : public ConformanceOf<Operation::kAcClipUpdate> {};
 
 TEST_P(AcClip, UpdatesWeightsAndState) {
   for (const float alpha : {1.0f, 1.25f, 2.0f}) {
@@ -43,7 +37,8 @@ TEST_P(AcClip, StartsFromNothing) {
   UpdateInputs state(backend(), 100);
   state.start_from_nothing();
   expect_conforms(
-      backend(), [&](Bench& bench) { issue(bench.backend(), placed_acclip(state, bench)); },
+      backend(),
+      [&](Bench& bench) { issue(bench.backend(), Stream::kCompute, placed_acclip(state, bench)); },
       JudgedBy::kOutputDType);
 }
 

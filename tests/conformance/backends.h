@@ -49,6 +49,18 @@ class Conformance : public testing::TestWithParam<BackendOptions> {
   std::unique_ptr<Backend> backend_;
 };
 
+// A test of an operation that backends need not have; skips where this one has not.
+template <Operation kOperation, typename Base = Conformance>
+class ConformanceOf : public Base {
+ protected:
+  void SetUp() override {
+    Base::SetUp();
+    const Backend& backend = this->backend();
+    if (this->IsSkipped() || backend.supports(kOperation, backend.compute_dtype())) return;
+    GTEST_SKIP() << "this backend has no " << entry_of(kOperation).without;
+  }
+};
+
 inline std::string name_of(const BackendOptions& options) {
   std::string name = fmt::format("{}_{}", options.name, name_of(options.compute_dtype));
   for (const auto& [option, value] : options.options) name += fmt::format("_{}", value);

@@ -63,7 +63,7 @@ class Float8 : public Conformance {
  protected:
   void SetUp() override {
     Conformance::SetUp();
-    if (!IsSkipped() && !backend().has_float8()) {
+    if (!IsSkipped() && !backend().supports(Operation::kRoundToFloat8, DType::kE4M3)) {
       GTEST_SKIP() << "this device has no FP8";
     }
   }

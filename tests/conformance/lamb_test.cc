@@ -23,13 +23,7 @@ LambDirection place(const UpdateInputs& state, Bench& bench) {
   return op;
 }
 
-class Lamb : public Conformance {
- protected:
-  void SetUp() override {
-    Conformance::SetUp();
-    if (!IsSkipped() && !backend().has_lamb()) GTEST_SKIP() << "this backend has no LAMB";
-  }
-};
+class Lamb : public ConformanceOf<Operation::kLambDirection> {};
 
 TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
   for (const int64_t size : kLambSizes) {

@@ -144,13 +144,7 @@ TEST_P(ResidualLayerNorm, BackwardMayAddUpTheColumnsOfTheSublayersGradient) {
 }
 
 // What pre-LN adds: the sum kept, another part of its gradient, the sublayer scaled.
-class PreNorm : public ResidualLayerNorm {
- protected:
-  void SetUp() override {
-    ResidualLayerNorm::SetUp();
-    if (!IsSkipped() && !backend().has_pre_norm()) GTEST_SKIP() << "this backend has no pre-LN";
-  }
-};
+class PreNorm : public ConformanceOf<Operation::kResidualAddForward, ResidualLayerNorm> {};
 
 constexpr float kScale = 1.25f;
 

@@ -23,13 +23,7 @@ MadgradUpdate placed_madgrad(const UpdateInputs& state, Bench& bench) {
   return op;
 }
 
-class Madgrad : public Conformance {
- protected:
-  void SetUp() override {
-    Conformance::SetUp();
-    if (!IsSkipped() && !backend().has_madgrad()) GTEST_SKIP() << "this backend has no MADGRAD";
-  }
-};
+class Madgrad : public ConformanceOf<Operation::kMadgradUpdate> {};
 
 TEST_P(Madgrad, UpdatesWeightsAndSums) { expect_update_conforms(backend(), placed_madgrad); }
 
@@ -53,7 +47,7 @@ TEST_P(Madgrad, DividesByTheCubeRootOfSumsOfAnySize) {
         MadgradUpdate op = placed_madgrad(state, bench);
         op.averaging = 1;  // the weights are the average
         op.epsilon = 1e-9f;
-        issue(bench.backend(), op);
+        issue(bench.backend(), Stream::kCompute, op);
       },
       JudgedBy::kOutputDType);
 }

@@ -23,15 +23,8 @@ struct Case {
   int64_t statistics() const { return axis == StandardizationAxis::kUnit ? hidden : tokens(); }
 };
 
-class Standardization : public Conformance {
+class Standardization : public ConformanceOf<Operation::kStandardizationLoss> {
  protected:
-  void SetUp() override {
-    Conformance::SetUp();
-    if (!IsSkipped() && !backend().has_standardization()) {
-      GTEST_SKIP() << "this backend has no standardization loss";
-    }
-  }
-
   void for_every_case(const std::function<void(const Case&)>& check) {
     for (const Packed& batch : packed_batches()) {
       for (const int64_t hidden : {64, 128, 384, 512, 1024}) {

@@ -47,16 +47,6 @@ struct UpdateInputs {
   HostMatrix weights, gradients, first_moment, second_moment;
 };
 
-inline void issue(Backend& backend, const AdamUpdate& op) {
-  backend.adam_update(Stream::kCompute, op);
-}
-inline void issue(Backend& backend, const MadgradUpdate& op) {
-  backend.madgrad_update(Stream::kCompute, op);
-}
-inline void issue(Backend& backend, const AcClipUpdate& op) {
-  backend.acclip_update(Stream::kCompute, op);
-}
-
 // Of an update that needs no sums over tensors, which `place(state, bench)` makes.
 template <typename Place>
 void expect_update_conforms(Backend& backend, const Place& place) {
@@ -70,7 +60,7 @@ void expect_update_conforms(Backend& backend, const Place& place) {
             auto op = place(state, bench);
             if (norm_squared >= 0) op.clip.norm_squared = bench.scalar(norm_squared);
             op.clip.max_norm = 2.0f;
-            issue(bench.backend(), op);
+            issue(bench.backend(), Stream::kCompute, op);
           },
           JudgedBy::kOutputDType);
     }
@@ -100,7 +90,7 @@ void expect_ranges_to_begin_anywhere(Backend& backend, const Place& place,
             cut(op.compute_weights);
           }
           each_tensor(op, cut);
-          issue(bench.backend(), op);
+          issue(bench.backend(), Stream::kCompute, op);
         },
         JudgedBy::kOutputDType);
   }
@@ -125,7 +115,7 @@ void expect_update_to_round_compute_weights(Backend& backend, const Place& place
     expect_compute_weights_rounded(backend, state.weights, [&](Bench& bench) {
       auto op = place(state, bench);
       op.compute_weights = bench.compute_output("compute_weights", 1, size);
-      issue(bench.backend(), op);
+      issue(bench.backend(), Stream::kCompute, op);
     });
   }
 }

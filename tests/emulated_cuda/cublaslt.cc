@@ -9,7 +9,7 @@
 
 #include "device/dtype.h"
 #include "device/float8.h"
-#include "device/reference/activation.h"
+#include "device/plain/activation.h"
 
 using emulated_cuda::require;
 using strata::device::Activation;
@@ -195,9 +195,9 @@ void multiply(const Described& work, const void* a, const void* b, void* d, floa
       const int64_t aux = row + column * product.aux_stride;
       if (work.has(32)) {
         if (work.has(128)) set(product.aux, work.d.type, aux, sum);
-        sum = strata::device::reference::activate(Activation::kGeluTanh, sum);
+        sum = strata::device::plain::activate(Activation::kGeluTanh, sum);
       } else if (work.has(64)) {
-        sum *= strata::device::reference::activation_derivative(
+        sum *= strata::device::plain::activation_derivative(
             Activation::kGeluTanh, element(product.aux, work.d.type, aux));
       }
       set(d, work.d.type, at, sum);

@@ -61,7 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"madgrad_bf16", config::OptimizerKind::kMadgrad,
                          config::ClipMode::kAfterAllReduce, config::Precision::kBf16, 1},
                     Case{"acclip_fp32", config::OptimizerKind::kAcClip, config::ClipMode::kNone,
-                         config::Precision::kFp32, 1}),
+                         config::Precision::kFp32, 1},
+                    Case{"sgd_bf16", config::OptimizerKind::kSgd, config::ClipMode::kAfterAllReduce,
+                         config::Precision::kBf16, 1}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {

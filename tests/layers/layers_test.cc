@@ -86,6 +86,7 @@ const std::vector<std::string> kOrder = {
     "device/cpu/bf16",
     "device/cpu/kernels",
     "device/reference",
+    "device/plain",
     "device",
     "base/tensorboard",
     "base",

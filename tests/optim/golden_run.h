@@ -1,4 +1,4 @@
-// Runs of tests/golden/optim/madgrad_acclip.py over an arena of doubles.
+// Runs of tests/golden/optim/elementwise.py over an arena of doubles.
 #pragma once
 
 #include <gtest/gtest.h>

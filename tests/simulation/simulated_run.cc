@@ -67,7 +67,8 @@ config::RunConfig Simulation::draw_config(uint64_t seed, int ranks) {
   config.model.precision = one_of(config::Precision::kFp32, config::Precision::kBf16);
   config.optimizer.sharded = one_of(config::Sharding::kNone, config::Sharding::kState);
   config.optimizer.name = one_of(config::OptimizerKind::kAdam, config::OptimizerKind::kLamb,
-                                 config::OptimizerKind::kMadgrad, config::OptimizerKind::kAcClip);
+                                 config::OptimizerKind::kMadgrad, config::OptimizerKind::kAcClip,
+                                 config::OptimizerKind::kSgd);
   config.clip = {one_of(ClipMode::kAfterAllReduce, ClipMode::kBucketBeforeAllReduce), 0.3};
   config.log.loss_interval_steps = one_of(1, 1, 3);
   config.log.save_checkpoint = config.log.step_trace = true;

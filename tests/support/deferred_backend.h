@@ -85,12 +85,9 @@ class DeferredBackend : public device::Backend {
   device::DType compute_dtype() const override { return inner_.compute_dtype(); }
   device::DType master_dtype() const override { return inner_.master_dtype(); }
   bool memory_is_host() const override { return false; }
-  bool has_float8() const override { return inner_.has_float8(); }
-  bool has_lamb() const override { return inner_.has_lamb(); }
-  bool has_madgrad() const override { return inner_.has_madgrad(); }
-  bool has_acclip() const override { return inner_.has_acclip(); }
-  bool has_pre_norm() const override { return inner_.has_pre_norm(); }
-  bool has_standardization() const override { return inner_.has_standardization(); }
+  bool supports(device::Operation operation, device::DType dtype) const override {
+    return inner_.supports(operation, dtype);
+  }
   int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
   // Makes collectives of a rank on a stream's memory, where a test has some.
   using MakeCollectives =
@@ -185,90 +182,12 @@ class DeferredBackend : public device::Backend {
     capturing_->outside_capture(call);
   }
 
-  void linear_forward(device::Stream s, const device::LinearForward& op) override {
-    later(s, &Backend::linear_forward, op);
+#define STRATA_LATER(function, Arguments, without)                        \
+  void function(device::Stream s, const device::Arguments& op) override { \
+    later(s, &Backend::function, without_sums(op));                       \
   }
-  void linear_data_gradient(device::Stream s, const device::LinearDataGradient& op) override {
-    device::LinearDataGradient without_sums = op;  // nobody knows yet whether it would be done
-    without_sums.dx_sums = {};
-    later(s, &Backend::linear_data_gradient, without_sums);
-  }
-  void linear_weight_gradient(device::Stream s, const device::LinearWeightGradient& op) override {
-    later(s, &Backend::linear_weight_gradient, op);
-  }
-  void activation_backward(device::Stream s, const device::ActivationBackward& op) override {
-    later(s, &Backend::activation_backward, op);
-  }
-  void attention_forward(device::Stream s, const device::AttentionForward& op) override {
-    later(s, &Backend::attention_forward, op);
-  }
-  void attention_backward(device::Stream s, const device::AttentionBackward& op) override {
-    later(s, &Backend::attention_backward, op);
-  }
-  void residual_layernorm_forward(device::Stream s,
-                                  const device::ResidualLayerNormForward& op) override {
-    later(s, &Backend::residual_layernorm_forward, op);
-  }
-  void residual_layernorm_backward(device::Stream s,
-                                   const device::ResidualLayerNormBackward& op) override {
-    device::ResidualLayerNormBackward without_sums = op;
-    without_sums.d_x_sums = {};
-    later(s, &Backend::residual_layernorm_backward, without_sums);
-  }
-  void residual_add_forward(device::Stream s, const device::ResidualAddForward& op) override {
-    later(s, &Backend::residual_add_forward, op);
-  }
-  void residual_add_backward(device::Stream s, const device::ResidualAddBackward& op) override {
-    later(s, &Backend::residual_add_backward, op);
-  }
-  void standardization_loss(device::Stream s, const device::StandardizationLoss& op) override {
-    later(s, &Backend::standardization_loss, op);
-  }
-  void embeddings_forward(device::Stream s, const device::EmbeddingsForward& op) override {
-    later(s, &Backend::embeddings_forward, op);
-  }
-  void embeddings_backward(device::Stream s, const device::EmbeddingsBackward& op) override {
-    later(s, &Backend::embeddings_backward, op);
-  }
-  void gather_rows(device::Stream s, const device::GatherRows& op) override {
-    later(s, &Backend::gather_rows, op);
-  }
-  void scatter_add_rows(device::Stream s, const device::ScatterAddRows& op) override {
-    later(s, &Backend::scatter_add_rows, op);
-  }
-  void classifier_loss(device::Stream s, const device::ClassifierLoss& op) override {
-    later(s, &Backend::classifier_loss, op);
-  }
-  void convert(device::Stream s, const device::Convert& op) override {
-    later(s, &Backend::convert, op);
-  }
-  void l2_norm_squared(device::Stream s, const device::L2NormSquared& op) override {
-    later(s, &Backend::l2_norm_squared, op);
-  }
-  void clip_to_norm(device::Stream s, const device::ClipToNorm& op) override {
-    later(s, &Backend::clip_to_norm, op);
-  }
-  void adam_update(device::Stream s, const device::AdamUpdate& op) override {
-    later(s, &Backend::adam_update, op);
-  }
-  void lamb_direction(device::Stream s, const device::LambDirection& op) override {
-    later(s, &Backend::lamb_direction, op);
-  }
-  void lamb_apply(device::Stream s, const device::LambApply& op) override {
-    later(s, &Backend::lamb_apply, op);
-  }
-  void madgrad_update(device::Stream s, const device::MadgradUpdate& op) override {
-    later(s, &Backend::madgrad_update, op);
-  }
-  void acclip_update(device::Stream s, const device::AcClipUpdate& op) override {
-    later(s, &Backend::acclip_update, op);
-  }
-  void round_to_float8(device::Stream s, const device::RoundToFloat8& op) override {
-    later(s, &Backend::round_to_float8, op);
-  }
-  void float8_update(device::Stream s, const device::Float8Update& op) override {
-    later(s, &Backend::float8_update, op);
-  }
+  STRATA_OPERATIONS(STRATA_LATER)
+#undef STRATA_LATER
 
  private:
   // Numbers of points that are kept: another one passes in every launch.
@@ -369,6 +288,14 @@ class DeferredBackend : public device::Backend {
   }
 
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }
+
+  // Nobody knows yet whether optional sums would be done.
+  template <typename Op>
+  static Op without_sums(Op op) {
+    if constexpr (requires { op.dx_sums; }) op.dx_sums = {};
+    if constexpr (requires { op.d_x_sums; }) op.d_x_sums = {};
+    return op;
+  }
 
   template <typename Operation>
   void later(device::Stream s, void (Backend::*run)(device::Stream, const Operation&),

@@ -50,7 +50,8 @@ const auto kCases = testing::Values(
     Case{kNone, kAdam, false, config::ReduceDType::kFp32, true}, Case{kNone, kAdam, true},
     Case{kBucketBeforeAllReduce, kAdam, true}, Case{kAfterAllReduce, kLamb},
     Case{kBucketBeforeAllReduce, kLamb, true}, Case{kNone, config::OptimizerKind::kMadgrad},
-    Case{kNone, config::OptimizerKind::kAcClip});
+    Case{kNone, config::OptimizerKind::kAcClip},
+    Case{kAfterAllReduce, config::OptimizerKind::kSgd, true});
 
 std::string name_of_case(const testing::TestParamInfo<Case>& test) {
   const Case& c = test.param;

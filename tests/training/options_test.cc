@@ -30,7 +30,7 @@ TEST_F(Options, LayersAreDroppedFasterTheShorterTheTrainingIs) {
 
 TEST_F(Options, StatePerWeightIsWhatTheOptimizerKeeps) {
   using enum config::OptimizerKind;
-  for (const config::OptimizerKind kind : {kAdam, kLamb, kMadgrad, kAcClip}) {
+  for (const config::OptimizerKind kind : {kAdam, kLamb, kMadgrad, kAcClip, kSgd}) {
     config_.optimizer.name = kind;
     const auto optimizer = make_optimizer(config_, *backend_, model_, *communicator_);
     int64_t kept = 0;

@@ -62,7 +62,7 @@ constexpr auto kRandom = config::BalanceStrategy::kRandom,
                kPresort = config::BalanceStrategy::kStratifiedPresort,
                kPlanned = config::BalanceStrategy::kPlanned;
 constexpr auto kLamb = config::OptimizerKind::kLamb, kMadgrad = config::OptimizerKind::kMadgrad,
-               kAcClip = config::OptimizerKind::kAcClip;
+               kAcClip = config::OptimizerKind::kAcClip, kSgd = config::OptimizerKind::kSgd;
 constexpr auto kNone = config::Sharding::kNone, kState = config::Sharding::kState,
                kGradients = config::Sharding::kGradients, kAll = config::Sharding::kAll;
 constexpr auto kF32 = config::ReduceDType::kFp32, kBF16 = config::ReduceDType::kBf16;
@@ -93,7 +93,8 @@ const auto kShared = testing::Values(
     Mode{config::ClipMode::kNone, 1, kRandom, kF32, kFp32, kLamb},
     Mode{config::ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32, kLamb},
     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kMadgrad},
-    Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kAcClip});
+    Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kAcClip},
+    Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kSgd});
 // Where each rank clips its own gradient, so that the number of ranks matters.
 const auto kOwn = testing::Values(
     Mode{config::ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},

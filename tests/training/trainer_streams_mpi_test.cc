@@ -85,6 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
              config::OptimizerKind::kMadgrad},
         Case{"acclip", config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32, kNone,
              config::OptimizerKind::kAcClip},
+        Case{"sgd_sharded", config::ClipMode::kAfterAllReduce, config::Precision::kBf16, kState,
+             config::OptimizerKind::kSgd},
         Case{"madgrad_all", config::ClipMode::kNone, config::Precision::kFp32, kAll,
              config::OptimizerKind::kMadgrad},
         Case{"fp8", config::ClipMode::kNone, config::Precision::kFp8, kNone,

@@ -242,7 +242,7 @@ TEST_F(TrainerTest, LambLearnsToo) {
   EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
 }
 
-TEST_F(TrainerTest, MadgradAndAcClipLearnToo) {
+TEST_F(TrainerTest, MadgradAcClipAndSgdLearnToo) {
   config::RunConfig config = small_run();
   config.optimizer.epsilon = 1e-6;
   const bert::Losses before = run(config, 7, 0).evaluation;
@@ -251,6 +251,9 @@ TEST_F(TrainerTest, MadgradAndAcClipLearnToo) {
   EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
   config.optimizer.name = config::OptimizerKind::kAcClip;
   config.optimizer.lr = 1;  // of gradients, not of signs
+  EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
+  config.optimizer.name = config::OptimizerKind::kSgd;
+  config.optimizer.lr = 0.3;
   EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
 }
 

@@ -62,6 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"madgrad", config::OptimizerKind::kMadgrad, config::ClipMode::kNone,
                          config::Precision::kFp32, 1},
                     Case{"acclip", config::OptimizerKind::kAcClip, config::ClipMode::kNone,
+                         config::Precision::kFp32, 1},
+                    Case{"sgd", config::OptimizerKind::kSgd, config::ClipMode::kNone,
                          config::Precision::kFp32, 1}),
     [](const auto& test) { return std::string(test.param.name); });
 

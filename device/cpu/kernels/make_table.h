@@ -52,10 +52,10 @@ constexpr VectorKernels make_table(const char* instruction_set) {
       .sum_of_squares_bf16 = sum_of_squares<uint16_t>,
       .sum_of_squares_f16 = sum_of_squares<Float16>,
       .add_f32 = add<float>,
-      .adam = update<AdamRule, AdamUpdate>,
-      .madgrad = update<MadgradRule, MadgradUpdate>,
-      .acclip = acclip,
-      .lamb_direction = lamb_direction,
+#define STRATA_UPDATE(function, Update, without) .function = update<Update>,
+      STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
+#undef STRATA_UPDATE
+          .lamb_direction = lamb_direction,
       .lamb_apply = lamb_apply,
       .plain_pass = plain_pass,
   };

@@ -22,7 +22,7 @@ void with_compute_weights(const Tensor& weights, const Work& work) {
   }
 }
 
-template <typename Compute, typename Rule>
+template <typename Op, typename Compute, typename Rule>
 void update_range(const UpdateArrays& arrays, Compute* __restrict compute, int64_t begin,
                   int64_t end, const Rule rule) {
   float* __restrict w = arrays.weights;
@@ -31,24 +31,23 @@ void update_range(const UpdateArrays& arrays, Compute* __restrict compute, int64
   float* __restrict second = arrays.second;
   const float* __restrict initial = arrays.initial_weights;
   for (int64_t i = begin; i < end; ++i) {
-    const float updated = rule.new_weight(w[i], g[i], first[i], second[i],
-                                          Rule::kReadsInitialWeights ? initial[i] : 0.0f);
+    float no_second = 0.0f;
+    const float updated =
+        rule.new_weight(w[i], g[i], first[i], kTwoStates<Op> ? second[i] : no_second,
+                        kReadsInitialWeights<Op> ? initial[i] : 0.0f);
     w[i] = updated;
     if constexpr (!std::is_void_v<Compute>) store(compute[i], updated);
   }
 }
 
-// Of an update that needs no sums over tensors.
-template <typename Rule, typename Op>
+template <typename Op>
 void update(const Op& op, int64_t begin, int64_t end, float factor) {
-  with_compute_weights(op.compute_weights, [&](auto* compute) {
-    update_range(arrays_of(op), compute, begin, end, Rule(op, factor));
+  with_rule_of(op, [&](auto rule) {
+    with_compute_weights(op.compute_weights, [&](auto* compute) {
+      update_range<Op>(arrays_of(op), compute, begin, end,
+                       typename decltype(rule)::type(op, factor));
+    });
   });
-}
-
-inline void acclip(const AcClipUpdate& op, int64_t begin, int64_t end, float factor) {
-  with_rule_of(op,
-               [&](auto rule) { update<typename decltype(rule)::type>(op, begin, end, factor); });
 }
 
 inline LambNorms lamb_direction(const LambDirection& op, int64_t begin, int64_t end, float factor) {
@@ -108,8 +107,9 @@ void plain_range(const PlainPass& pass, int64_t begin, int64_t end) {
 template <bool kWritten>
 void plain_pass_of(const PlainPass& pass, int64_t begin, int64_t end) {
   if (pass.also_read) return plain_range<3, true, kWritten>(pass, begin, end);
-  (pass.modified[2] ? plain_range<3, false, kWritten>
-                    : plain_range<1, false, kWritten>)(pass, begin, end);
+  (pass.modified[2]   ? plain_range<3, false, kWritten>
+   : pass.modified[1] ? plain_range<2, false, kWritten>
+                      : plain_range<1, false, kWritten>)(pass, begin, end);
 }
 
 inline void plain_pass(const PlainPass& pass, int64_t begin, int64_t end) {

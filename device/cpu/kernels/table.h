@@ -26,7 +26,7 @@ struct SoftmaxRows {
 // Arrays passed over with next to no arithmetic: as many as an optimizer has, or one of LAMB's
 // halves.
 struct PlainPass {
-  std::array<float*, 3> modified{};  // read and written; null from the second on: only one
+  std::array<float*, 3> modified{};  // read and written; null from the second or third on: fewer
   const float* read = nullptr;
   const float* also_read = nullptr;  // null: none; beside three modified ones only
   uint16_t* written = nullptr;       // null: none
@@ -92,9 +92,10 @@ struct VectorKernels {
   double (*sum_of_squares_f16)(int64_t count, const Float16* x);
   void (*add_f32)(int64_t count, const float* x, float* sum);
   // Elements [begin, end) of the update; `factor` multiplies the gradient.
-  void (*adam)(const AdamUpdate&, int64_t begin, int64_t end, float factor);
-  void (*madgrad)(const MadgradUpdate&, int64_t begin, int64_t end, float factor);
-  void (*acclip)(const AcClipUpdate&, int64_t begin, int64_t end, float factor);
+#define STRATA_UPDATE(function, Update, without) \
+  void (*function)(const Update&, int64_t begin, int64_t end, float factor);
+  STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
+#undef STRATA_UPDATE
   // The same of LAMB's two halves; the first returns the sums of these elements.
   LambNorms (*lamb_direction)(const LambDirection&, int64_t begin, int64_t end, float factor);
   void (*lamb_apply)(const LambApply&, int64_t begin, int64_t end, float rate);

@@ -344,11 +344,7 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
   write_float8_copy<T>(context, placed.d_qkv, op.d_qkv_float8);
 }
 
-template void Operations<float>::attention_forward(const Context&, const AttentionForward&);
-template void Operations<BFloat16>::attention_forward(const Context&, const AttentionForward&);
-template void Operations<float>::attention_backward(const Context&, const AttentionBackward&);
-template void Operations<BFloat16>::attention_backward(const Context&, const AttentionBackward&);
-template void Operations<Float16>::attention_forward(const Context&, const AttentionForward&);
-template void Operations<Float16>::attention_backward(const Context&, const AttentionBackward&);
+STRATA_INSTANTIATE(attention_forward, AttentionForward);
+STRATA_INSTANTIATE(attention_backward, AttentionBackward);
 
 }  // namespace strata::device::cuda

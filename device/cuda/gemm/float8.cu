@@ -190,9 +190,7 @@ void FlatOperations::float8_update(const Context& context, const Float8Update& o
 
 template void write_float8_copy<float>(const Context&, const ConstTensor&, const Float8Copy&);
 template void write_float8_copy<BFloat16>(const Context&, const ConstTensor&, const Float8Copy&);
-template void Operations<float>::round_to_float8(const Context&, const RoundToFloat8&);
-template void Operations<BFloat16>::round_to_float8(const Context&, const RoundToFloat8&);
+STRATA_INSTANTIATE(round_to_float8, RoundToFloat8);
 template void write_float8_copy<Float16>(const Context&, const ConstTensor&, const Float8Copy&);
-template void Operations<Float16>::round_to_float8(const Context&, const RoundToFloat8&);
 
 }  // namespace strata::device::cuda

@@ -177,17 +177,8 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   if (fused && op.accumulate) sum_parts(context, sums, 1, out, {d_bias});
 }
 
-template void Operations<float>::linear_forward(const Context&, const LinearForward&);
-template void Operations<BFloat16>::linear_forward(const Context&, const LinearForward&);
-template void Operations<float>::linear_data_gradient(const Context&, const LinearDataGradient&);
-template void Operations<BFloat16>::linear_data_gradient(const Context&, const LinearDataGradient&);
-template void Operations<float>::linear_weight_gradient(const Context&,
-                                                        const LinearWeightGradient&);
-template void Operations<BFloat16>::linear_weight_gradient(const Context&,
-                                                           const LinearWeightGradient&);
-template void Operations<Float16>::linear_forward(const Context&, const LinearForward&);
-template void Operations<Float16>::linear_data_gradient(const Context&, const LinearDataGradient&);
-template void Operations<Float16>::linear_weight_gradient(const Context&,
-                                                          const LinearWeightGradient&);
+STRATA_INSTANTIATE(linear_forward, LinearForward);
+STRATA_INSTANTIATE(linear_data_gradient, LinearDataGradient);
+STRATA_INSTANTIATE(linear_weight_gradient, LinearWeightGradient);
 
 }  // namespace strata::device::cuda

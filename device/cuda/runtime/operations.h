@@ -8,45 +8,29 @@
 
 namespace strata::device::cuda {
 
-// Those over flat ranges, whose tensors say what they hold.
+#define STRATA_DECLARE(function, Arguments, without) \
+  static void function(const Context&, const Arguments&);
+
 struct FlatOperations {
-  static void convert(const Context&, const Convert&);
-  static void l2_norm_squared(const Context&, const L2NormSquared&);
-  static void clip_to_norm(const Context&, const ClipToNorm&);
-  static void adam_update(const Context&, const AdamUpdate&);
-  static void lamb_direction(const Context&, const LambDirection&);
-  static void lamb_apply(const Context&, const LambApply&);
-  static void lamb_directions(const Context&, const LambDirections&);
-  static void lamb_applies(const Context&, const LambApplies&);
-  static void madgrad_update(const Context&, const MadgradUpdate&);
-  static void acclip_update(const Context&, const AcClipUpdate&);
-  static void float8_update(const Context&, const Float8Update&);
+  STRATA_FLAT_OPERATIONS(STRATA_DECLARE)
+  STRATA_COMPOSED_OPERATIONS(STRATA_DECLARE)
 };
 
 template <typename T>
 struct Operations : FlatOperations {
-  static void linear_forward(const Context&, const LinearForward&);
-  static void linear_data_gradient(const Context&, const LinearDataGradient&);
-  static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
+  STRATA_MATRIX_OPERATIONS(STRATA_DECLARE)
   static void activation_forward(const Context&, Activation, const ConstTensor& pre_activation,
                                  const Tensor& y, const Float8Copy& y_float8);
   // Uses scratch slot `slot` if `sums` is given.
   static void activation_backward(const Context&, const ActivationBackward&,
-                                  const Float8Copy& dx_float8 = {}, const ColumnSums& sums = {},
-                                  int slot = 0);
-  static void attention_forward(const Context&, const AttentionForward&);
-  static void attention_backward(const Context&, const AttentionBackward&);
-  static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);
-  static void residual_layernorm_backward(const Context&, const ResidualLayerNormBackward&);
-  static void residual_add_forward(const Context&, const ResidualAddForward&);
-  static void residual_add_backward(const Context&, const ResidualAddBackward&);
-  static void embeddings_forward(const Context&, const EmbeddingsForward&);
-  static void embeddings_backward(const Context&, const EmbeddingsBackward&);
-  static void gather_rows(const Context&, const GatherRows&);
-  static void scatter_add_rows(const Context&, const ScatterAddRows&);
-  static void classifier_loss(const Context&, const ClassifierLoss&);
-  static void standardization_loss(const Context&, const StandardizationLoss&);
-  static void round_to_float8(const Context&, const RoundToFloat8&);
+                                  const Float8Copy& dx_float8, const ColumnSums& sums, int slot);
 };
+#undef STRATA_DECLARE
+
+// In the file that defines the operation.
+#define STRATA_INSTANTIATE(function, Arguments)                                   \
+  template void Operations<float>::function(const Context&, const Arguments&);    \
+  template void Operations<BFloat16>::function(const Context&, const Arguments&); \
+  template void Operations<Float16>::function(const Context&, const Arguments&)
 
 }  // namespace strata::device::cuda

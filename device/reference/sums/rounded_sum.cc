@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/reference/element.h"
+#include "device/plain/element.h"
 
 namespace strata::device::reference {
+
+using plain::load;
+using plain::store;
 namespace {
 
 constexpr int kDoubleMantissa = 52;

@@ -25,7 +25,7 @@ TEST(PlainPass, TouchesEveryElementOfEveryArray) {
   const std::vector<uint16_t> untouched(kSize, 0xffff), four(kSize, 0x4080);  // 4 in bf16
   for (const int threads : {1, 3}) {
     for (const bool writes : {false, true}) {
-      Arrays three, one;
+      Arrays three, two, one;
       run_plain_pass(threads, kSize,
                      {.modified = {three.a.data(), three.b.data(), three.c.data()},
                       .read = three.read.data(),
@@ -35,6 +35,14 @@ TEST(PlainPass, TouchesEveryElementOfEveryArray) {
       EXPECT_TRUE(all_are(three.b, 1.0f));
       EXPECT_TRUE(all_are(three.c, 1.0f));
       EXPECT_EQ(three.written, writes ? four : untouched);
+      run_plain_pass(threads, kSize,
+                     {.modified = {two.a.data(), two.b.data()},
+                      .read = two.read.data(),
+                      .written = writes ? two.written.data() : nullptr,
+                      .factor = 0.5f});
+      EXPECT_TRUE(all_are(two.a, 4.0f));
+      EXPECT_TRUE(all_are(two.b, 1.0f));
+      EXPECT_EQ(two.written, writes ? four : untouched);
       run_plain_pass(threads, kSize,
                      {.modified = {one.a.data()},
                       .read = one.read.data(),

@@ -1,4 +1,4 @@
-#include "device/reference/activation.h"
+#include "device/plain/activation.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,8 @@
 
 namespace strata::device::reference {
 namespace {
+
+using plain::activate;
 
 constexpr Activation kAll[] = {Activation::kNone, Activation::kGelu, Activation::kGeluTanh,
                                Activation::kTanh};

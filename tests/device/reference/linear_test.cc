@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "device/reference/activation.h"
+#include "device/plain/activation.h"
 #include "device/reference/operations.h"
 #include "tests/device/reference/finite_differences.h"
 
 namespace strata::device::reference {
 namespace {
+
+using plain::activate;
 
 constexpr int64_t kTokens = 5, kIn = 4, kOut = 3;
 

@@ -31,12 +31,17 @@ TEST(SampleBackend, APortOverridesOneOperationAfterAnother) {
 
 TEST(SampleBackend, WhatItLeavesOutSaysSo) {
   const auto backend = sample::make_sample_backend();
-  EXPECT_FALSE(backend->has_float8());
+  EXPECT_FALSE(backend->supports(Operation::kRoundToFloat8, DType::kE4M3));
+  EXPECT_FALSE(backend->supports(Operation::kLinearForward, DType::kE4M3));
+  EXPECT_FALSE(backend->supports(Operation::kResidualAddForward, DType::kF32));
+  EXPECT_TRUE(backend->supports(Operation::kStandardizationLoss, DType::kF32));
   EXPECT_FALSE(backend->has_collectives());
   EXPECT_FALSE(backend->accelerator());
   EXPECT_EQ(backend->capture([] { FAIL() << "nothing is issued"; }), nullptr);
   EXPECT_EQ(error_of([&] { backend->round_to_float8(Stream::kCompute, {}); }),
             "the sample backend has no FP8; use another model.precision");
+  EXPECT_EQ(error_of([&] { backend->require(Operation::kResidualAddForward, DType::kF32); }),
+            "sample, plain loops in f32, one thread: has no pre-LN; use model.norm post");
 }
 
 TEST(SampleBackend, RangesOfOtherDTypesAreRefused) {

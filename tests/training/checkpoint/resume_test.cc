@@ -97,12 +97,14 @@ TEST_F(Resume, GoesOnWithTheSameBitsOfLambPlannedBatchesAndSeveralMicroBatches) 
   expect_the_same_bits(config);
 }
 
-TEST_F(Resume, GoesOnWithTheSameBitsOfMadgradAndAcClip) {
+TEST_F(Resume, GoesOnWithTheSameBitsOfMadgradAcClipAndSgd) {
   config::RunConfig config = small_run();
   config.initialization.warmup_steps = 2;
   config.optimizer.name = config::OptimizerKind::kMadgrad;
   expect_the_same_bits(config);
   config.optimizer.name = config::OptimizerKind::kAcClip;
+  expect_the_same_bits(config);
+  config.optimizer.name = config::OptimizerKind::kSgd;
   expect_the_same_bits(config);
 }
 

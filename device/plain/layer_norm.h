@@ -1,5 +1,5 @@
 // LayerNorm of one row (Ba, Kiros & Hinton 2016), as two operations need it, or what stands in its
-// place where there is none. Sums are in double.
+// place where there is none. T is float or double; sums are in double.
 #pragma once
 
 #include <cmath>
@@ -7,23 +7,25 @@
 
 #include "device/operations.h"
 
-namespace strata::device::sample {
+namespace strata::device::plain {
 
-// Gives `row` [n] zero mean and unit variance in place. Returns 1 / sqrt(variance + epsilon).
-inline float normalize(float* row, int64_t n, float epsilon) {
+// Gives `row` [n] zero mean and unit variance in place. Returns 1 / sqrt(variance + epsilon); the
+// variance divides by n.
+template <typename T>
+T normalize(T* row, int64_t n, double epsilon) {
   double mean = 0, variance = 0;
   for (int64_t i = 0; i < n; ++i) mean += row[i] / static_cast<double>(n);
   for (int64_t i = 0; i < n; ++i) {
     variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(n);
   }
   const double inverse_stddev = 1 / std::sqrt(variance + epsilon);
-  for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>((row[i] - mean) * inverse_stddev);
-  return static_cast<float>(inverse_stddev);
+  for (int64_t i = 0; i < n; ++i) row[i] = static_cast<T>((row[i] - mean) * inverse_stddev);
+  return static_cast<T>(inverse_stddev);
 }
 
 // Turns the gradient of the normalized row into that of the row, in place.
-inline void normalize_backward(float* gradient, const float* normalized, float inverse_stddev,
-                               int64_t n) {
+template <typename T>
+void normalize_backward(T* gradient, const T* normalized, T inverse_stddev, int64_t n) {
   double mean = 0, projection = 0;
   for (int64_t i = 0; i < n; ++i) {
     mean += gradient[i] / static_cast<double>(n);
@@ -31,20 +33,21 @@ inline void normalize_backward(float* gradient, const float* normalized, float i
   }
   for (int64_t i = 0; i < n; ++i) {
     gradient[i] =
-        static_cast<float>(inverse_stddev * (gradient[i] - mean - normalized[i] * projection));
+        static_cast<T>(inverse_stddev * (gradient[i] - mean - normalized[i] * projection));
   }
 }
 
 // Without LayerNorm: adds the standardization loss's gradient of a row, whose values are x.
-inline void add_standardization_gradient(const StandardizationGradient& standardization,
-                                         int64_t row, const float* x, float* gradient, int64_t n) {
+template <typename T>
+void add_standardization_gradient(const StandardizationGradient& standardization, int64_t row,
+                                  const T* x, T* gradient, int64_t n) {
   if (!standardization.mean || row >= standardization.rows.now()) return;
-  const float scale = standardization.scale.now();
+  const T scale = standardization.scale.now();
   for (int64_t i = 0; i < n; ++i) {
     const int64_t group = standardization.axis == StandardizationAxis::kUnit ? i : row;
-    const float mean = standardization.mean.as<float>()[group];
-    gradient[i] += scale * mean + standardization.slope.as<float>()[group] * (x[i] - mean);
+    const T mean = standardization.mean.as<T>()[group];
+    gradient[i] += scale * mean + standardization.slope.as<T>()[group] * (x[i] - mean);
   }
 }
 
-}  // namespace strata::device::sample
+}  // namespace strata::device::plain

@@ -1,11 +1,11 @@
 // Activation functions and their derivatives.
 #pragma once
 
-#include "device/backend.h"
+#include "device/operations.h"
 
-namespace strata::device::reference {
+namespace strata::device::plain {
 
 double activate(Activation activation, double x);
 double activation_derivative(Activation activation, double x);
 
-}  // namespace strata::device::reference
+}  // namespace strata::device::plain

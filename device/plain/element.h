@@ -1,10 +1,10 @@
 // Access to single elements of a tensor of any dtype, as doubles.
 #pragma once
 
-#include "device/backend.h"
 #include "device/float8.h"
+#include "device/tensor.h"
 
-namespace strata::device::reference {
+namespace strata::device::plain {
 
 inline double load(const ConstTensor& tensor, int64_t i) {
   switch (tensor.dtype) {
@@ -48,4 +48,4 @@ inline void store(const Tensor& tensor, int64_t i, double value) {
   }
 }
 
-}  // namespace strata::device::reference
+}  // namespace strata::device::plain

@@ -1,12 +1,9 @@
-#include "device/reference/activation.h"
+#include "device/plain/activation.h"
 
 #include <cmath>
 #include <numbers>
 
-#include "device/reference/arguments.h"
-#include "device/reference/operations.h"
-
-namespace strata::device::reference {
+namespace strata::device::plain {
 namespace {
 
 // Hendrycks & Gimpel 2016, "Gaussian error linear units": x times the normal distribution function,
@@ -57,15 +54,4 @@ double activation_derivative(Activation activation, double x) {
   __builtin_unreachable();
 }
 
-void activation_backward(const ActivationBackward& op) {
-  const Arguments arguments("activation_backward");
-  const int64_t rows = op.dy.rows, cols = op.dy.cols;
-  const ConstMatrix dy = arguments.matrix("dy", op.dy, rows, cols);
-  const ConstMatrix pre = arguments.matrix("pre_activation", op.pre_activation, rows, cols);
-  const Matrix dx = arguments.matrix("dx", op.dx, rows, cols);
-  for (int64_t i = 0; i < rows * cols; ++i) {
-    dx[i] = dy[i] * activation_derivative(op.activation, pre[i]);
-  }
-}
-
-}  // namespace strata::device::reference
+}  // namespace strata::device::plain

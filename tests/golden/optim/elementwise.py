@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Five steps of MADGRAD and of ACClip in double precision. Needs numpy, torch and madgrad 1.3; writes madgrad.json, acclip.json.
+"""Five steps of MADGRAD, ACClip and SGD in double precision. Writes madgrad.json, acclip.json, sgd.json, or those of the names given.
+Needs numpy and torch; for MADGRAD madgrad 1.3.
 
-MADGRAD is its authors' own package, with decoupled weight decay; it adds epsilon to the rate, which is taken off before.
+SGD is torch.optim.SGD. MADGRAD is its authors' own package, with decoupled weight decay; it adds epsilon to the rate, which is taken off before.
 ACClip follows Zhang et al., arXiv 1912.03194, algorithm 2, with decoupled weight decay. A step's gradient is scaled by
 gradient_scale * min(1, max_norm / norm); the second step's is small enough not to be clipped. The second segment does
 not decay; the third has no gradient in the first step.
@@ -9,8 +10,8 @@ not decay; the third has no gradient in the first step.
 
 import json
 import pathlib
+import sys
 
-import madgrad
 import numpy as np
 import torch
 
@@ -51,21 +52,34 @@ def write(name, seed, settings, runs):
     (HERE / f"{name}.json").write_text(json.dumps(golden) + "\n")
 
 
-def run_madgrad(seed, settings):
+def run_torch(seed, settings, make, less_rate=0.0):
+    """The weights after every step of the optimizer that make(groups) returns."""
     weights, gradients = problem(seed)
     parts = [torch.tensor(part, dtype=torch.float64, requires_grad=True) for part in cut(weights)]
     groups = [{"params": [part], "weight_decay": settings["weight_decay"] * decays}
               for part, (_, decays) in zip(parts, SEGMENTS)]
-    optimizer = madgrad.MADGRAD(groups, lr=1.0, momentum=settings["momentum"], eps=settings["epsilon"],
-                                decouple_decay=True)
+    optimizer = make(groups)
     steps = []
     for rate, gradient in zip(RATES, gradients):
         for group, part, of_part in zip(optimizer.param_groups, parts, cut(clipped(gradient))):
-            group["lr"] = rate - settings["epsilon"]
+            group["lr"] = rate - less_rate
             part.grad = torch.tensor(of_part)
         optimizer.step()
         steps.append(np.concatenate([part.detach().numpy() for part in parts]).tolist())
-    return [{"steps": steps}]
+    return steps
+
+
+def run_madgrad(seed, settings):
+    import madgrad
+
+    def make(groups):
+        return madgrad.MADGRAD(groups, lr=1.0, momentum=settings["momentum"], eps=settings["epsilon"], decouple_decay=True)
+    return [{"steps": run_torch(seed, settings, make, less_rate=settings["epsilon"])}]
+
+
+def run_sgd(seed, settings, momentum):
+    steps = run_torch(seed, settings, lambda groups: torch.optim.SGD(groups, lr=1.0, momentum=momentum))
+    return {"momentum": momentum, "steps": steps}
 
 
 def run_acclip(seed, settings, alpha):
@@ -84,10 +98,16 @@ def run_acclip(seed, settings, alpha):
 
 
 def main():
-    settings = {"momentum": 0.8, "epsilon": 1e-6, "weight_decay": 0.05}
-    write("madgrad", 11, settings, run_madgrad(11, settings))
-    settings = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-6, "weight_decay": 0.05}
-    write("acclip", 12, settings, [run_acclip(12, settings, alpha) for alpha in ALPHAS])
+    names = sys.argv[1:] or ["madgrad", "acclip", "sgd"]
+    if "madgrad" in names:
+        settings = {"momentum": 0.8, "epsilon": 1e-6, "weight_decay": 0.05}
+        write("madgrad", 11, settings, run_madgrad(11, settings))
+    if "acclip" in names:
+        settings = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-6, "weight_decay": 0.05}
+        write("acclip", 12, settings, [run_acclip(12, settings, alpha) for alpha in ALPHAS])
+    if "sgd" in names:
+        settings = {"weight_decay": 0.05}
+        write("sgd", 13, settings, [run_sgd(13, settings, momentum) for momentum in (0.9, 0.0)])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 
 #include "device/operations.h"
 
-namespace strata::device::sample {
+namespace strata::device::plain {
 
 class TokenDropout {
  public:
@@ -33,4 +33,4 @@ class TokenDropout {
   uint32_t position_ = 0;
 };
 
-}  // namespace strata::device::sample
+}  // namespace strata::device::plain

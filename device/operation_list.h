@@ -1,0 +1,81 @@
+// The operations of a backend, declared once: Backend, what dispatches to it and what wraps it
+// follow from this list. device/operations.h says what each computes.
+//
+// A new operation is a struct of arguments, a line here, its loops in device/reference/, in the
+// other backends that have it, and a file in tests/conformance/.
+#pragma once
+
+#include "device/operations.h"
+
+// X(function, arguments, without). `without` is empty for what every port must have, else it says
+// what a backend lacks without the operation, and what to use instead.
+
+// Their arguments have matrices of the compute dtype.
+#define STRATA_MATRIX_OPERATIONS(X)                                                         \
+  X(linear_forward, LinearForward, "")                                                      \
+  X(linear_data_gradient, LinearDataGradient, "")                                           \
+  X(linear_weight_gradient, LinearWeightGradient, "")                                       \
+  X(activation_backward, ActivationBackward, "")                                            \
+  X(embeddings_forward, EmbeddingsForward, "")                                              \
+  X(embeddings_backward, EmbeddingsBackward, "")                                            \
+  X(residual_layernorm_forward, ResidualLayerNormForward, "")                               \
+  X(residual_layernorm_backward, ResidualLayerNormBackward, "")                             \
+  X(residual_add_forward, ResidualAddForward, "pre-LN; use model.norm post")                \
+  X(residual_add_backward, ResidualAddBackward, "pre-LN; use model.norm post")              \
+  X(standardization_loss, StandardizationLoss, "standardization loss; use model.norm post") \
+  X(attention_forward, AttentionForward, "")                                                \
+  X(attention_backward, AttentionBackward, "")                                              \
+  X(gather_rows, GatherRows, "")                                                            \
+  X(scatter_add_rows, ScatterAddRows, "")                                                   \
+  X(classifier_loss, ClassifierLoss, "")                                                    \
+  X(round_to_float8, RoundToFloat8, "FP8; use another model.precision")
+
+// They take flat ranges, whose tensors say what they hold.
+#define STRATA_FLAT_OPERATIONS(X)                                   \
+  X(convert, Convert, "")                                           \
+  X(l2_norm_squared, L2NormSquared, "")                             \
+  X(clip_to_norm, ClipToNorm, "")                                   \
+  STRATA_ELEMENTWISE_UPDATES(X)                                     \
+  X(lamb_direction, LambDirection, "LAMB; use optimizer.name adam") \
+  X(lamb_apply, LambApply, "LAMB; use optimizer.name adam")         \
+  X(float8_update, Float8Update, "FP8; use another model.precision")
+
+#define STRATA_OPERATIONS(X) STRATA_FLAT_OPERATIONS(X) STRATA_MATRIX_OPERATIONS(X)
+
+// Several of the operations above at once, by which Backend computes them where a backend does not.
+#define STRATA_COMPOSED_OPERATIONS(X)    \
+  X(lamb_directions, LambDirections, "") \
+  X(lamb_applies, LambApplies, "")
+
+namespace strata::device {
+
+// kAdamUpdate is adam_update, and so on.
+#define STRATA_ENUMERATOR(function, Arguments, without) k##Arguments,
+enum class Operation : uint8_t { STRATA_OPERATIONS(STRATA_ENUMERATOR) };
+#undef STRATA_ENUMERATOR
+
+struct OperationEntry {
+  const char* name;
+  const char* without;  // as in the list above
+};
+#define STRATA_ENTRY(function, Arguments, without) {#function, without},
+inline constexpr OperationEntry kOperations[] = {STRATA_OPERATIONS(STRATA_ENTRY)};
+#undef STRATA_ENTRY
+
+constexpr const OperationEntry& entry_of(Operation operation) {
+  return kOperations[static_cast<size_t>(operation)];
+}
+constexpr bool is_optional(Operation operation) { return *entry_of(operation).without != '\0'; }
+
+// The operation that takes these arguments.
+template <typename Arguments>
+constexpr Operation operation_of();
+#define STRATA_OPERATION_OF(function, Arguments, without) \
+  template <>                                             \
+  constexpr Operation operation_of<Arguments>() {         \
+    return Operation::k##Arguments;                       \
+  }
+STRATA_OPERATIONS(STRATA_OPERATION_OF)
+#undef STRATA_OPERATION_OF
+
+}  // namespace strata::device
