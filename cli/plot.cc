@@ -17,8 +17,8 @@
 #include "cli/options/outputs.h"
 #include "cli/print.h"
 #include "cli/score_options.h"
+#include "drawing/picture.h"
 #include "plan/report/plan_plot.h"
-#include "results/plots/gnuplot.h"
 #include "results/plots/plots.h"
 #include "results/plots/rcp_plot.h"
 #include "results/plots/timeline_plot.h"
@@ -31,12 +31,12 @@ namespace strata::cli {
 namespace {
 
 constexpr char kOutput[] =
-    "The picture: .svg, .png or .pdf, drawn by gnuplot; .gp: gnuplot's script, data included";
+    "The picture: .svg; .png and .pdf need rsvg-convert, inkscape or ImageMagick";
 constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
 
 // `says_so`: what is in the picture and what is not.
-void draw(const results::Plot& plot, const std::string& output, bool says_so) {
-  results::draw(plot.picture, output);
+void draw(const drawing::Plot& plot, const std::string& output, bool says_so) {
+  drawing::write_picture(plot.picture, output);
   if (!says_so) return;
   for (const std::string& reason : plot.left_out) say("left out: {}\n", one_line(reason));
   say("{}: {} drawn\n", one_line(output), plot.drawn);

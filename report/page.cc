@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
+#include "drawing/style.h"
 
 namespace strata::report {
 namespace {
@@ -143,15 +144,15 @@ std::string page_around(const PageInput& input, const std::string& navigation,
   const bool watches = input.refresh_seconds > 0;
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; "
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {} {}; "
       "script-src {}; img-src data:; {}base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"generator\" content=\"Strata\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>",
-      hash_source(style), hash_source(script), watches ? "connect-src 'self'; " : "",
-      escape(input.title));
-  html += style.text;
+      hash_source(drawing::style_sheet()), hash_source(style), hash_source(script),
+      watches ? "connect-src 'self'; " : "", escape(input.title));
+  html += fmt::format("{}</style>\n<style>{}", drawing::style_sheet().text, style.text);
   html += fmt::format("</style>\n</head>\n<body{}>\n",
                       watches ? fmt::format(" data-refresh=\"{}\"", input.refresh_seconds) : "");
   html += "<a class=\"skip\" href=\"#content\">To the content</a>\n";

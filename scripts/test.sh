@@ -15,7 +15,7 @@ for preset in "${presets[@]}"; do
 done
 
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgmock-dev \
-  libbenchmark-dev gnuplot-nox python3-venv procps dpkg-dev file
+  libbenchmark-dev librsvg2-bin python3-venv procps dpkg-dev file
 # What --json prints is held against docs/schemas/ with it; without it those tests are skipped.
 (install_packages python3-jsonschema) || say "python3-jsonschema cannot be had: schemas are not tested"
 

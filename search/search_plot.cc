@@ -1,28 +1,31 @@
 #include "search/search_plot.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <ranges>
 
 #include "base/error.h"
+#include "base/text/counts.h"
+#include "drawing/chart.h"
 #include "search/finalists.h"
 #include "search/successive_halving.h"
 
 namespace strata::search {
 namespace {
 
-using results::gnuplot_string;
+using drawing::Drawing;
+using drawing::Key;
+using drawing::Owner;
+using drawing::Shape;
 
-constexpr double kWidth = 11, kHeight = 9;  // inches
 // Numbers that differ by more are drawn on a logarithmic axis.
 constexpr double kWideRange = 15;
-constexpr char kWinner[] = "#d55e00", kBase[] = "#0072b2";
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0;
@@ -104,6 +107,11 @@ std::vector<Line> lines_of(const TrialLog& log) {
   return lines;
 }
 
+std::string tip_of(const Line& line) {
+  return fmt::format("trial {}, accuracy {}: {}", line.trial, line.accuracy,
+                     to_text(line.settings));
+}
+
 std::vector<Axis> axes_of(const std::vector<Line>& lines) {
   std::vector<std::string> keys;
   std::map<std::string, std::vector<std::string>> values;
@@ -127,84 +135,106 @@ std::optional<int> winner_of(const SearchPlan& plan, const TrialLog& log) {
   return finalists.front().trial;
 }
 
-std::string parallel_coordinates(const std::vector<Line>& lines, std::optional<int> winner) {
-  const std::vector<Axis> axes = axes_of(lines);
-  std::string data, labels;
-  std::vector<std::string> curves;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const Line& line = lines[i];
-    data += fmt::format("$trial{} << EOD\n", i);
-    for (size_t axis = 0; axis < axes.size(); ++axis) {
-      const auto setting = std::ranges::find(line.settings, axes[axis].name(), &Setting::key);
-      if (axis + 1 == axes.size()) {
-        data += fmt::format("{} {:.6f}\n", axis, axes[axis].place_of(line.accuracy));
-      } else if (setting != line.settings.end()) {
-        data += fmt::format("{} {:.6f}\n", axis, axes[axis].place_of(setting->value));
-      } else {
-        data += "\n";  // not drawn for this trial: the line has a gap
-      }
-    }
-    data += "EOD\n";
-    const bool is_winner = winner == line.trial, is_base = line.trial == kBaseTrial;
-    const auto grey = static_cast<int>(215.0 - 175.0 * static_cast<double>(i + 1) /
-                                                   static_cast<double>(lines.size()));
-    const std::string colour = is_winner ? kWinner
-                               : is_base ? kBase
-                                         : fmt::format("#{0:02x}{0:02x}{0:02x}", grey);
-    curves.push_back(fmt::format(
-        "$trial{} with linespoints pt 7 ps 0.5 lw {} lc rgb '{}' {}", i, is_winner ? 3 : 1.2,
-        colour,
-        is_winner ? "title " + gnuplot_string(fmt::format("winner: trial {}", line.trial))
-        : is_base ? "title " + gnuplot_string("trial 0: the configuration as it is")
-                  : std::string("notitle")));
-  }
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    labels += fmt::format(
-        "set arrow from {0},0 to {0},1 nohead lc rgb '#808080' back\n"
-        "set label {1} at {0},1.09 center font ',10'\n",
-        axis, gnuplot_string(axes[axis].name()));
-    for (const auto& [text, place] : axes[axis].ticks()) {
-      labels += fmt::format("set label {} at {},{:.6f} left font ',9' tc rgb '#404040' front\n",
-                            gnuplot_string(text), static_cast<double>(axis) + 0.03, place);
-    }
-  }
-  return fmt::format(
-      "{}{}unset border\nunset tics\nset key at screen 0.5,0.99 center top horizontal\n"
-      "set xrange [-0.2:{}]\nset yrange [-0.05:1.15]\nplot {}\n"
-      "unset label\nunset arrow\nset border 3\nset tics nomirror\nunset key\n",
-      data, labels, static_cast<double>(axes.size()) - 0.6, fmt::join(curves, ", \\\n  "));
+// The winner, the configuration as it is, or another trial.
+Owner owner_of(int trial, std::optional<int> winner) {
+  constexpr int kBase = 0, kWinner = 1;  // colours
+  return Owner::coloured(winner == trial ? kWinner : trial == kBaseTrial ? kBase : -1);
 }
 
-std::string accuracy_over_seconds(const TrialLog& log, std::optional<int> winner) {
-  std::map<int, std::string> rows;  // by stage
+Drawing parallel_coordinates(const std::vector<Line>& lines, std::optional<int> winner) {
+  constexpr double kHeight = 360, kLeft = 60, kRight = 150;
+  const std::vector<Axis> axes = axes_of(lines);
+  double longest = 0;
+  for (const Axis& axis : axes) longest = std::max(longest, drawing::width_of(axis.name()));
+  const double top = drawing::kLegendHeight + 24 + longest / 2,
+               bottom = top + kHeight;  // 30 degrees
+  const double step =
+      (drawing::kFileWidth - kLeft - kRight) / std::max(1.0, static_cast<double>(axes.size()) - 1);
+  const auto x_of = [&](size_t axis) { return kLeft + step * static_cast<double>(axis); };
+  const auto y_of = [&](double place) { return bottom - place * kHeight; };
+  std::vector<Key> keys;
+  if (winner) keys.push_back({Shape::kLine, 1, fmt::format("winner: trial {}", *winner)});
+  if (winner != kBaseTrial) {
+    keys.push_back({Shape::kLine, 0, "trial 0: the configuration as it is"});
+  }
+  keys.push_back({Shape::kLine, -1, "other trials, the better the darker"});
+  std::string elements = drawing::legend(keys, 14, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    elements +=
+        fmt::format("<path class=\"guide\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", x_of(i), top, bottom) +
+        drawing::text_at(
+            x_of(i), top - 10, axes[i].name(), "title",
+            fmt::format(" transform=\"rotate(-30 {:.1f} {:.1f})\"", x_of(i), top - 10)) +
+        '\n';
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    std::vector<std::pair<double, double>> points;
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      const auto setting = std::ranges::find(line.settings, axes[axis].name(), &Setting::key);
+      const bool is_last = axis + 1 == axes.size();
+      // A setting that was not drawn for this trial is a gap.
+      const double place = is_last ? axes[axis].place_of(line.accuracy)
+                           : setting != line.settings.end()
+                               ? axes[axis].place_of(setting->value)
+                               : std::numeric_limits<double>::quiet_NaN();
+      points.emplace_back(x_of(axis), y_of(place));
+    }
+    const Owner owner = owner_of(line.trial, winner);
+    const double rank = static_cast<double>(i + 1) / static_cast<double>(lines.size());
+    elements += drawing::begin_group(owner) +
+                fmt::format("<path class=\"{}\" opacity=\"{:.2f}\" d=\"{}\">{}</path>",
+                            owner.colour < 0 ? "trial" : "line bold", 0.1 + 0.6 * rank,
+                            drawing::path_of(points), drawing::tip_of(tip_of(line)));
+    for (const auto& [x, y] : points) {
+      if (!std::isnan(y)) elements += drawing::mark_at(Shape::kSmallDot, x, y);
+    }
+    elements += drawing::kEndGroup;
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    for (const auto& [text, place] : axes[i].ticks()) {
+      elements += drawing::text_at(x_of(i) + 6, y_of(place) + 4, text, "tick");
+    }
+  }
+  return {drawing::kFileWidth, bottom + 36, elements};
+}
+
+Drawing accuracy_over_seconds(const TrialLog& log, std::optional<int> winner) {
+  constexpr Shape kShapes[] = {Shape::kDot, Shape::kTriangle, Shape::kSquare, Shape::kDiamond,
+                               Shape::kHollow};
+  std::map<int, Shape> shapes;  // by stage
+  drawing::Chart chart;
+  std::vector<double> seconds, accuracies;
   for (const FinishedRun& run : log.runs() | std::views::values) {
     if (run.result.ending == Ending::kFailed) continue;
-    const int colour = winner == run.run.trial ? 1 : run.run.trial == kBaseTrial ? 2 : 0;
-    rows[run.run.stage] +=
-        fmt::format("{:.9g} {:.9g} {}\n", run.result.seconds, 100 * run.result.accuracy, colour);
+    const int stage = run.run.stage;
+    shapes.emplace(stage, kShapes[std::min(shapes.size(), std::size(kShapes) - 1)]);
+    seconds.push_back(run.result.seconds);
+    accuracies.push_back(100 * run.result.accuracy);
+    chart.points.push_back(
+        {.owner = owner_of(run.run.trial, winner),
+         .x = seconds.back(),
+         .y = accuracies.back(),
+         .tip = fmt::format("trial {}, {}: {:.2f} % after {:.4g} s", run.run.trial,
+                            name_of_stage(stage), accuracies.back(), seconds.back()),
+         .shape = shapes.at(stage)});
   }
-  std::string data;
-  std::vector<std::string> curves;
-  for (const auto& [stage, text] : rows) {
-    const size_t number = curves.size();
-    data += fmt::format("$stage{} << EOD\n{}EOD\n", number, text);
-    curves.push_back(fmt::format(
-        "$stage{0} using 1:2:(colour($3)) with points pt {1} ps 1.2 lc rgb variable notitle, \\\n"
-        "  NaN with points pt {1} ps 1.2 lc rgb '#606060' title {2}",
-        number, number + 4, gnuplot_string(name_of_stage(stage))));
-  }
-  return fmt::format(
-      "{}colour(c) = c == 1 ? 0x{} : c == 2 ? 0x{} : 0x808080\n"
-      "set key default\nset key outside right center vertical\nset grid\nset autoscale\nset xrange "
-      "[0:*]\n"
-      "set xlabel 'seconds'\nset ylabel 'masked-LM accuracy, %'\nplot {}\n",
-      data, kWinner + 1, kBase + 1, fmt::join(curves, ", \\\n  "));
+  std::ranges::stable_partition(chart.points,
+                                [](const drawing::Point& point) { return point.owner.colour < 0; });
+  for (const auto& [stage, shape] : shapes)
+    chart.legend.push_back({shape, -1, name_of_stage(stage)});
+  chart.x = drawing::linear_axis(seconds, true, 0.1);
+  chart.y = drawing::linear_axis(accuracies, false);
+  chart.x_title = "seconds";
+  chart.y_title = "masked-LM accuracy, %";
+  chart.width = drawing::kFileWidth;
+  return xy_chart(chart);
 }
 
 }  // namespace
 
-results::Plot plot_search(const SearchPlan& plan, const TrialLog& log) {
-  results::Plot plot;
+drawing::Plot plot_search(const SearchPlan& plan, const TrialLog& log) {
+  drawing::Plot plot;
   const std::vector<Line> lines = lines_of(log);
   if (lines.empty()) fail("there is nothing to plot: no run of rung 0 has ended well");
   for (const FinishedRun& run : log.runs() | std::views::values) {
@@ -216,12 +246,9 @@ results::Plot plot_search(const SearchPlan& plan, const TrialLog& log) {
                                         name_of_stage(run.run.stage), run.result.message));
   }
   const std::optional<int> winner = winner_of(plan, log);
-  plot.picture.width = kWidth;
-  plot.picture.height = kHeight;
-  plot.picture.script = fmt::format(
-      "set multiplot\nset size 1,0.55\nset origin 0,0.43\n{}set size 1,0.42\nset origin 0,0\n{}"
-      "unset multiplot\n",
-      parallel_coordinates(lines, winner), accuracy_over_seconds(log, winner));
+  plot.picture = drawing::titled(
+      fmt::format("Search: {}, {}", counted(lines.size(), "trial"), counted(plot.drawn, "run")),
+      {parallel_coordinates(lines, winner), accuracy_over_seconds(log, winner)});
   return plot;
 }
 

@@ -22,8 +22,7 @@ constexpr std::string_view kOwnOutputs[] = {
     "<meta name=\"generator\" content=\"Strata\">",  // reports
     "<testsuites name=\"strata check\"",
     "sarif-schema-2.1.0.json",
-    "<desc>Produced by GNUPLOT",
-    "# gnuplot -e \"set terminal",
+    "<desc>Drawn by Strata</desc>",
     "submitter,system,benchmark,division,usage,ruleset,",  // score --csv
     "what,a,b,quantity,unit,",                             // compare --csv
 };

@@ -3,118 +3,100 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
+#include "drawing/rows.h"
+#include "drawing/text.h"
 #include "plan/report/plan_file.h"
-#include "results/plots/gnuplot.h"
 
 namespace strata::plan {
 namespace {
 
-// More bars than that cannot be told apart.
-constexpr size_t kMostBars = 200;
+using drawing::Entry;
+using drawing::Shape;
 
-std::string label_of(const PlannedRun& bar) {
-  const std::string label = fmt::format("{:.0f} x {:.4g}", bar.ranks, bar.batch / bar.ranks);
-  return bar.name.empty() ? label : bar.name + " " + label;
+// More rows than that are not a picture.
+constexpr size_t kMostRows = 200;
+
+std::string label_of(const PlannedRun& run) {
+  const std::string label = fmt::format("{:.0f} x {:.4g}", run.ranks, run.batch / run.ranks);
+  return run.name.empty() ? label : run.name + " " + label;
 }
 
-std::string optional_number(std::optional<double> value) {
-  return value ? fmt::format("{:.6g}", *value) : "NaN";
+double total_of(const PlannedRun& run) {
+  return std::accumulate(run.milliseconds.begin(), run.milliseconds.end(), 0.0);
 }
 
-double total_of(const PlannedRun& bar) {
-  return std::accumulate(bar.milliseconds.begin(), bar.milliseconds.end(), 0.0);
+void add_published(const std::optional<double>& value, const char* unit, Entry& entry) {
+  if (!value) return;
+  entry.dots.push_back({*value, Shape::kHollow, fmt::format("published: {:.4g} {}", *value, unit)});
 }
 
-// Columns from 1: where each term begins and the last ends, then minutes, low, high, published
-// milliseconds, published minutes. A logarithmic axis begins at `floor`.
-std::string data_of(const std::vector<PlannedRun>& bars, double floor) {
-  std::string data = "$plan << EOD\n";
-  for (const PlannedRun& bar : bars) {
-    double end = 0;
-    data += fmt::format("{:.6g}", floor);
-    for (const double term : bar.milliseconds) {
-      end += term;
-      data += fmt::format(" {:.6g}", std::max(end, floor));
-    }
-    data += fmt::format(" {:.6g} {:.6g} {:.6g} {} {}\n", bar.minutes, std::max(bar.low, 1e-6),
-                        bar.high, optional_number(bar.published_milliseconds),
-                        optional_number(bar.published_minutes));
-  }
-  return data + "EOD\n";
+Entry step_entry(const PlannedRun& run) {
+  Entry entry;
+  entry.bars = drawing::stacked({run.milliseconds.begin(), run.milliseconds.end()},
+                                {kStepTerms.begin(), kStepTerms.end()});
+  add_published(run.published_milliseconds, "ms", entry);
+  entry.note = drawing::short_number(total_of(run));
+  return entry;
 }
 
-std::string tics_of(const std::vector<PlannedRun>& bars) {
-  std::string tics;
-  for (size_t i = 0; i < bars.size(); ++i) {
-    tics +=
-        fmt::format("{}{} {}", i == 0 ? "" : ", ", results::gnuplot_string(label_of(bars[i])), i);
-  }
-  return fmt::format("set xtics rotate by -40 noenhanced ({})\nset xrange [-0.6:{}]\n", tics,
-                     static_cast<double>(bars.size()) - 0.4);
-}
-
-// A box a term; published values beside them.
-std::string step_panel(bool published) {
-  constexpr std::array kColours = {"#0072b2", "#e69f00", "#999999", "#cc79a7", "#d55e00"};
-  std::string script = "set title 'Step: ranks x samples a rank'\nset ylabel 'ms'\nplot ";
-  for (size_t i = 0; i < kStepTerms.size(); ++i) {
-    script += fmt::format(
-        "$plan using 0:{0}:($0-0.3):($0+0.3):{0}:{1} with boxxyerror fs solid noborder lc rgb "
-        "'{2}' "
-        "title '{3}', ",
-        i + 1, i + 2, kColours[i], kStepTerms[i]);
-  }
-  return script + (published ? "$plan using 0:10 with points pt 7 lc 'black' title 'published'\n"
-                             : "NaN notitle\n");
-}
-
-std::string run_panel(bool published) {
-  return std::string(
-             "set title 'Time to train, with two standard deviations'\nset ylabel 'minutes'\n"
-             "set yrange [*:*]\nset logscale y\n"
-             "plot $plan using 0:7:8:9 with yerrorbars pt 5 ps 0.6 lc rgb '#0072b2' title "
-             "'predicted'") +
-         (published ? ", $plan using 0:11 with points pt 7 lc 'black' title 'published'\n" : "\n");
+Entry run_entry(const PlannedRun& run) {
+  Entry entry;
+  entry.dots.push_back(
+      {run.minutes, Shape::kSmallDot,
+       fmt::format("{:.4g} min, {:.4g} to {:.4g}", run.minutes, run.low, run.high)});
+  entry.interval = {run.low, run.high};
+  add_published(run.published_minutes, "min", entry);
+  entry.note = drawing::short_number(run.minutes);
+  return entry;
 }
 
 }  // namespace
 
-results::Plot plot_plan(std::string_view text, const std::string& name) {
-  std::vector<PlannedRun> bars = parse_plan_file(text, name);
-  results::Plot plot;
-  std::ranges::stable_sort(bars, {},
-                           [](const PlannedRun& bar) { return std::pair(bar.ranks, bar.batch); });
-  while (bars.size() > kMostBars) {
+drawing::Plot plot_plan(std::string_view text, const std::string& name) {
+  std::vector<PlannedRun> runs = parse_plan_file(text, name);
+  drawing::Plot plot;
+  std::ranges::stable_sort(runs, {},
+                           [](const PlannedRun& run) { return std::pair(run.ranks, run.batch); });
+  while (runs.size() > kMostRows) {
     plot.left_out.push_back(
-        fmt::format("{}: more than {} predictions", label_of(bars.back()), kMostBars));
-    bars.pop_back();
+        fmt::format("{}: more than {} predictions", label_of(runs.back()), kMostRows));
+    runs.pop_back();
   }
-  plot.drawn = bars.size();
-  const bool published = std::ranges::any_of(
-      bars, [](const PlannedRun& bar) { return bar.published_minutes.has_value(); });
-  const auto [least, most] = std::ranges::minmax(bars, {}, total_of);
-  constexpr double kFarApart = 20;
-  const bool logarithmic = total_of(most) > kFarApart * total_of(least);
-  const double floor = logarithmic ? total_of(least) / 4 : 0;
-  std::string script = data_of(bars, floor) + "set multiplot layout 2,1\n" + tics_of(bars) +
-                       "set key outside right top\nset grid ytics\n" +
-                       (logarithmic ? "set logscale y\n" : "") +
-                       fmt::format("set yrange [{:.6g}:*]\n", floor) + step_panel(published) +
-                       run_panel(published) + "unset multiplot\n";
-  constexpr double kInchesABar = 0.45, kMargins = 4;
-  plot.picture = {std::move(script),
-                  std::max(9.0, kMargins + kInchesABar * static_cast<double>(bars.size())), 10};
+  plot.drawn = runs.size();
+  constexpr double kPanel = 400, kApart = 0.1;
+  drawing::RowChart chart;
+  chart.longest_name = 70;
+  std::vector<double> steps, minutes;
+  bool has_published = false;
+  for (const PlannedRun& run : runs) {
+    chart.rows.push_back(
+        {drawing::Owner::coloured(0, label_of(run)), {step_entry(run), run_entry(run)}});
+    steps.push_back(total_of(run));
+    minutes.insert(minutes.end(), {run.minutes, run.high, std::max(run.low, run.minutes / 10)});
+    if (run.published_milliseconds) steps.push_back(*run.published_milliseconds);
+    if (run.published_minutes) minutes.push_back(*run.published_minutes);
+    has_published = has_published || run.published_minutes;
+  }
+  // On a logarithmic axis bars begin somewhere below the smallest.
+  if (drawing::is_far_apart(steps)) steps.push_back(std::ranges::min(steps) / 4);
+  chart.panels = {{drawing::time_axis(steps, kApart), "milliseconds a step", kPanel},
+                  {drawing::time_axis(minutes, kApart),
+                   "minutes to train, with two standard deviations", kPanel}};
+  chart.legend = drawing::keys_of_parts({kStepTerms.begin(), kStepTerms.end()});
+  chart.legend.push_back({Shape::kInterval, 0, "predicted"});
+  if (has_published) chart.legend.push_back({Shape::kHollow, 0, "published"});
+  plot.picture =
+      drawing::titled("Predicted steps and runs: ranks x samples a rank", {row_chart(chart)});
   return plot;
 }
 
-results::Plot plot_plan(const std::filesystem::path& path) {
+drawing::Plot plot_plan(const std::filesystem::path& path) {
   return plot_plan(read_file(path, kMostPlanBytes), path.string());
 }
 

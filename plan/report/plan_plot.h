@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "results/plots/plots.h"
+#include "drawing/picture.h"
 
 namespace strata::plan {
 
-// Above, milliseconds a step in order of ranks, its terms stacked; below, minutes to train with
-// their interval. Published systems are points beside their predictions. Throws Error, naming the
-// file and what to do, where it is not that command's output or predicts nothing.
-results::Plot plot_plan(const std::filesystem::path& path);
+// A row a prediction in order of ranks: milliseconds a step, its terms stacked; minutes to train
+// with their interval. Published systems are points beside their predictions. Throws Error, naming
+// the file and what to do, where it is not that command's output or predicts nothing.
+drawing::Plot plot_plan(const std::filesystem::path& path);
 // The same of a text; `name` stands for the path.
-results::Plot plot_plan(std::string_view json, const std::string& name);
+drawing::Plot plot_plan(std::string_view json, const std::string& name);
 
 }  // namespace strata::plan

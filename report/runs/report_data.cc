@@ -17,7 +17,6 @@
 #include "compliance/review/described_system.h"
 #include "compliance/review/review.h"
 #include "compliance/review/run_windows.h"
-#include "results/plots/plot_parts.h"
 #include "results/system_names.h"
 
 namespace strata::report {
@@ -200,19 +199,17 @@ std::map<std::string, int> colours_of(const ReportData& data,
     if (!folder.beside) order.emplace_back(folder.benchmark, median_end_of(folder), i);
   }
   std::sort(order.begin(), order.end());
-  std::vector<results::NamedSystem> systems;
+  std::vector<drawing::NamedSystem> systems;
   std::set<std::string> seen;
   for (const auto& [benchmark, end, i] : order) {
     if (seen.insert(names[i]).second) {
       systems.push_back({names[i], data.folders[i].score.folder.submitter});
     }
   }
-  const std::vector<size_t> numbers = results::colour_numbers(systems);
-  std::map<std::string, int> colours;
-  for (size_t i = 0; i < systems.size(); ++i) {
-    colours[systems[i].name] = numbers[i] < kColours ? static_cast<int>(numbers[i]) : -1;
-  }
-  return colours;
+  const std::vector<int> colours = drawing::colours_for(systems);
+  std::map<std::string, int> colour_of;
+  for (size_t i = 0; i < systems.size(); ++i) colour_of[systems[i].name] = colours[i];
+  return colour_of;
 }
 
 void name_systems(ReportData& data) {

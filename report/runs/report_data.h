@@ -8,7 +8,7 @@
 
 #include "compare/run_phases.h"
 #include "compliance/checks/remark.h"
-#include "report/drawing/chart.h"
+#include "drawing/owner.h"
 #include "report/runs/settings.h"
 #include "report/runs/step_trace.h"
 #include "results/curves.h"
@@ -26,7 +26,7 @@ struct ReportedRun {
 
 // A result folder: one benchmark on one system.
 struct ReportedFolder {
-  Owner owner;  // of all folders of this system
+  drawing::Owner owner;  // of all folders of this system
   std::string benchmark;
   bool beside = false;  // shown beside the others, in grey
   results::Score score;

@@ -11,11 +11,13 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "report/drawing/text.h"
+#include "drawing/text.h"
 #include "results/event_json.h"
 
 namespace strata::report {
 namespace {
+
+using drawing::plain;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -87,7 +89,7 @@ class Flattener : public YAML::EventHandler {
     std::string path;
     for (const Level& level : levels_) {
       path += (path.empty() ? "" : ".") + (level.is_map ? level.key : std::to_string(level.place));
-      if (path.size() > kLongestText) break;
+      if (path.size() > drawing::kLongestText) break;
     }
     if (settings_.size() < kMostSettings) {
       add_setting(settings_, "configuration: " + plain(path), plain(value));
@@ -120,7 +122,7 @@ void add_log_settings(const compliance::EventLog& log, Settings& settings) {
   Settings of_log;
   std::set<std::string> changing;
   log.visit([&](const compliance::Event& event) {
-    if (is_of_one_run(event.key) || event.key.size() > kLongestText) return true;
+    if (is_of_one_run(event.key) || event.key.size() > drawing::kLongestText) return true;
     const std::string key = plain(event.key);
     if (changing.contains(key)) return true;
     const json value = results::parsed(event.value);

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/lines.h"
 #include "base/timing.h"
-#include "report/drawing/axis.h"
+#include "drawing/axis.h"
 
 namespace strata::report {
 namespace {
@@ -22,7 +22,7 @@ std::optional<double> number(const json& line, const char* key) {
   const auto found = line.find(key);
   if (found == line.end() || !found->is_number()) return std::nullopt;
   const double value = *found;
-  return std::abs(value) <= kMostShown ? std::optional(value) : std::nullopt;
+  return std::abs(value) <= drawing::kMostShown ? std::optional(value) : std::nullopt;
 }
 
 std::optional<TracedStep> step_of(const std::string& text) {

@@ -74,7 +74,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
     if (why.empty()) return;
     for (Complaint& known : complaints) {
       if (known.kind != kind || known.why != why) continue;
-      if (known.about.size() < kLongestText) known.about += ", " + about;
+      if (known.about.size() < drawing::kLongestText) known.about += ", " + about;
       return;
     }
     complaints.push_back({about, kind, why});

@@ -66,9 +66,8 @@ std::string phases_figure(const std::vector<MeasurementSide>& sides) {
   }
   if (rows.empty()) return "";
   return figure("", "Phases of a step, as 'strata bench step' measured them.",
-                bar_chart(rows, names, "milliseconds a step",
-                          {"Phases of a step", fmt::format("{} measurements", rows.size())}),
-                behind);
+                bar_chart(rows, names, "milliseconds a step"),
+                {"Phases of a step", fmt::format("{} measurements", rows.size())}, behind);
 }
 
 }  // namespace

@@ -91,9 +91,8 @@ std::string steps_figure(const std::vector<PlannedRun>& runs) {
     }
   }
   return figure("", "The predicted step, term by term.",
-                bar_chart(rows, terms, "milliseconds a step",
-                          {"Predicted steps", fmt::format("{} layouts", rows.size())}),
-                behind);
+                bar_chart(rows, terms, "milliseconds a step"),
+                {"Predicted steps", fmt::format("{} layouts", rows.size())}, behind);
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ bool is_near(double batch_size, const ReferencePoints& points) {
 std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
                              const ReferencePoints& points, const std::string& benchmark,
                              const std::string& ruleset) {
-  ScatterChart chart;
-  Guide mean{.name = "reference"}, least{.name = "least allowed", .dashed = true};
+  drawing::Chart chart;
+  chart.names_points = true;
+  drawing::Guide mean{.name = "reference"}, least{.name = "least allowed", .dashed = true};
   Data behind{"reference-" + file_name(benchmark + " " + ruleset),
               {"what", "batch", "to converge", "verdict"},
               {}};
@@ -75,19 +76,19 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
                            fmt::format("{:.9g}", point.mean), ""});
   }
   chart.guides = {mean, least};
-  chart.x = time_axis(xs);
-  chart.y = linear_axis(ys, false);
+  chart.x = drawing::time_axis(xs);
+  chart.y = drawing::linear_axis(ys, false);
   chart.x_title = "global batch size";
   chart.y_title = unit_of_samples(benchmark) + " to converge";
-  return figure(
-      benchmark,
-      fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
-                  "What lies below the dashed line converged faster than is allowed.",
-                  benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
-      scatter_chart(chart, {"Reference points, " + benchmark_name(benchmark),
-                            fmt::format("{} and {}", counted(chart.points.size(), "system"),
-                                        counted(mean.points.size(), "reference point"))}),
-      behind);
+  return figure(benchmark,
+                fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
+                            "What lies below the dashed line converged faster than is allowed.",
+                            benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
+                xy_chart(chart),
+                {"Reference points, " + benchmark_name(benchmark),
+                 fmt::format("{} and {}", counted(chart.points.size(), "system"),
+                             counted(mean.points.size(), "reference point"))},
+                behind);
 }
 
 }  // namespace

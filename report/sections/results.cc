@@ -7,6 +7,7 @@
 #include "base/text/counts.h"
 #include "report/sections/section.h"
 #include "results/minutes.h"
+#include "results/plots/run_dots.h"
 
 namespace strata::report {
 namespace {
@@ -122,47 +123,40 @@ Table systems_table(const ReportData& data, bool watched) {
 }
 
 std::string spread_figure(const ReportData& data, const std::string& benchmark) {
-  std::vector<DotRow> rows;
+  drawing::RowChart chart;
   Data behind{"times-" + file_name(benchmark), {"system", "log", "minutes", "counts"}, {}};
+  std::vector<double> values;
+  std::vector<drawing::Shape> shapes;
   size_t without = 0;
   for (const ReportedFolder* folder : folders_of(data, benchmark)) {
-    const Score& score = folder->score;
-    DotRow row{.owner = named_with_accelerators(*folder)};
-    const std::vector<bool> in_mean = results::runs_in_mean(score);
-    for (size_t i = 0; i < score.runs.size(); ++i) {
-      const RunScore& run = score.runs[i];
-      std::optional<double> minutes = minutes_of(run.duration_ms);
-      if (minutes) *minutes *= score.committee_scaling;
-      if (!minutes || !(*minutes > 0)) continue;
-      row.dots.push_back(
-          {*minutes,
-           !run.counts  ? DotKind::kFailed
-           : in_mean[i] ? DotKind::kCounted
-                        : DotKind::kDropped,
-           fmt::format("{}, {}: {:.4g} min{}", folder->owner.name, run.log.filename().string(),
-                       *minutes, run.counts ? "" : ", does not count: " + run.reason)});
-      behind.rows.push_back({folder->owner.name, run.log.filename().string(),
-                             fmt::format("{:.9g}", *minutes), run.counts ? "yes" : "no"});
+    drawing::Entry entry;
+    for (results::RunDot& run : results::run_dots(folder->score)) {
+      behind.rows.push_back({folder->owner.name, run.run->log.filename().string(),
+                             fmt::format("{:.9g}", run.dot.value), run.run->counts ? "yes" : "no"});
+      values.push_back(run.dot.value);
+      shapes.push_back(run.dot.shape);
+      run.dot.tip = folder->owner.name + ", " + run.dot.tip;
+      entry.dots.push_back(std::move(run.dot));
     }
-    row.mark = minutes_of(score.time_to_train_ms);
-    row.note = row.mark ? short_number(*row.mark) + " min" : std::string("no score");
-    if (row.dots.empty() && !row.mark) {
+    entry.mark = minutes_of(folder->score.time_to_train_ms);
+    if (entry.mark) values.push_back(*entry.mark);
+    entry.note = entry.mark ? short_number(*entry.mark) + " min" : std::string("no score");
+    if (entry.dots.empty() && !entry.mark) {
       ++without;
     } else {
-      rows.push_back(std::move(row));
+      chart.rows.push_back({named_with_accelerators(*folder), {std::move(entry)}});
     }
   }
-  if (rows.empty()) return "";
-  const std::string caption = fmt::format(
-      "{}: minutes to train. A dot a run; hollow: left out of the olympic mean; a cross: does not "
-      "count. The upright line is the score, the number at the right.{}",
-      benchmark_name(benchmark),
-      without > 0 ? fmt::format(" {} without any time are not shown.", without) : "");
-  return figure(benchmark, caption,
-                dot_chart(rows, "minutes to train",
-                          {"Minutes to train, " + benchmark_name(benchmark),
-                           fmt::format("{}, the fastest first: {}", counted(rows.size(), "system"),
-                                       rows.front().owner.name)}),
+  if (chart.rows.empty()) return "";
+  chart.panels = {{drawing::time_axis(values), "minutes to train"}};
+  chart.legend = results::run_dot_keys(shapes);
+  const std::string caption =
+      fmt::format("{}: minutes to train, the score at the right.{}", benchmark_name(benchmark),
+                  without > 0 ? fmt::format(" {} without any time are not shown.", without) : "");
+  return figure(benchmark, caption, row_chart(chart),
+                {"Minutes to train, " + benchmark_name(benchmark),
+                 fmt::format("{}, the fastest first: {}", counted(chart.rows.size(), "system"),
+                             chart.rows.front().owner.name)},
                 behind);
 }
 

@@ -4,17 +4,35 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "results/plots/plot_parts.h"
 
 namespace strata::report {
 
 std::string figure(const std::string& benchmark, const std::string& caption,
-                   const std::string& chart, const Data& data) {
+                   const drawing::Drawing& chart, const drawing::Words& words, const Data& data) {
   const std::string link =
       data.rows.empty() ? "" : "<p class=\"tools\">" + data_link(data) + "</p>";
   return fmt::format("<figure{}><figcaption>{}</figcaption>\n{}{}</figure>\n",
-                     owner_attributes(-1, benchmark), escape(caption, 1000), chart, link);
+                     owner_attributes(-1, benchmark), escape(caption, 1000), in_page(chart, words),
+                     link);
+}
+
+drawing::Drawing bar_chart(const std::vector<BarRow>& rows,
+                           const std::vector<std::string>& part_names,
+                           const std::string& axis_title) {
+  drawing::RowChart chart;
+  std::vector<double> totals;
+  for (const BarRow& row : rows) {
+    drawing::Entry entry{.bars = drawing::stacked(row.parts, part_names)};
+    entry.note = row.note;
+    totals.push_back(entry.bars.empty() ? 0 : entry.bars.back().to);
+    chart.rows.push_back({row.owner, {std::move(entry)}});
+  }
+  chart.panels = {{drawing::linear_axis(totals, true), axis_title}};
+  chart.legend = drawing::keys_of_parts(part_names);
+  return row_chart(chart);
 }
 
 std::string paragraph(const std::string& text) { return "<p>" + escape(text, 4000) + "</p>\n"; }

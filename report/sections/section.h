@@ -5,12 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "report/drawing/chart.h"
-#include "report/drawing/table.h"
-#include "report/drawing/text.h"
+#include "drawing/chart.h"
+#include "drawing/picture.h"
+#include "drawing/rows.h"
+#include "drawing/text.h"
 #include "report/runs/report_data.h"
+#include "report/tables/data.h"
+#include "report/tables/table.h"
 
 namespace strata::report {
+
+using drawing::duration;
+using drawing::escape;
+using drawing::Owner;
+using drawing::percent;
+using drawing::plain;
+using drawing::short_number;
 
 struct Section {
   std::string id, title;
@@ -44,7 +54,16 @@ Section measurements_section(const std::vector<std::filesystem::path>& files);
 // A picture of one benchmark (empty: of none in particular), its caption and a link to its data, if
 // there is some.
 std::string figure(const std::string& benchmark, const std::string& caption,
-                   const std::string& chart, const Data& data);
+                   const drawing::Drawing& chart, const drawing::Words& words, const Data& data);
+// Stacked bars, a row each, with a note at the right.
+struct BarRow {
+  Owner owner;
+  std::vector<double> parts;  // of the names, each at least 0
+  std::string note;
+};
+drawing::Drawing bar_chart(const std::vector<BarRow>& rows,
+                           const std::vector<std::string>& part_names,
+                           const std::string& axis_title);
 std::string paragraph(const std::string& text);  // escaped
 std::string heading(const std::string& text);
 

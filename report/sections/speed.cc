@@ -57,7 +57,8 @@ Table speed_table(const ReportData& data) {
 
 // Twice as many accelerators, half the time: from the point with the fewest accelerator-minutes, as
 // far as the points go.
-Guide half_the_time(const std::vector<double>& accelerators, const std::vector<double>& minutes) {
+drawing::Guide half_the_time(const std::vector<double>& accelerators,
+                             const std::vector<double>& minutes) {
   constexpr int kPieces = 40;
   double fewest = accelerators.front() * minutes.front();
   for (size_t i = 1; i < minutes.size(); ++i) {
@@ -66,7 +67,7 @@ Guide half_the_time(const std::vector<double>& accelerators, const std::vector<d
   const double from = std::max(std::ranges::min(accelerators), fewest / std::ranges::max(minutes));
   const double to = std::min(std::ranges::max(accelerators), fewest / std::ranges::min(minutes));
   if (!(from < to) || !std::isfinite(fewest)) return {};
-  Guide guide{.points = {}, .name = "half the time", .dashed = true};
+  drawing::Guide guide{.points = {}, .name = "half the time", .dashed = true};
   for (int i = 0; i <= kPieces; ++i) {
     const double x = from * std::pow(to / from, static_cast<double>(i) / kPieces);
     guide.points.emplace_back(x, fewest / x);
@@ -79,7 +80,8 @@ template <typename Value>
 std::string over_accelerators(const ReportData& data, const std::string& benchmark,
                               const std::string& name, const std::string& what,
                               const std::string& caption, bool is_time, const Value& value_of) {
-  ScatterChart chart;
+  drawing::Chart chart;
+  chart.names_points = true;
   Data behind{
       name + "-" + file_name(benchmark), {"system", "accelerator", "accelerators", what}, {}};
   std::vector<double> xs, ys;
@@ -98,13 +100,13 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
   }
   if (std::set(xs.begin(), xs.end()).size() < 2) return "";
   if (is_time) chart.guides.push_back(half_the_time(xs, ys));
-  chart.x = time_axis(xs);
-  chart.y = time_axis(ys);
+  chart.x = drawing::time_axis(xs);
+  chart.y = drawing::time_axis(ys);
   chart.x_title = "accelerators";
   chart.y_title = what;
-  return figure(benchmark, benchmark_name(benchmark) + ": " + caption,
-                scatter_chart(chart, {what + " over accelerators, " + benchmark_name(benchmark),
-                                      counted(chart.points.size(), "system")}),
+  return figure(benchmark, benchmark_name(benchmark) + ": " + caption, xy_chart(chart),
+                {what + " over accelerators, " + benchmark_name(benchmark),
+                 counted(chart.points.size(), "system")},
                 behind);
 }
 

@@ -67,9 +67,8 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
                   "Start: from run_start to the first block or epoch.{}",
                   benchmark_name(benchmark),
                   some_silent ? " *: evaluations are not logged and are among the steps." : ""),
-      bar_chart(rows, {"start", "steps", "evaluation"}, "per cent of the run",
-                {"Phases of a run, " + benchmark_name(benchmark), counted(rows.size(), "system")}),
-      behind);
+      bar_chart(rows, {"start", "steps", "evaluation"}, "per cent of the run"),
+      {"Phases of a run, " + benchmark_name(benchmark), counted(rows.size(), "system")}, behind);
 }
 
 // ---- Steps, of runs with a step trace
@@ -138,8 +137,8 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
                 "waiting for communication that nothing hides, other ranks' work included; waiting "
                 "for data.",
                 bar_chart(rows, {"compute and update", "exposed communication", "data"},
-                          "milliseconds a step", {"Phases of a step", counted(rows.size(), "run")}),
-                behind);
+                          "milliseconds a step"),
+                {"Phases of a step", counted(rows.size(), "run")}, behind);
 }
 
 // At most kMost points: of many steps medians over as many in a row.
@@ -160,7 +159,7 @@ template <typename Value>
 std::string over_steps(const std::vector<TracedRun>& runs, const std::string& name,
                        const std::string& y_title, const std::string& caption, bool from_zero,
                        const Value& value_of) {
-  LineChart chart;
+  drawing::Chart chart;
   Data behind{name, {"run", "step", y_title}, {}};
   std::vector<double> xs, ys;
   for (const TracedRun& run : runs) {
@@ -169,7 +168,8 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
       const std::optional<double> value = value_of(step);
       if (value) all.emplace_back(static_cast<double>(step.step), *value);
     }
-    Line line{.owner = run.folder->owner, .points = thinned(all), .bold = true, .tip = run.name};
+    drawing::Line line{
+        .owner = run.folder->owner, .points = thinned(all), .bold = true, .tip = run.name};
     if (line.points.empty()) continue;
     for (const auto& [x, y] : line.points) {
       xs.push_back(x);
@@ -179,13 +179,12 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
     chart.lines.push_back(std::move(line));
   }
   if (chart.lines.empty()) return "";
-  chart.x = linear_axis(xs, true);
-  chart.y = linear_axis(ys, from_zero);
+  chart.x = drawing::linear_axis(xs, true);
+  chart.y = drawing::linear_axis(ys, from_zero);
   chart.x_title = "step";
   chart.y_title = y_title;
-  return figure("", caption,
-                line_chart(chart, {y_title + " over steps", counted(chart.lines.size(), "run")}),
-                behind);
+  return figure("", caption, xy_chart(chart),
+                {y_title + " over steps", counted(chart.lines.size(), "run")}, behind);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "results/plots/accuracy_axis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/timing.h"
-#include "results/plots/number_axis.h"
 
 namespace strata::results {
 namespace {
@@ -80,7 +81,7 @@ void AccuracyAxis::break_for(double target, double late, double median_best, boo
   const double sign = falls ? -1 : 1, way = std::abs(target - late),
                needed = target + sign * std::max(sign * (median_best - target), way / 4);
   const bool goes_far = std::abs(end - needed) > way && sign * (end - needed) > 0;
-  const double step = round_step(std::abs((goes_far ? needed : end) - late) / 5);
+  const double step = drawing::round_step(std::abs((goes_far ? needed : end) - late) / 5);
   if (!(step > 0) || !std::isfinite(step)) return;
   const double break_at = round_before(late, step, falls),
                stretched_end = goes_far ? round_before(needed, step, !falls) : end;
@@ -114,6 +115,12 @@ double AccuracyAxis::place(double accuracy) const {
   return low->place + (high->place - low->place) * share(accuracy, low->accuracy, high->accuracy);
 }
 
+drawing::Axis AccuracyAxis::axis() const {
+  return {.place = [axis = *this](double accuracy) { return axis.place(accuracy); },
+          .ticks = ticks(),
+          .label = [](double accuracy) { return fmt::format("{:.6g}", accuracy); }};
+}
+
 std::vector<double> AccuracyAxis::ticks(double apart) const {
   std::vector<double> ticks;
   const auto add = [&](double accuracy) {
@@ -126,7 +133,8 @@ std::vector<double> AccuracyAxis::ticks(double apart) const {
   for (size_t i = 1; i < knots_.size(); ++i) {
     const Knot &low = knots_[i - 1], &high = knots_[i];
     const double least_step = apart / (high.place - low.place) * (high.accuracy - low.accuracy);
-    for (const double number : round_numbers(low.accuracy, high.accuracy, least_step)) add(number);
+    for (const double number : drawing::round_numbers(low.accuracy, high.accuracy, least_step))
+      add(number);
   }
   std::sort(ticks.begin(), ticks.end());
   return ticks;

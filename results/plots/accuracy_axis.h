@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "drawing/axis.h"
 #include "results/curves.h"
 
 namespace strata::results {
@@ -21,6 +22,8 @@ class AccuracyAxis {
   // does not break without a target or such runs, or where that would stretch less than 2 times.
   // Accuracies that fall, as error rates do, are stretched at the lower end.
   static AccuracyAxis of(std::span<const Curve* const> curves, std::optional<double> target);
+
+  drawing::Axis axis() const;
 
   // 0 for least(), 1 for most(); 0.5 where they are one.
   double place(double accuracy) const;

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "compliance/package/scaling.h"
-#include "results/plots/number_axis.h"
+#include "drawing/chart.h"
 #include "results/plots/plot_parts.h"
 
 namespace strata::results {
@@ -19,6 +18,8 @@ namespace {
 using compliance::RcpPass;
 using compliance::ReferencePoint;
 using compliance::ReferencePoints;
+using drawing::Owner;
+using drawing::Shape;
 
 RcpRow row_of(const ReferencePoint& point) {
   return {point.batch_size, point.mean, point.least_mean, point.epochs.size()};
@@ -53,41 +54,9 @@ std::vector<RcpRow> line_rows(const ReferencePoints& points,
   return rows;
 }
 
-std::string points_block(std::string_view name, const std::vector<RcpRow>& rows) {
-  std::string text = fmt::format("{} << EOD\n", name);
-  for (const RcpRow& row : rows)
-    text += fmt::format("{:.10g} {:.10g} {:.10g}\n", row.batch_size, row.mean, row.least);
-  return text + "EOD\n";
-}
-
 std::string title_of(const ReferencePoints& points, std::string_view what) {
-  return fmt::format("{}, MLPerf {}: {}", shortened(points.benchmark(), 40),
+  return fmt::format("{}, MLPerf {}: {}", drawing::shortened(points.benchmark(), 40),
                      round_in_short(std::string(points.ruleset())), what);
-}
-
-// Margins, axes and title.
-std::string frame(const Picture& picture, const NumberAxis& x, const NumberAxis& y,
-                  const std::string& x_title, const std::string& y_title,
-                  const std::string& title) {
-  constexpr double kLeft = 1, kRight = 0.3, kTop = 0.75, kBottom = 0.65;
-  const auto range = [](const char* side, const NumberAxis& axis) {
-    return fmt::format("{}set {}range [{:.10g}:{:.10g}]\nset {}tics {}\n",
-                       axis.is_logarithmic() ? fmt::format("set logscale {}\n", side) : "", side,
-                       axis.from(), axis.to(), side, tics_at(axis.ticks()));
-  };
-  return fmt::format(
-             "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
-             "{:.4f}\nset tmargin at screen {:.4f}\n",
-             kLeft / picture.width, 1 - kRight / picture.width, kBottom / picture.height,
-             1 - kTop / picture.height) +
-         range("x", x) + range("y", y) +
-         fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_string(x_title),
-                     gnuplot_string(y_title)) +
-         "set grid lc rgb '#dddddd' lw 0.5 lt 1\nset tics nomirror\n" +
-         fmt::format("set label {} at screen {:.4f}, screen {:.4f} left font ':Bold'\n",
-                     gnuplot_string(title), kLeft / picture.width, 1 - 0.2 / picture.height) +
-         fmt::format("set key at screen {:.4f}, screen {:.4f} right top horizontal samplen 2\n",
-                     1 - kRight / picture.width, 1 - 0.35 / picture.height);
 }
 
 }  // namespace
@@ -188,89 +157,87 @@ std::string rcp_csv(const std::vector<RcpRow>& rows, bool header) {
   return text;
 }
 
-Plot plot_rcp(const ReferencePoints& points, RcpPass pass, bool interpolate) {
+drawing::Plot plot_rcp(const ReferencePoints& points, RcpPass pass, bool interpolate) {
+  constexpr int kMean = 0, kLeast = 1;  // colours
   const auto& known = points_of(points, pass);
-  std::vector<RcpRow> judging, dominated;
-  std::string runs = "$runs << EOD\n";
-  double least = std::numeric_limits<double>::infinity(), most = 0, small = least, large = 0;
-  const auto widen = [](double value, double& low, double& high) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  };
+  drawing::Chart chart;
+  std::vector<drawing::Point> means;
+  std::vector<double> batch_sizes, values;
+  bool has_dominated = false;
   for (const ReferencePoint& point : points.full()) {
     const RcpRow row = row_of(point);
     const bool judges =
         std::ranges::find(known, point.batch_size, &ReferencePoint::batch_size) != known.end();
-    (judges ? judging : dominated).push_back(row);
-    widen(row.batch_size, small, large);
-    widen(row.least, least, most);
+    const auto add_mean = [&](int colour, double value, Shape shape) {
+      means.push_back({.owner = Owner::coloured(colour),
+                       .x = row.batch_size,
+                       .y = value,
+                       .tip = fmt::format("batch size {:.10g}: {:.10g}", row.batch_size, value),
+                       .shape = shape});
+    };
+    add_mean(kMean, row.mean, judges ? Shape::kDot : Shape::kHollow);
+    if (judges) add_mean(kLeast, row.least, Shape::kTriangle);
+    has_dominated = has_dominated || !judges;
+    batch_sizes.push_back(row.batch_size);
+    values.insert(values.end(), {row.mean, row.least});
     for (const double value : point.epochs) {
-      widen(value, least, most);
-      runs += fmt::format("{:.10g} {:.10g}\n", row.batch_size, value);
+      values.push_back(value);
+      chart.points.push_back({.owner = Owner(),
+                              .x = row.batch_size,
+                              .y = value,
+                              .tip = "",
+                              .shape = Shape::kSmallDot});
     }
   }
-  Plot plot;
-  plot.drawn = points.full().size();
-  Picture& picture = plot.picture;
-  const std::string unit = rcp_unit(points.benchmark());
-  picture.script =
-      runs + "EOD\n" + points_block("$judging", judging) +
-      (dominated.empty() ? "" : points_block("$dominated", dominated)) +
-      (interpolate ? points_block("$lines", line_rows(points, known)) : "") +
-      frame(picture, NumberAxis::of(small, large), NumberAxis::of(least, most), "global batch size",
-            unit + " to converge", title_of(points, "reference convergence points")) +
-      "plot $runs using 1:2 with points pt 7 ps 0.45 lc rgb '#a8a8a8' title 'reference run'";
+  chart.points.insert(chart.points.end(), means.begin(), means.end());
   if (interpolate) {
-    picture.script +=
-        ", \\\n  $lines using 1:2 with lines lw 1.5 lc rgb '#0072b2' notitle"
-        ", \\\n  $lines using 1:3 with lines lw 1.5 lc rgb '#d55e00' notitle";
+    drawing::Line mean{.owner = Owner::coloured(kMean), .points = {}, .bold = true, .tip = ""},
+        least{.owner = Owner::coloured(kLeast), .points = {}, .bold = true, .tip = ""};
+    for (const RcpRow& row : line_rows(points, known)) {
+      mean.points.emplace_back(row.batch_size, row.mean);
+      least.points.emplace_back(row.batch_size, row.least);
+    }
+    chart.lines = {mean, least};
   }
-  picture.script +=
-      ", \\\n  $judging using 1:2 with points pt 7 ps 0.8 lc rgb '#0072b2' title 'mean'"
-      ", \\\n  $judging using 1:3 with points pt 9 ps 0.8 lc rgb '#d55e00' title 'least mean'";
-  if (!dominated.empty()) {
-    picture.script +=
-        ", \\\n  $dominated using 1:2 with points pt 6 ps 0.8 lw 1.2 lc rgb '#0072b2' title "
-        "'dominated'";
-  }
-  picture.script += '\n';
-  return plot;
+  chart.legend = {{Shape::kSmallDot, -1, "reference run"},
+                  {Shape::kDot, kMean, "mean"},
+                  {Shape::kTriangle, kLeast, "least mean"}};
+  if (has_dominated) chart.legend.push_back({Shape::kHollow, kMean, "dominated"});
+  chart.x = drawing::time_axis(batch_sizes);
+  chart.y = drawing::linear_axis(values, false, 0.1);
+  chart.x_title = "global batch size";
+  chart.y_title = rcp_unit(points.benchmark()) + " to converge";
+  chart.width = drawing::kFileWidth;
+  return {.picture =
+              drawing::titled(title_of(points, "reference convergence points"), {xy_chart(chart)}),
+          .drawn = points.full().size(),
+          .left_out = {}};
 }
 
-Plot plot_rcp(const ReferencePoints& points, const RcpBootstrap& bootstrap) {
-  const auto bars = histogram(bootstrap.scores);
-  std::string data = "$bars << EOD\n";
-  size_t tallest = 1;
-  for (const HistogramBar& bar : bars) {
-    data +=
-        fmt::format("{:.10g} {} {:.10g}\n", (bar.from + bar.to) / 2, bar.count, bar.to - bar.from);
-    tallest = std::max(tallest, bar.count);
-  }
+drawing::Plot plot_rcp(const ReferencePoints& points, const RcpBootstrap& bootstrap) {
+  constexpr int kMean = 0, kLeast = 1;  // colours
   const RcpRow& point = bootstrap.point;
-  Plot plot;
-  plot.drawn = bootstrap.scores.size();
-  Picture& picture = plot.picture;
-  const NumberAxis x = NumberAxis::of(std::min(bars.front().from, point.least),
-                                      std::max(bars.back().to, point.mean)),
-                   y = NumberAxis::from_zero(static_cast<double>(tallest));
+  drawing::Chart chart;
+  std::vector<double> scores = {point.mean, point.least}, counts;
+  for (const HistogramBar& bar : histogram(bootstrap.scores)) {
+    chart.columns.push_back({bar.from, bar.to, static_cast<double>(bar.count)});
+    counts.push_back(static_cast<double>(bar.count));
+    scores.insert(scores.end(), {bar.from, bar.to});
+  }
+  chart.uprights = {{point.mean, kMean}, {point.least, kLeast}};
+  chart.legend = {{Shape::kLine, kMean, "reference mean"}, {Shape::kLine, kLeast, "least mean"}};
+  chart.x = drawing::linear_axis(scores, false, 0.1);
+  chart.y = drawing::linear_axis(counts, true);
+  chart.x_title = rcp_unit(points.benchmark()) + " to converge";
+  chart.y_title = "scores";
+  chart.width = drawing::kFileWidth;
   const std::string what =
       fmt::format("batch size {:.10g}, {} scores of {} drawn runs, {:.2f} % below the least mean",
                   point.batch_size, bootstrap.scores.size(), bootstrap.submission_runs,
                   100 * bootstrap.below_least);
-  const auto line = [](double at, std::string_view colour) {
-    return fmt::format(
-        "set arrow from {:.10g}, graph 0 to {:.10g}, graph 1 nohead front lw 2 lc rgb '#{}'\n", at, at,
-        colour);
-  };
-  picture.script =
-      data + "EOD\n" +
-      frame(picture, x, y, rcp_unit(points.benchmark()) + " to converge", "scores",
-            title_of(points, what)) +
-      line(point.mean, "000000") + line(point.least, "d55e00") +
-      "plot $bars using 1:2:3 with boxes fs solid 0.5 noborder lc rgb '#56b4e9' notitle"
-      ", \\\n  NaN with lines lw 2 lc rgb '#000000' title 'reference mean'"
-      ", \\\n  NaN with lines lw 2 lc rgb '#d55e00' title 'least mean'\n";
-  return plot;
+  return {.picture = drawing::titled(title_of(points, what), {xy_chart(chart)}),
+          .drawn = bootstrap.scores.size(),
+          .left_out = {}};
 }
 
 }  // namespace strata::results

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compliance/checks/rcp.h"
-#include "results/plots/plots.h"
+#include "drawing/picture.h"
 
 namespace strata::results {
 
@@ -53,9 +53,9 @@ std::string rcp_csv(const std::vector<RcpRow>& rows, bool header);
 
 // Each batch size's reference runs, mean and least mean; dominated points are hollow; with
 // `interpolate` the lines that batch sizes between are judged by.
-Plot plot_rcp(const compliance::ReferencePoints& points, compliance::RcpPass pass,
-              bool interpolate);
+drawing::Plot plot_rcp(const compliance::ReferencePoints& points, compliance::RcpPass pass,
+                       bool interpolate);
 // The scores as a histogram, with the mean and the least mean.
-Plot plot_rcp(const compliance::ReferencePoints& points, const RcpBootstrap& bootstrap);
+drawing::Plot plot_rcp(const compliance::ReferencePoints& points, const RcpBootstrap& bootstrap);
 
 }  // namespace strata::results

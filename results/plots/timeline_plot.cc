@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "drawing/rows.h"
+#include "drawing/text.h"
 
 namespace strata::results {
 namespace {
@@ -20,31 +22,22 @@ using Span = TimelineTrace::Span;
 constexpr size_t kMostSpans = 20000, kMostLanes = 500;
 // Names that an error lists.
 constexpr size_t kMostNames = 12;
-constexpr double kWidth = 11, kMargins = 1.9, kRowHeight = 0.32, kCharacter = 0.068,
-                 kGap = 0.008;  // inches
 
-// Words that have a colour of their own, in the order of the key; others are grey.
-struct Colour {
-  const char* word;
-  const char* rgb;
-  bool dark = false;
+// Verbs in the order of the legend, each with the part of chart.css whose colour it has. Others are
+// grey.
+struct Verb {
+  std::string_view word;
+  int part;
 };
-constexpr Colour kColours[] = {
-    {"forward", "#56b4e9"},      {"backward", "#0072b2", true}, {"recompute", "#a6d8f5"},
-    {"clip", "#e69f00"},         {"norm", "#f5cf7a"},           {"update", "#d55e00", true},
-    {"reduce", "#009e73", true}, {"exchange", "#7fceb9"},       {"gather", "#cc79a7"},
-    {"send", "#b8a038"},         {"receive", "#f0e442"},        {"", "#d9d9d9"}};
-
-std::string first_word(const std::string& name) { return name.substr(0, name.find(' ')); }
+constexpr Verb kVerbs[] = {{"forward", 5}, {"backward", 0}, {"recompute", 6}, {"clip", 1},
+                           {"norm", 7},    {"update", 4},   {"reduce", 8},    {"exchange", 2},
+                           {"gather", 3},  {"send", 9},     {"receive", 10},  {"", 11}};
 
 // "receive_input layer_3" is a receive.
-std::string verb(const std::string& name) { return name.substr(0, name.find_first_of(" _")); }
-
-const Colour& colour_of(const std::string& name) {
-  const std::string word = verb(name);
-  const auto colour =
-      std::ranges::find_if(kColours, [&](const Colour& c) { return c.word == word; });
-  return colour == std::end(kColours) ? kColours[std::size(kColours) - 1] : *colour;
+const Verb& verb_of(const std::string& name) {
+  const auto verb =
+      std::ranges::find(kVerbs, name.substr(0, name.find_first_of(" _")), &Verb::word);
+  return verb == std::end(kVerbs) ? *std::rbegin(kVerbs) : *verb;
 }
 
 // ---- Reading
@@ -133,120 +126,49 @@ std::vector<Panel> panels_of(const TimelineTrace& trace, const std::vector<std::
   return {{"", first->begin_ms, end->end_ms}};
 }
 
-// What a box of so many inches has room for: what follows the first word, or its number.
-std::string label_in(const std::string& name, double inches) {
-  const auto fits = [&](const std::string& text) {
-    return kCharacter * static_cast<double>(text.size() + 1) < inches;
-  };
-  const bool coloured = *colour_of(name).word != '\0';
-  std::string rest =
-      coloured ? name.substr(std::min(name.size(), first_word(name).size() + 1)) : name;
-  if (fits(rest)) return rest;
+// The text after the first word of a span with a verb, and the number at its end; the first that
+// has room is drawn.
+std::vector<std::string> labels_of(const std::string& name) {
+  const size_t space = name.find(' ');
+  const std::string rest = verb_of(name).word.empty() ? name
+                           : space == name.npos       ? ""
+                                                      : name.substr(space + 1);
   const size_t digits = rest.find_last_not_of("0123456789") + 1;
-  rest = digits < rest.size() ? rest.substr(digits) : "";
-  return fits(rest) ? rest : "";
+  return {rest, rest.substr(digits)};
 }
 
-class Drawing {
- public:
-  Drawing(const TimelineTrace& trace, const std::vector<Panel>& panels) : trace_(trace) {
-    for (const Panel& panel : panels)
-      longest_ms_ = std::max(longest_ms_, panel.end_ms - panel.begin_ms);
-    for (const Panel& panel : panels) add(panel);
-  }
+std::string name_of(const TimelineTrace& trace, const std::pair<int, int>& lane) {
+  const auto process = trace.processes.find(lane.first);
+  const auto own = trace.lanes.find(lane);
+  return fmt::format(
+      "{}, {}",
+      process == trace.processes.end() ? fmt::format("process {}", lane.first) : process->second,
+      own == trace.lanes.end() ? fmt::format("lane {}", lane.second) : own->second);
+}
 
-  Plot plot() const {
-    if (drawn_ == 0) fail("there is nothing to plot: no span has a length there");
-    std::string data;
-    std::vector<std::string> boxes;
-    for (const Colour& colour : kColours) {
-      const auto rows = rows_of_colour_.find(colour.word);
-      if (rows == rows_of_colour_.end()) continue;
-      data += fmt::format("$boxes{} << EOD\n{}EOD\n", boxes.size(), rows->second);
-      boxes.push_back(fmt::format(
-          "$boxes{} using 1:2:3:4:5:6 with boxxyerror fs solid noborder lc rgb '{}' title {}",
-          boxes.size(), colour.rgb, gnuplot_string(*colour.word ? colour.word : "other")));
-    }
-    Plot plot;
-    plot.drawn = drawn_;
-    plot.picture.width = kWidth;
-    plot.picture.height = 1.2 + kRowHeight * row_;
-    plot.picture.script = fmt::format(
-        "{}{}set key above left horizontal\nset lmargin at screen {:.4f}\nset rmargin at screen "
-        "{:.4f}\nset tics nomirror\nunset ytics\nset border 1\nset xlabel 'ms'\n"
-        "set xrange [0:{:.9g}]\nset yrange [{:.9g}:0]\nplot {}\n",
-        data, labels_, (kMargins - 0.2) / kWidth, 1 - 0.2 / kWidth, longest_ms_, row_,
-        fmt::join(boxes, ", \\\n  "));
-    return plot;
+// A row a lane of the spans that overlap the panel.
+std::vector<drawing::Row> rows_of(const TimelineTrace& trace, const Panel& panel) {
+  std::map<std::pair<int, int>, std::vector<drawing::Bar>> lanes;
+  for (const Span& span : trace.spans) {
+    const bool is_inside = span.begin_ms < panel.end_ms && span.end_ms > panel.begin_ms;
+    if (!is_inside || (!panel.title.empty() && span.name == panel.title)) continue;
+    lanes[{span.process, span.lane}].push_back(
+        {.from = std::max(span.begin_ms, panel.begin_ms) - panel.begin_ms,
+         .to = std::min(span.end_ms, panel.end_ms) - panel.begin_ms,
+         .part = verb_of(span.name).part,
+         .tip = fmt::format("{}: {:.4g} ms", span.name, span.end_ms - span.begin_ms),
+         .labels = labels_of(span.name)});
   }
-
- private:
-  void add(const Panel& panel) {
-    std::map<std::pair<int, int>, std::vector<const Span*>> lanes;
-    for (const Span& span : trace_.spans) {
-      const bool inside = span.begin_ms < panel.end_ms && span.end_ms > panel.begin_ms;
-      if (inside && (panel.title.empty() || span.name != panel.title))
-        lanes[{span.process, span.lane}].push_back(&span);
-    }
-    if (!panel.title.empty()) {
-      label(panel.title, "graph 0", row_ + 0.5, "left", 10);
-      row_ += 1;
-    }
-    if (lanes.size() > kMostLanes) {
-      fail("{} lanes cannot be seen in one picture: at most {} can", lanes.size(), kMostLanes);
-    }
-    for (const auto& [lane, spans] : lanes) {
-      label(name_of(lane), "graph -0.01", row_ + 0.5, "right", 9);
-      for (const Span* span : spans) add(*span, panel);
-      row_ += 1;
-    }
-    row_ += 0.5;
+  if (lanes.size() > kMostLanes) {
+    fail("{} lanes cannot be seen in one picture: at most {} can", lanes.size(), kMostLanes);
   }
-
-  void add(const Span& span, const Panel& panel) {
-    if (++drawn_ > kMostSpans) {
-      fail("more than {} spans cannot be seen in one picture: draw a step of them with --within",
-           kMostSpans);
-    }
-    const double begin = std::max(span.begin_ms, panel.begin_ms) - panel.begin_ms,
-                 end = std::min(span.end_ms, panel.end_ms) - panel.begin_ms;
-    // A box shows where it ends, and that it is there.
-    const double ms_per_inch = longest_ms_ / (kWidth - kMargins), length = end - begin;
-    const double drawn =
-        std::max(length - std::min(0.1 * length, kGap * ms_per_inch), kGap * ms_per_inch);
-    const double middle = begin + drawn / 2;
-    const Colour& colour = colour_of(span.name);
-    rows_of_colour_[colour.word] +=
-        fmt::format("{:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g}\n", middle, row_ + 0.5, begin,
-                    begin + drawn, row_ + 0.08, row_ + 0.92);
-    const std::string text = label_in(span.name, length / ms_per_inch);
-    if (text.empty()) return;
-    label(text, fmt::format("first {:.9g}", middle), row_ + 0.5, "center", 8,
-          colour.dark ? "white" : "black");
+  std::vector<drawing::Row> rows;
+  for (auto& [lane, bars] : lanes) {
+    rows.push_back(
+        {drawing::Owner::coloured(-1, name_of(trace, lane)), {{.bars = std::move(bars)}}});
   }
-
-  void label(const std::string& text, const std::string& x, double y, const char* side, int size,
-             const char* colour = "black") {
-    labels_ += fmt::format("set label {} at {}, first {:.9g} {} font ',{}' tc rgb '{}' front\n",
-                           gnuplot_string(text), x, y, side, size, colour);
-  }
-
-  std::string name_of(const std::pair<int, int>& lane) const {
-    const auto process = trace_.processes.find(lane.first);
-    const auto own = trace_.lanes.find(lane);
-    return fmt::format(
-        "{}, {}",
-        process == trace_.processes.end() ? fmt::format("process {}", lane.first) : process->second,
-        own == trace_.lanes.end() ? fmt::format("lane {}", lane.second) : own->second);
-  }
-
-  const TimelineTrace& trace_;
-  double longest_ms_ = 1e-6;
-  double row_ = 0;  // of the next lane, from the top
-  size_t drawn_ = 0;
-  std::map<std::string, std::string> rows_of_colour_;
-  std::string labels_;
-};
+  return rows;
+}
 
 }  // namespace
 
@@ -269,8 +191,42 @@ TimelineTrace read_timeline(const std::filesystem::path& path) {
   return result;
 }
 
-Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within) {
-  return Drawing(trace, panels_of(trace, within)).plot();
+drawing::Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within) {
+  const std::vector<Panel> panels = panels_of(trace, within);
+  double longest_ms = 1e-6;
+  for (const Panel& panel : panels) {
+    longest_ms = std::max(longest_ms, panel.end_ms - panel.begin_ms);
+  }
+  drawing::Plot plot;
+  std::set<int> parts;
+  std::vector<drawing::RowChart> charts;
+  for (const Panel& panel : panels) {
+    const drawing::Axis axis{.place = [=](double ms) { return ms / longest_ms; },
+                             .ticks = drawing::round_numbers(0, longest_ms, longest_ms / 12),
+                             .label = [](double ms) { return drawing::short_number(ms); }};
+    charts.push_back({.rows = rows_of(trace, panel),
+                      .panels = {{.axis = axis, .title = "ms", .width = 900}},
+                      .legend = {},
+                      .heading = panel.title});
+    for (const drawing::Row& row : charts.back().rows) {
+      plot.drawn += row.entries.front().bars.size();
+      for (const drawing::Bar& bar : row.entries.front().bars) parts.insert(bar.part);
+    }
+    if (plot.drawn > kMostSpans) {
+      fail("more than {} spans cannot be seen in one picture: draw a step of them with --within",
+           kMostSpans);
+    }
+  }
+  if (plot.drawn == 0) fail("there is nothing to plot: no span has a length there");
+  for (const Verb& verb : kVerbs) {
+    if (!parts.contains(verb.part)) continue;
+    charts.front().legend.push_back(
+        {drawing::Shape::kPart, verb.part, verb.word.empty() ? "other" : std::string(verb.word)});
+  }
+  std::vector<drawing::Drawing> drawings;
+  for (const drawing::RowChart& chart : charts) drawings.push_back(row_chart(chart));
+  plot.picture = drawing::titled("Timeline", drawings);
+  return plot;
 }
 
 }  // namespace strata::results

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/plots/plots.h"
+#include "drawing/picture.h"
 
 namespace strata::results {
 
@@ -30,6 +30,6 @@ TimelineTrace read_timeline(const std::filesystem::path& path);
 // them, one under the other on one axis of time: what overlaps the span of that name, the first
 // rank's, and is not of that name itself. Without, all there is. Throws Error where no span has
 // such a name, or there are more spans than can be seen.
-Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within);
+drawing::Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within);
 
 }  // namespace strata::results

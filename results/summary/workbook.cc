@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "compliance/package/scaling.h"
-#include "results/memory_file.h"
+#include "drawing/memory_file.h"
 #include "results/summary/workbook_parts.h"
 
 namespace strata::results {
@@ -103,7 +103,7 @@ class SheetWriter {
 std::string workbook_library() { return lxw_version(); }
 
 std::string workbook(const std::vector<Sheet>& sheets) {
-  const MemoryFile file("a workbook");
+  const drawing::MemoryFile file("a workbook");
   std::unique_ptr<lxw_workbook, FreeWorkbook> workbook(workbook_new(file.path().c_str()));
   if (!workbook) throw std::bad_alloc();
   // Else the time of writing; the archive's own times are the same.

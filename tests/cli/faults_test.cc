@@ -89,7 +89,7 @@ TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
       {"check", "package", path("Acme"), "--ruleset", "5.0.0"},
       {"check", "seeds", path("Acme")},
       {"check", "rcp", path("Acme")},
-      {"plot", "curves", path("Acme"), "-o", path("curves.gp")},
+      {"plot", "curves", path("Acme"), "-o", path("curves.svg")},
   };
   for (const auto& command : commands) {
     const ProcessResult good = strata({}, command).result;
@@ -107,7 +107,7 @@ TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
           EXPECT_EQ(run.result.exit_code, 2) << what;
           // What was not read, or the picture that was not written.
           EXPECT_TRUE(run.result.err.find(path("Acme")) != std::string::npos ||
-                      run.result.err.find(path("curves.gp")) != std::string::npos)
+                      run.result.err.find(path("curves.svg")) != std::string::npos)
               << what << ": " << run.result.err;
         }
       }
@@ -229,26 +229,26 @@ TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
   EXPECT_GT(refused, 5);
 }
 
-TEST_F(Faults, AMessageSaysThatGnuplotWroteWhatCannotBeRead) {
+TEST_F(Faults, AMessageSaysThatAConverterWroteWhatCannotBeRead) {
   STRATA_NEEDS_FAULTS();
-  folder_.write("bin/gnuplot", "#!/bin/sh\necho a picture\n");
-  fs::permissions(path("bin/gnuplot"), fs::perms::owner_all);
+  folder_.write("bin/rsvg-convert", "#!/bin/sh\necho a picture\n");
+  fs::permissions(path("bin/rsvg-convert"), fs::perms::owner_all);
   const std::string search = std::getenv("PATH");
   ::setenv("PATH", (path("bin") + ":" + search).c_str(), 1);
-  const std::vector<std::string> command = {"plot", "curves", path("Acme"), "-o", path("x.svg")};
+  const std::vector<std::string> command = {"plot", "curves", path("Acme"), "-o", path("x.png")};
   EXPECT_EQ(strata({}, command).result.exit_code, 0);
-  int of_gnuplot = 0;
+  int of_converter = 0;
   for (int at = 1;; ++at) {
     const FaultyRun run = strata({"read", at, EIO}, command);
     if (!run.failed) break;
     if (run.result.exit_code == 0) continue;  // a look at the machine
     EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << at << ": " << run.result.err;
-    const bool named = run.result.err.find("gnuplot") != std::string::npos;
+    const bool named = run.result.err.find("converted picture") != std::string::npos;
     EXPECT_TRUE(named || run.result.err.find("/proc/self") == std::string::npos)
         << at << ": " << run.result.err;
-    of_gnuplot += named;
+    of_converter += named;
   }
-  EXPECT_GT(of_gnuplot, 0);
+  EXPECT_GT(of_converter, 0);
   ::setenv("PATH", search.c_str(), 1);
 }
 

@@ -97,8 +97,8 @@ TEST_F(Names, CannotSteerATerminalOrForgeALine) {
       {"compare", results(), results()},
       {"compare", results(), results(), "--markdown"},
       {"export", "tensorboard", round(), "-o", path("events")},
-      {"plot", "scores", round(), "-o", path("scores.gp")},
-      {"plot", "curves", round(), "-o", path("\x1b[2J\n::error::x.gp")},
+      {"plot", "scores", round(), "-o", path("scores.svg")},
+      {"plot", "curves", round(), "-o", path("\x1b[2J\n::error::x.svg")},
       {"report", round(), "-o", path("\x1b[2J.html")},
       {"rules", "diff", kName, "5.0"}};
   for (const auto& words : commands) {

@@ -234,7 +234,7 @@ TEST_F(Outputs, AnEarlierOutputInTheTreeIsReplaced) {
            {"check", "log", path("Acme"), "--sarif", path("Acme/findings.sarif")},
            {"check", "log", path("Acme"), "--junit", path("Acme/findings.xml")},
            {"compare", path("Acme"), path("Acme"), "--csv", path("Acme/differences.csv")},
-           {"plot", "curves", path("Acme"), "-o", path("Acme/curves.gp")}}) {
+           {"plot", "curves", path("Acme"), "-o", path("Acme/curves.svg")}}) {
     for (int i = 0; i < 2; ++i) {
       const ProcessResult result = strata(words);
       EXPECT_EQ(result.err.find("is there already"), std::string::npos) << result.err;

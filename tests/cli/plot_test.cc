@@ -23,18 +23,18 @@ class PlotCommand : public ::testing::Test {
   std::string log_;
 };
 
-TEST_F(PlotCommand, WritesScriptsAndSaysWhatIsInThem) {
-  const ProcessResult curves = plot({"curves", log_, "-o", path("curves.gp")});
+TEST_F(PlotCommand, WritesPicturesAndSaysWhatIsInThem) {
+  const ProcessResult curves = plot({"curves", log_, "-o", path("curves.svg")});
   EXPECT_EQ(curves.exit_code, 0) << curves.err;
-  EXPECT_NE(curves.out.find("curves.gp: 1 drawn"), std::string::npos) << curves.out;
-  EXPECT_NE(read_file(path("curves.gp")).find("0.7201"), std::string::npos);
-  const ProcessResult scores = plot({"scores", path("Acme"), "-o", path("scores.gp")});
+  EXPECT_NE(curves.out.find("curves.svg: 1 drawn"), std::string::npos) << curves.out;
+  EXPECT_NE(read_file(path("curves.svg")).find("target 0.72<"), std::string::npos);
+  const ProcessResult scores = plot({"scores", path("Acme"), "-o", path("scores.svg")});
   EXPECT_EQ(scores.exit_code, 0) << scores.err;
-  EXPECT_NE(read_file(path("scores.gp")).find("Acme small"), std::string::npos);
+  EXPECT_NE(read_file(path("scores.svg")).find("Acme small"), std::string::npos);
   write_file_atomically(path("trace.json"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
-  const ProcessResult timeline = plot({"timeline", path("trace.json"), "-o", path("timeline.gp")});
+  const ProcessResult timeline = plot({"timeline", path("trace.json"), "-o", path("timeline.svg")});
   EXPECT_EQ(timeline.exit_code, 0) << timeline.err;
-  EXPECT_NE(timeline.out.find("timeline.gp: 1 drawn"), std::string::npos) << timeline.out;
+  EXPECT_NE(timeline.out.find("timeline.svg: 1 drawn"), std::string::npos) << timeline.out;
   const ProcessResult json = plot({"curves", path(""), "--json"});
   EXPECT_EQ(json.exit_code, 0) << json.err;
   EXPECT_NE(json.out.find("\"accuracy\": 0.7201"), std::string::npos) << json.out;
@@ -50,15 +50,15 @@ TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
   refuses({"curves", log_}, "--output");
   refuses({"curves", log_, "-o", ""}, "--output");
   refuses({"curves", log_, "-o", path("x.jpg")}, ".svg, .png or .pdf");
-  refuses({"curves", log_, "-o", path("x.gp"), "--target", "nan"}, "--target");
-  refuses({"curves", log_, "-o", path("x.gp"), "--benchmark", "ssd"}, "ssd");
-  refuses({"scores", path("Acme"), "-o", path("x.gp"), "--benchmark", "ssd"}, "ssd");
-  refuses({"curves", path("nowhere"), "-o", path("x.gp")}, "nowhere: is not there");
-  refuses({"curves", log_, "-o", path("x.svg")}, "apt install gnuplot-nox",
+  refuses({"curves", log_, "-o", path("x.svg"), "--target", "nan"}, "--target");
+  refuses({"curves", log_, "-o", path("x.svg"), "--benchmark", "ssd"}, "ssd");
+  refuses({"scores", path("Acme"), "-o", path("x.svg"), "--benchmark", "ssd"}, "ssd");
+  refuses({"curves", path("nowhere"), "-o", path("x.svg")}, "nowhere: is not there");
+  refuses({"curves", log_, "-o", path("x.png")}, "apt install librsvg2-bin",
           {.environment = {{"PATH", path("")}}});
-  write_file_atomically(path("trace.gp"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
-  refuses({"timeline", path("trace.gp"), "-o", path("trace.gp")}, "is a file that the command reads");
-  for (const char* name : {"x.jpg", "x.gp", "x.svg"}) {
+  write_file_atomically(path("trace.svg"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
+  refuses({"timeline", path("trace.svg"), "-o", path("trace.svg")}, "is a file that the command reads");
+  for (const char* name : {"x.jpg", "x.svg", "x.png"}) {
     EXPECT_FALSE(std::filesystem::exists(path(name))) << name;
   }
 }

@@ -87,9 +87,9 @@ TEST_F(SearchCommand, FindsAConfigurationThatTrains) {
     EXPECT_NE(winner.find("  " + name + ": " + value.get<std::string>() + "\n"), std::string::npos)
         << winner;
   }
-  const ProcessResult plot = run({kStrata, "plot", "search", path("out"), "-o", path("s.gp")});
+  const ProcessResult plot = run({kStrata, "plot", "search", path("out"), "-o", path("s.svg")});
   EXPECT_EQ(plot.exit_code, 0) << plot.err;
-  EXPECT_NE(plot.out.find("s.gp: 10 drawn"), std::string::npos) << plot.out;
+  EXPECT_NE(plot.out.find("s.svg: 10 drawn"), std::string::npos) << plot.out;
 }
 
 TEST_F(SearchCommand, AKilledSearchGoesOnAndEndsAsOneThatWasNot) {
@@ -142,7 +142,7 @@ TEST_F(SearchCommand, RefusesWhatItCannotDo) {
   expect_refusal(run({kStrata, "search", "--space", path("nowhere"), "--out", path("out")}),
                  {"nowhere: cannot open"});
   EXPECT_FALSE(std::filesystem::exists(path("out")));
-  expect_refusal(run({kStrata, "plot", "search", path(""), "-o", path("s.gp")}), {"plan.json"});
+  expect_refusal(run({kStrata, "plot", "search", path(""), "-o", path("s.svg")}), {"plan.json"});
 }
 
 TEST_F(SearchCommand, WhatNoRunCanBeginWithEndsTheSearch) {

@@ -68,13 +68,13 @@ page.feed(open(sys.argv[1], encoding='utf-8').read())
 page.close()
 if page.stack:
     problems.append(f'open at the end: {page.stack}')
-for kind in ('style', 'script'):
-    if len(page.raw[kind]) != 1:
+directives = {words[0]: words[1:] for words in map(str.split, page.policy.split(';'))}
+for kind, expected in (('style', 2), ('script', 1)):
+    if len(page.raw[kind]) != expected:
         problems.append(f'{len(page.raw[kind])} of <{kind}>')
-    for text in page.raw[kind]:
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        if f"{kind}-src 'sha256-{digest}';" not in page.policy:
-            problems.append(f'the policy does not allow its {kind}')
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in page.raw[kind]]
+    if directives.get(f'{kind}-src') != [f"'sha256-{digest}'" for digest in digests]:
+        problems.append(f'the policy does not allow its {kind} alone')
 if "default-src 'none';" not in page.policy or 'unsafe' in page.policy:
     problems.append(f'the policy: {page.policy}')
 for text in page.texts:

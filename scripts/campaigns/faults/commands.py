@@ -92,10 +92,10 @@ COMMANDS = [
     Command("package-merge", "package merge " + PACKAGE + " --output {out}/round"),
     Command("package-preview", "package preview " + PACKAGE, of_parts=True),
     Command("package-resubmit-check", "package resubmit-check " + PACKAGE + " " + PACKAGE),
-    Command("plot-rcp", "plot rcp --rcp built-in -o {out}/rcp.gp"),
-    Command("plot-curves", "plot curves " + PACKAGE + " -o {out}/curves.gp --json", of_parts=True),
+    Command("plot-rcp", "plot rcp --rcp built-in -o {out}/rcp.svg"),
+    Command("plot-curves", "plot curves " + PACKAGE + " -o {out}/curves.svg --json", of_parts=True),
     Command("plot-picture", "plot curves " + PACKAGE + " -o {out}/curves.svg", of_parts=True),
-    Command("plot-scores", "plot scores " + PACKAGE + " -o {out}/scores.gp", of_parts=True),
+    Command("plot-scores", "plot scores " + PACKAGE + " -o {out}/scores.svg", of_parts=True),
 ]
 
 

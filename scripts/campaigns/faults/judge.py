@@ -15,7 +15,7 @@ WANTED = {
     "map": "memory|map",
     "thread": "thread",
     "socket": "socket",
-    "fork": "process|gnuplot",
+    "fork": "process|cannot be run",
 }
 # What a run looks at for its description of the machine alone.
 MACHINE = ("/proc/", "/sys/", "/etc/", "/usr/lib/os-release")
@@ -160,7 +160,7 @@ class Judge:
         path = re.sub(r"/\.probe\.\d+$", "", path)
         path = re.sub(r"\.interrupted\.\d+$", "", path)  # what is set aside has its old name
         if path.startswith(("/memfd:", "/proc/self/fd/")):
-            return "gnuplot" in said or "workbook" in said
+            return "picture" in said or "converter" in said or "workbook" in said
         if re.search(r"/tmp\.\w+ \(deleted\)$", path):  # libxlsxwriter's
             return "temporary files" in said
         return path in said or pathlib.Path(path).name in said

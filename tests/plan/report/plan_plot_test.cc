@@ -1,16 +1,20 @@
 #include "plan/report/plan_plot.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "plan/report/plan_file.h"
 #include "plan/report/report.h"
 #include "tests/support/error_of.h"
+#include "tests/support/occurrences.h"
 
 namespace strata::plan {
 namespace {
 
 using testing_support::error_of;
+using testing_support::occurrences;
 
 PlanReport report_of(std::vector<int64_t> ranks) {
   PlanReport report;
@@ -31,13 +35,24 @@ TEST(PlanPlot, DrawsWhatTheReportSays) {
   checked.system.time_to_train = 600;
   checked.prediction = report.predictions[0];
   report.checked.push_back(checked);
-  const results::Plot plot = plot_plan(plan_json(std::vector{report}), "plan.json");
+  const drawing::Plot plot = plot_plan(plan_json(std::vector{report}), "plan.json");
   EXPECT_EQ(plot.drawn, 3u);
   EXPECT_TRUE(plot.left_out.empty());
-  const std::string& script = plot.picture.script;
-  EXPECT_NE(script.find("'8 x 512' 0"), std::string::npos) << script;
-  EXPECT_NE(script.find("Acme it''s 64 x 64"), std::string::npos) << script;
-  EXPECT_NE(script.find(" 250 10\n"), std::string::npos) << "published milliseconds and minutes";
+  const std::string& svg = plot.picture.elements;
+  size_t at = 0;
+  for (const char* name :
+       {"</title>8 x 512<", "</title>64 x 64<", "</title>Acme it&#39;s 64 x 64<"}) {
+    const size_t found = svg.find(name, at);
+    ASSERT_NE(found, svg.npos) << name << '\n' << svg;
+    at = found;
+  }
+  EXPECT_EQ(occurrences(svg, "<title>published: 250 ms</title>"), 1u) << svg;
+  EXPECT_EQ(occurrences(svg, "<title>published: 10 min</title>"), 1u) << svg;
+  EXPECT_EQ(occurrences(svg, "<path class=\"interval\""), 3u + 1) << "and the key";
+  for (const std::string_view term : kStepTerms) {
+    EXPECT_EQ(occurrences(svg, fmt::format("<title>{}: ", term)), 3u) << term;
+    EXPECT_EQ(occurrences(svg, fmt::format(">{}<", term)), 1u) << "its key";
+  }
 }
 
 TEST(PlanPlot, AnythingElseIsRefusedByName) {

@@ -5,17 +5,6 @@
 namespace strata::results {
 namespace {
 
-TEST(PlotParts, LongTextLosesItsMiddleBetweenCharacters) {
-  EXPECT_EQ(shortened("short", 8), "short");
-  EXPECT_EQ(shortened("exactly8", 8), "exactly8");
-  EXPECT_EQ(shortened("a longer text", 10), "a lo...ext");
-  EXPECT_EQ(
-      shortened("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4", 8),
-      "\xc3\xa4\xc3\xb6\xc3\xbc...\xc3\x9f\xc3\xa4");
-  EXPECT_EQ(shortened(std::string(100, '\xff'), 8),
-            "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd...\xef\xbf\xbd\xef\xbf\xbd");
-}
-
 TEST(PlotParts, AcceleratorsAreNamedByTheirModel) {
   EXPECT_EQ(accelerators_in_short(64, "NVIDIA A100-SXM4-80GB (400W)"), "64 A100");
   EXPECT_EQ(accelerators_in_short(2, "NVIDIA RTX A5000"), "2 RTX A5000");

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "results/plots/gnuplot.h"
 #include "tests/support/error_of.h"
+#include "tests/support/occurrences.h"
 
 namespace strata::results {
 namespace {
@@ -84,17 +84,32 @@ TEST(Histogram, OneValueIsOneBar) {
   EXPECT_TRUE(histogram({}).empty());
 }
 
-TEST(RcpPlot, IsAScriptOfPointsAndLines) {
+TEST(RcpPlot, ShowsRunsMeansAndWhichPointsAreDominated) {
+  using testing_support::occurrences;
   const auto points = some_points();
-  const std::string plain = plot_rcp(points, RcpPass::kPruned, false).picture.script;
-  EXPECT_NE(plain.find("$dominated << EOD\n200 20 "), std::string::npos) << plain;
-  EXPECT_EQ(plain.find("$lines"), std::string::npos);
-  EXPECT_NE(plot_rcp(points, RcpPass::kPruned, true).picture.script.find("$lines << EOD\n100 10 "),
-            std::string::npos);
-  EXPECT_EQ(plot_rcp(points, RcpPass::kFull, false).picture.script.find("$dominated"),
-            std::string::npos);
-  EXPECT_NE(plot_rcp(points, rcp_bootstrap(points, 400, 0)).picture.script.find("with boxes"),
-            std::string::npos);
+  const std::string plain = plot_rcp(points, RcpPass::kPruned, false).picture.elements;
+  // Each kind has a key.
+  EXPECT_EQ(occurrences(plain, "class=\"small\""), 18u + 1) << plain;
+  EXPECT_EQ(occurrences(plain, "<title>batch size 200: 20</title></circle>"), 1u) << plain;
+  EXPECT_EQ(occurrences(plain, "class=\"hollow\""), 1u + 1) << plain;
+  EXPECT_EQ(occurrences(plain, ">dominated<"), 1u) << plain;
+  EXPECT_EQ(occurrences(plain, "class=\"line"), 0u);
+  EXPECT_EQ(
+      occurrences(plot_rcp(points, RcpPass::kPruned, true).picture.elements, "class=\"line bold"),
+      2u);
+  EXPECT_EQ(
+      occurrences(plot_rcp(points, RcpPass::kFull, false).picture.elements, "class=\"hollow\""),
+      0u);
+}
+
+TEST(RcpPlot, ABootstrapIsAHistogramWithBothMeans) {
+  using testing_support::occurrences;
+  const auto points = some_points();
+  const RcpBootstrap bootstrap = rcp_bootstrap(points, 400, 0);
+  const std::string svg = plot_rcp(points, bootstrap).picture.elements;
+  EXPECT_EQ(occurrences(svg, "class=\"column\""), histogram(bootstrap.scores).size());
+  EXPECT_EQ(occurrences(svg, "class=\"upright\""), 2u);
+  EXPECT_EQ(occurrences(svg, ">least mean<"), 1u);
 }
 
 }  // namespace

@@ -4,13 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/support/occurrences.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::results {
 namespace {
+
+using drawing::Plot;
+using testing_support::occurrences;
 
 class TimelinePlot : public testing_support::TemporaryDirectory {
  protected:
@@ -26,8 +31,18 @@ class TimelinePlot : public testing_support::TemporaryDirectory {
     }
     return "no error";
   }
-  static std::string script(const TimelineTrace& trace, const std::vector<std::string>& within) {
-    return plot_timeline(trace, within).picture.script;
+  static std::string svg_of(const TimelineTrace& trace, const std::vector<std::string>& within) {
+    return plot_timeline(trace, within).picture.elements;
+  }
+  // Heights of the rows with this name.
+  static std::vector<double> rows_of(const std::string& svg, const std::string& name) {
+    std::vector<double> rows;
+    const std::string end = "</title>" + name + "<";
+    for (size_t at = svg.find(end); at != svg.npos; at = svg.find(end, at + 1)) {
+      const size_t y = svg.rfind(" y=\"", at) + 4;
+      rows.push_back(std::stod(svg.substr(y)));
+    }
+    return rows;
   }
 
   const std::filesystem::path path_ = directory_ / "timeline.json";
@@ -58,57 +73,52 @@ TEST_F(TimelinePlot, ReadsSpansAndNames) {
 TEST_F(TimelinePlot, DrawsAllFromTheFirstSpan) {
   const Plot plot = plot_timeline(read(kTrace), {});
   EXPECT_EQ(plot.drawn, 5U);
-  EXPECT_NE(plot.picture.script.find("set xrange [0:30]"), std::string::npos);
-  for (const char* text : {"'rank 0, compute'", "'rank 0, lane 0'", "'process 1, lane 1'",
-                           "'step 1'", "'layer_0'", "title 'forward'", "title 'other'"}) {
-    EXPECT_NE(plot.picture.script.find(text), std::string::npos) << text;
+  for (const char* text : {">rank 0, compute<", ">rank 0, lane 0<", ">process 1, lane 1<",
+                           ">step 1<", ">layer_0<", ">forward<", ">other<", ">30<"}) {
+    EXPECT_NE(plot.picture.elements.find(text), std::string::npos) << text;
   }
+  EXPECT_EQ(plot.picture.elements.find(">35<"), std::string::npos) << "the last span ends at 30 ms";
+  EXPECT_EQ(occurrences(plot.picture.elements, "<title>forward layer_0: 8 ms</title>"), 1U);
 }
 
 TEST_F(TimelinePlot, CutsAtTheSpanItIsWithin) {
   const TimelineTrace trace = read(kTrace);
-  const std::string step_2 = script(trace, {"step 2"});
-  EXPECT_NE(step_2.find("set xrange [0:10]"), std::string::npos);
-  EXPECT_EQ(step_2.find("title 'forward'"), std::string::npos);
-  // What began before is drawn from its beginning on: 0 to 2 ms, less the gap of a tenth.
-  EXPECT_NE(step_2.find(" 0 1.9"), std::string::npos) << step_2;
+  const std::string step_2 = svg_of(trace, {"step 2"});
+  EXPECT_EQ(step_2.find(">forward<"), std::string::npos);
+  // 900 units are 10 ms. The first span began before the panel and has 2 ms in it.
+  EXPECT_EQ(occurrences(step_2, "width=\"180.0\" height=\"15\"><title>backward layer_0: 14 ms"), 1U)
+      << step_2;
   EXPECT_EQ(plot_timeline(trace, {"step 2"}).drawn, 2U);
   const Plot both = plot_timeline(trace, {"step 1", "step 2"});
   EXPECT_EQ(both.drawn, 4U);
-  EXPECT_NE(both.picture.script.find("set xrange [0:20]"), std::string::npos);
+  EXPECT_EQ(occurrences(both.picture.elements,
+                        "width=\"90.0\" height=\"15\"><title>backward layer_0: 14 ms"),
+            1U)
+      << "both panels have the scale of the longer one: 20 ms";
   EXPECT_GT(both.picture.height, plot_timeline(trace, {"step 1"}).picture.height);
 }
 
-// From the top: a panel's title, its lanes, half a row, the next panel.
 TEST_F(TimelinePlot, EachLaneHasARowBelowTheOneBefore) {
-  const auto row_of = [](const std::string& drawn, const std::string& label) {
-    const size_t at = drawn.find("set label " + label + " at ");
-    const std::string first = ", first ";
-    return std::stod(drawn.substr(drawn.find(first, at) + first.size()));
-  };
   const TimelineTrace trace = read(kTrace);
-  const std::string whole = script(trace, {});
-  EXPECT_EQ(row_of(whole, "'rank 0, lane 0'"), 0.5);
-  EXPECT_EQ(row_of(whole, "'rank 0, compute'"), 1.5);
-  EXPECT_EQ(row_of(whole, "'process 1, lane 1'"), 2.5);
-  EXPECT_NE(whole.find("set yrange [3.5:0]"), std::string::npos) << whole;
-  const std::string both = script(trace, {"step 1", "step 2"});
-  EXPECT_EQ(row_of(both, "'step 1'"), 0.5);
-  EXPECT_EQ(row_of(both, "'rank 0, compute'"), 1.5);
-  EXPECT_EQ(row_of(both, "'step 2'"), 3);
-  EXPECT_EQ(row_of(both, "'process 1, lane 1'"), 5);
-  EXPECT_NE(both.find("set yrange [6:0]"), std::string::npos) << both;
+  const std::string whole = svg_of(trace, {});
+  const double first = rows_of(whole, "rank 0, lane 0").at(0);
+  EXPECT_EQ(rows_of(whole, "rank 0, compute").at(0), first + 22);
+  EXPECT_EQ(rows_of(whole, "process 1, lane 1").at(0), first + 44);
+  const std::string both = svg_of(trace, {"step 1", "step 2"});
+  EXPECT_EQ(rows_of(both, "rank 0, compute").size(), 2U);
+  EXPECT_EQ(rows_of(both, "process 1, lane 1").size(), 1U);
+  EXPECT_LT(both.find(">step 1<"), both.find(">step 2<"));
 }
 
 TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
-  // 1 ms of 1000 in some 9 inches has no room even for a number; 25 ms have one for it alone.
+  // Of 900 units 1 ms has about one, which is too little for a digit; 25 ms have room for it alone.
   const TimelineTrace trace = read(R"([{"ph": "X", "name": "forward layer_7", "ts": 0, "dur": 1000},
       {"ph": "X", "name": "forward layer_8", "ts": 1000, "dur": 25000},
       {"ph": "X", "name": "forward layer_9", "ts": 26000, "dur": 974000}])");
-  const std::string drawn = script(trace, {});
-  EXPECT_EQ(drawn.find("'7'"), std::string::npos);
-  EXPECT_NE(drawn.find("'8'"), std::string::npos);
-  EXPECT_NE(drawn.find("'layer_9'"), std::string::npos);
+  const std::string drawn = svg_of(trace, {});
+  EXPECT_EQ(drawn.find(">7<"), std::string::npos);
+  EXPECT_NE(drawn.find(">8<"), std::string::npos);
+  EXPECT_NE(drawn.find(">layer_9<"), std::string::npos);
 }
 
 TEST_F(TimelinePlot, RefusesWhatIsNoTimeline) {

@@ -1,0 +1,71 @@
+// Elements of SVG: marks, text, and the axes around them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drawing/axis.h"
+#include "drawing/owner.h"
+#include "drawing/picture.h"
+
+namespace strata::drawing {
+
+// Units of a drawing's coordinates. A page's pixel has about one; text is 12 units high.
+inline constexpr double kPageWidth = 900, kFileWidth = 1100;
+inline constexpr double kCharacter = 7.2;  // of a wide font
+double width_of(std::string_view text);
+
+enum class Shape : uint8_t {
+  kDot,
+  kSmallDot,
+  kHollow,
+  kCross,
+  kTriangle,
+  kSquare,
+  kDiamond,
+  kUpright,   // the short line that stands for a score
+  kInterval,  // with the ends of an error bar
+  kLine,
+  kDashed,
+  kColumn,
+  kPart,  // a piece of a stacked bar
+  kNone,
+};
+
+// A class of chart.css: "c2", or "grey".
+std::string colour_class(int colour);
+// A group of marks with one owner, which a page can pick.
+std::string begin_group(const Owner& owner);
+inline constexpr char kEndGroup[] = "</g>\n";
+
+std::string tip_of(const std::string& text);
+// `classes` of chart.css; `more` attributes begin with a space.
+std::string text_at(double x, double y, const std::string& text, const std::string& classes,
+                    const std::string& more = "");
+// A path through the points, broken at those that are not a number.
+std::string path_of(const std::vector<std::pair<double, double>>& points);
+std::string mark_at(Shape shape, double x, double y, const std::string& tip = "");
+
+// The meaning of a shape and its colour.
+struct Key {
+  Shape shape = Shape::kDot;
+  int colour = -1;  // a system's, or the part's for kPart
+  std::string text;
+};
+inline constexpr double kLegendHeight = 24;
+// One line from `left` on, as high as kLegendHeight, its top at `top`.
+std::string legend(const std::vector<Key>& keys, double left, double top);
+
+// The rectangle that values are drawn in, with y growing downwards.
+struct Frame {
+  double left, top, right, bottom;
+
+  // Values that the axis does not hold stand just beyond its ends.
+  double x(const Axis& axis, double value) const;
+  double y(const Axis& axis, double value) const;
+  std::string x_axis(const Axis& axis, const std::string& title) const;
+  std::string y_axis(const Axis& axis, const std::string& title) const;
+};
+
+}  // namespace strata::drawing

@@ -1,0 +1,156 @@
+#include "drawing/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "drawing/text.h"
+
+namespace strata::drawing {
+namespace {
+
+constexpr double kRow = 22, kBar = 15;
+constexpr size_t kManyRows = 15;  // the foot of more is far from their head
+
+std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, double y) {
+  constexpr double kVisible = 0.8, kInside = kCharacter * 10 / 12;
+  constexpr int kDark[] = {0, 4, 8};
+  const double from = std::max(frame.x(axis, bar.from), frame.left),
+               to = std::max(frame.x(axis, bar.to), from), width = to - from;
+  std::string element = fmt::format(
+      "<rect class=\"part p{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\">{}</rect>",
+      bar.part, from, y - kBar / 2, std::max(width, kVisible), kBar, tip_of(bar.tip));
+  const auto label = std::ranges::find_if(bar.labels, [&](const std::string& text) {
+    return kInside * static_cast<double>(characters_in(text) + 1) < width;
+  });
+  if (label == bar.labels.end()) return element;
+  const bool is_dark = std::ranges::count(kDark, bar.part) > 0;
+  return element + text_at((from + to) / 2, y + 3.5, *label, is_dark ? "inside light" : "inside");
+}
+
+std::string entry_marks(const Entry& entry, const Panel& panel, const Frame& frame, double y) {
+  std::string elements;
+  for (const Bar& bar : entry.bars) elements += bar_mark(bar, frame, panel.axis, y);
+  if (entry.interval) {
+    elements +=
+        fmt::format("<path class=\"interval\" d=\"M{0:.1f} {2:.1f}v8m0 -4H{1:.1f}m0 -4v8\"/>",
+                    frame.x(panel.axis, entry.interval->first),
+                    frame.x(panel.axis, entry.interval->second), y - 4);
+  }
+  for (const Dot& dot : entry.dots) {
+    elements += mark_at(dot.shape, frame.x(panel.axis, dot.value), y, dot.tip);
+  }
+  if (entry.mark) elements += mark_at(Shape::kUpright, frame.x(panel.axis, *entry.mark), y);
+  return elements + text_at(frame.right + 10, y + 4, entry.note, "tick");
+}
+
+double widest_note(const std::vector<Row>& rows, size_t panel) {
+  double widest = 0;
+  for (const Row& row : rows) widest = std::max(widest, width_of(row.entries[panel].note));
+  return 20 + widest;
+}
+
+std::vector<Frame> frames_of(const RowChart& chart, double left, double top) {
+  const double bottom = top + kRow * static_cast<double>(chart.rows.size());
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < chart.panels.size(); ++i) {
+    const double note = widest_note(chart.rows, i), wanted = chart.panels[i].width;
+    const double right = wanted > 0 ? left + wanted : kPageWidth - note;
+    frames.push_back({left, top, right, bottom});
+    left = right + note + 12;
+  }
+  return frames;
+}
+
+// Every other row is a little darker, so that the eye keeps to it.
+std::string bands(const Frame& frame, size_t rows) {
+  std::string elements;
+  for (size_t row = 0; row < rows; row += 2) {
+    elements += fmt::format(
+        "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
+        frame.left, frame.top + kRow * static_cast<double>(row), frame.right - frame.left, kRow);
+  }
+  return elements + '\n';
+}
+
+std::string panel_around(const Panel& panel, const Frame& frame, size_t rows) {
+  std::string elements = bands(frame, rows) + frame.x_axis(panel.axis, panel.title);
+  if (rows > kManyRows) {
+    for (const double tick : panel.axis.ticks) {
+      elements +=
+          text_at(frame.x(panel.axis, tick), frame.top - 6, panel.axis.label(tick), "tick middle");
+    }
+  }
+  if (panel.has_zero_line) {
+    elements += fmt::format("<path class=\"guide\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n",
+                            frame.x(panel.axis, 0), frame.top, frame.bottom);
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::vector<Bar> stacked(const std::vector<double>& lengths,
+                         const std::vector<std::string>& names) {
+  std::vector<Bar> bars;
+  double end = 0;
+  for (size_t part = 0; part < lengths.size(); ++part) {
+    const double from = end;
+    end += lengths[part];
+    bars.push_back({from,
+                    end,
+                    static_cast<int>(part),
+                    fmt::format("{}: {}", names[part], short_number(lengths[part])),
+                    {}});
+  }
+  return bars;
+}
+
+std::vector<Key> keys_of_parts(const std::vector<std::string>& names) {
+  std::vector<Key> keys;
+  for (const std::string& name : names) {
+    keys.push_back({Shape::kPart, static_cast<int>(keys.size()), name});
+  }
+  return keys;
+}
+
+Drawing row_chart(const RowChart& chart) {
+  constexpr double kBelow = 52, kHeading = 20;
+  double names = 24;
+  for (const Row& row : chart.rows) {
+    names = std::max(names, 24 + width_of(shortened(row.owner.name, chart.longest_name)));
+  }
+  const double legend_end = chart.legend.empty() ? 0 : kLegendHeight,
+               heading_end = legend_end + (chart.heading.empty() ? 0 : kHeading),
+               top = heading_end + (chart.rows.size() > kManyRows ? 24 : 8);
+  const std::vector<Frame> frames = frames_of(chart, names, top);
+  Drawing drawing;
+  if (!chart.legend.empty()) drawing.elements = legend(chart.legend, 14, 0);
+  if (!chart.heading.empty()) {
+    drawing.elements += text_at(names, heading_end - 4, chart.heading, "subheading") + '\n';
+  }
+  for (size_t i = 0; i < frames.size(); ++i) {
+    drawing.elements += panel_around(chart.panels[i], frames[i], chart.rows.size());
+  }
+  for (size_t i = 0; i < chart.rows.size(); ++i) {
+    const Row& row = chart.rows[i];
+    const double y = top + kRow * (static_cast<double>(i) + 0.5);
+    drawing.elements +=
+        begin_group(row.owner) +
+        fmt::format("<text class=\"name end{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}{}</text>",
+                    row.owner.colour < 0 ? " soft" : "", names - 10, y + 4, tip_of(row.owner.name),
+                    escape(shortened(row.owner.name, chart.longest_name)));
+    for (size_t panel = 0; panel < frames.size(); ++panel) {
+      drawing.elements += entry_marks(row.entries[panel], chart.panels[panel], frames[panel], y);
+    }
+    drawing.elements += kEndGroup;
+  }
+  drawing.height = top + kRow * static_cast<double>(chart.rows.size()) + kBelow;
+  drawing.width = kPageWidth;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    drawing.width = std::max(drawing.width, frames[i].right + widest_note(chart.rows, i));
+  }
+  return drawing;
+}
+
+}  // namespace strata::drawing

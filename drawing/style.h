@@ -1,0 +1,14 @@
+// The style sheet of charts, built into the program.
+#pragma once
+
+#include <vector>
+
+#include "base/files.h"
+
+namespace strata::drawing {
+
+// chart.css alone.
+const std::vector<EmbeddedFile>& embedded_files();
+inline const EmbeddedFile& style_sheet() { return embedded_files().front(); }
+
+}  // namespace strata::drawing

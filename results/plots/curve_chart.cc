@@ -1,0 +1,115 @@
+#include "results/plots/curve_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace strata::results {
+namespace {
+
+using drawing::Chart;
+using drawing::EndLabel;
+
+drawing::Axis x_axis_of(const std::vector<DrawnSystem>& systems) {
+  std::vector<double> all, ends;
+  for (const DrawnSystem& system : systems) {
+    for (const DrawnRun& run : system.runs) {
+      ends.push_back(run.end());
+      for (const auto& [x, y] : run.points) all.push_back(x);
+    }
+  }
+  constexpr double kApart = 0.08;
+  // Runs may take times that are far apart; when they were evaluated does not matter.
+  return drawing::is_far_apart(ends) && std::ranges::min(all) > 0
+             ? drawing::time_axis(all)
+             : drawing::linear_axis(all, std::ranges::min(all) >= 0, kApart);
+}
+
+// The fastest of each submitter come first, then those that end farthest from any before.
+std::vector<EndLabel> labels_of(const std::vector<DrawnSystem>& systems,
+                                const drawing::Axis& axis) {
+  std::vector<double> places;
+  for (const DrawnSystem& system : systems) places.push_back(axis.place(system.median().end()));
+  constexpr double kTaken = -1;
+  std::vector<double> distance(systems.size(), std::numeric_limits<double>::infinity());
+  std::vector<size_t> order;
+  const auto take = [&](size_t chosen) {
+    order.push_back(chosen);
+    for (size_t i = 0; i < places.size(); ++i) {
+      distance[i] = std::min(distance[i], std::abs(places[i] - places[chosen]));
+    }
+    distance[chosen] = kTaken;
+  };
+  std::set<std::string> submitters;
+  for (size_t i = 0; i < systems.size(); ++i) {
+    if (submitters.insert(systems[i].submitter).second) take(i);
+  }
+  while (order.size() < systems.size()) {
+    take(static_cast<size_t>(std::ranges::max_element(distance) - distance.begin()));
+  }
+  std::ranges::stable_partition(order, [&](size_t i) { return !systems[i].is_beside; });
+  std::vector<EndLabel> labels;
+  for (const size_t i : order) {
+    const auto& [x, y] = systems[i].median().points.back();
+    labels.push_back({systems[i].owner, x, y});
+  }
+  return labels;
+}
+
+}  // namespace
+
+const DrawnRun& DrawnSystem::median() const {
+  const auto found = std::ranges::find(runs, curves[median_run(curves)], &DrawnRun::curve);
+  if (found != runs.end()) return *found;
+  std::vector<const Curve*> drawn;
+  for (const DrawnRun& run : runs) drawn.push_back(run.curve);
+  return runs[median_run(drawn)];
+}
+
+std::vector<std::pair<double, double>> points_of(const Curve& curve, CurveAxis axis) {
+  std::vector<std::pair<double, double>> points;
+  for (const Evaluation& evaluation : curve.evaluations) {
+    if (axis == CurveAxis::kMinutes) points.emplace_back(evaluation.minutes, evaluation.accuracy);
+    if (axis == CurveAxis::kSamples && evaluation.samples) {
+      points.emplace_back(*evaluation.samples, evaluation.accuracy);
+    }
+  }
+  return points;
+}
+
+Chart curve_chart(const std::vector<DrawnSystem>& systems, std::optional<double> target,
+                  CurveAxis axis, const std::string& benchmark) {
+  Chart chart;
+  std::vector<const Curve*> curves;
+  for (const DrawnSystem& system : systems) {
+    const DrawnRun& median = system.median();
+    for (const DrawnRun& run : system.runs) {
+      curves.push_back(run.curve);
+      chart.lines.push_back({.owner = system.owner,
+                             .points = run.points,
+                             .dashed = !run.curve->converged,
+                             .bold = &run == &median,
+                             .tip = run.tip});
+    }
+  }
+  const AccuracyAxis accuracies = AccuracyAxis::of(curves, target);
+  chart.x = x_axis_of(systems);
+  chart.y = accuracies.axis();
+  const bool counts_samples = benchmark == "bert" || benchmark.empty();
+  chart.x_title = axis == CurveAxis::kMinutes ? "minutes since run_start"
+                  : counts_samples            ? "samples"
+                                              : "epochs or samples, as logged";
+  chart.y_title = benchmark == "bert" ? "masked-LM accuracy" : "eval_accuracy, as logged";
+  chart.labels = labels_of(systems, chart.x);
+  if (target) chart.levels.push_back({*target, fmt::format("target {:.6g}", *target)});
+  if (accuracies.break_at()) {
+    chart.band = {accuracies.stretched_from(), accuracies.stretched_to(),
+                  fmt::format("stretched {:.0f} x", accuracies.stretch())};
+  }
+  return chart;
+}
+
+}  // namespace strata::results
