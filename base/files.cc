@@ -81,7 +81,8 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// The process in "NAME.tmp.PID.N"; 0 if `name` is no such name, or not of `of` where that is given.
+// Returns PID of the temporary file "NAME.tmp.PID.N"; 0 if `name` has another form, or if `of` is
+// given and is not NAME.
 pid_t writer_of(std::string_view name, std::string_view of) {
   const size_t at = name.rfind(".tmp.");
   if (at == name.npos || at == 0 || (!of.empty() && name.substr(0, at) != of)) return 0;
@@ -233,7 +234,7 @@ void remove_leftovers(const fs::path& folder) {
   }
 }
 
-bool is_taken(const fs::path& path) {
+bool exists_or_is_link(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));
 }

@@ -51,7 +51,7 @@ bool write_new_file(const std::filesystem::path& path, std::string_view bytes);
 void remove_leftovers(const std::filesystem::path& folder);
 
 // Whether something has this name, a link that leads nowhere included.
-bool is_taken(const std::filesystem::path& path);
+bool exists_or_is_link(const std::filesystem::path& path);
 
 // Flushes to disk what has been written to the file, by whomever. Throws Error where it cannot be.
 void flush_file(const std::filesystem::path& path);

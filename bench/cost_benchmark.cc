@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "bert/model/model.h"
 #include "training/batches/synthetic_batch.h"
@@ -37,8 +38,8 @@ CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchma
   const int64_t tokens = options.micro_batch_tokens > 0 ? options.micro_batch_tokens
                                                         : config.batch.micro_batch * longest;
   if (tokens < longest) {
-    fail("{} tokens a micro-batch do not hold the longest sample: give at least {}", tokens,
-         longest);
+    fail("the longest sample does not fit into a micro-batch of {}: give at least {}",
+         counted(tokens, "token"), longest);
   }
   training::check_one_stage(config);
   const auto backend = training::make_backend(config, ranks.local);

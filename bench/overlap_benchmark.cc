@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "bench/synthetic_training.h"
 #include "training/options.h"
 #include "training/trainer.h"
@@ -42,8 +43,8 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   const double latency =
       static_cast<double>(buckets) * comm::all_reduce_seconds({1.0, latency_seconds}, ranks, 0);
   if (latency >= seconds) {
-    fail("{} buckets of {} s latency take longer than backward, {} s: lower the latency", buckets,
-         latency_seconds, seconds);
+    fail("the latency of all {}, {} s each, is longer than backward, {:.3f} s: lower the latency",
+         counted(buckets, "bucket"), latency_seconds, seconds);
   }
   const double bytes_sent = comm::all_reduce_seconds({1.0, 0}, ranks, bytes);
   return {bytes_sent / (seconds - latency), latency_seconds};

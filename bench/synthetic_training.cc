@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "bert/flops.h"
 #include "comm/end_job_on_error.h"
 #include "loadbalance/plans/batch_plan.h"
@@ -17,8 +18,8 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
                                          const MicroBatchSequences& sequences,
                                          const bert::BertConfig& bert, uint64_t seed) {
   if (sequences.length > bert.max_positions) {
-    fail("sequences of {} tokens: the model has {} positions", sequences.length,
-         bert.max_positions);
+    fail("sequences of {}: the model has {}", counted(sequences.length, "token"),
+         counted(bert.max_positions, "position"));
   }
   if (sequences.length > 0) {
     const int64_t count = sequences.tokens > 0

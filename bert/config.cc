@@ -79,7 +79,8 @@ class Reader {
 };
 
 // Keys that change nothing about the model: names, training's own settings, other tasks' heads, and
-// how text is generated. Those of every model of Hugging Face, BERT's, and Google's.
+// how text is generated. The list holds the common keys of Hugging Face's models, and those of BERT
+// there and at Google.
 constexpr std::string_view kHarmlessKeys[] = {
     "bad_words_ids",
     "begin_suppress_tokens",
@@ -169,7 +170,7 @@ bool is_bert_class(const json& name) {
   return text.starts_with("Bert") && !text.starts_with("BertGeneration");
 }
 
-// Throws Error naming the first key that asks for a model which computes something else than BERT.
+// Throws Error naming the first key that asks for a model that computes something else than BERT.
 void refuse_other_models(const json& object, const BertConfig& config, const std::string& file) {
   const int64_t head_size = config.heads > 0 ? config.hidden_size / config.heads : 0;
   const std::pair<std::string_view, json> needed[] = {
@@ -215,7 +216,7 @@ BertConfig read_config_file(const std::string& path) {
   if (object.is_discarded() || !object.is_object()) {
     fail("{}: not a JSON object; a BERT config.json or bert_config.json was expected", path);
   }
-  // Before missing keys are named: other models lack some of BERT's.
+  // Checked before missing keys, because other models lack some of BERT's.
   if (const auto type = object.find("model_type"); type != object.end() && *type != "bert") {
     fail("{}: model_type: {} is another model than BERT; give the config.json of a BERT model",
          path, shown(*type));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::bert {
 namespace {
@@ -137,7 +138,8 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
 ParameterLayout::ParameterLayout(const BertConfig& config, const Stage& stage)
     : norm(config.norm), boundaries{0} {
   if (!stage.deals(config.layers)) {
-    fail("{} layers cannot be dealt to {} stages", config.layers, stage.count);
+    fail("{} cannot be divided among {}", counted(config.layers, "layer"),
+         counted(stage.count, "stage"));
   }
   const auto blocks = static_cast<int>(config.layers) + 2;
   Builder add(*this, config.norm);

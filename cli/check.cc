@@ -347,7 +347,7 @@ int check_seeds(const CheckOptions& options) {
       no_rule = fmt::format("no rule of {} {} asks for seeds", choice.usage, choice.ruleset);
     }
   } catch (const Error&) {
-    // Nothing names a round; every later one asks for seeds.
+    // Nothing names a round. Every round since seeds were required asks for them.
   }
   return check_folders(
       options, "Seeds ",
@@ -383,7 +383,7 @@ compliance::RulesetChoice choose_ruleset_of_system(const CheckOptions& options,
     try {
       return compliance::infer_ruleset_of_tree(tree, options.usage, options.ruleset);
     } catch (const Error&) {
-      // The path may tell.
+      // The path may name the round.
     }
   }
   auto choice = compliance::infer_ruleset_from_path(description, options.usage);

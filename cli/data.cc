@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 #include "base/timing.h"
 #include "cli/commands.h"
@@ -78,12 +79,14 @@ void note(std::string_view line) {
 
 void print_summary(const data::FileSummary& summary) {
   say_text(
-      fmt::format("{}\n  text       {} documents, {} sentences, {} tokens\n"
+      fmt::format("{}\n  text       {}, {}, {}\n"
                   "  instances  {} of {:.1f} tokens on average, {} at most\n"
-                  "  masked     {} tokens; always guessing '{}' is right for {:.2f} %\n",
-                  summary.path.string(), summary.documents, summary.sentences, summary.text_tokens,
-                  summary.instances, summary.mean_length, summary.longest, summary.targets.masked,
-                  summary.most_frequent, 100 * summary.targets.share));
+                  "  masked     {}; always guessing '{}' is right for {:.2f} %\n",
+                  summary.path.string(), counted(summary.documents, "document"),
+                  counted(summary.sentences, "sentence"), counted(summary.text_tokens, "token"),
+                  count_text(summary.instances), summary.mean_length, summary.longest,
+                  counted(summary.targets.masked, "token"), summary.most_frequent,
+                  100 * summary.targets.share));
 }
 
 void run_prepare(const data::PrepareOptions& options, bool as_json) {
@@ -110,9 +113,8 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
   print_summary(summary.train);
   if (summary.eval) {
     print_summary(*summary.eval);
-    say_text(
-        fmt::format("left out of training: {} sentences that also stand in held-out documents\n",
-                    summary.repeated_sentences));
+    say_text(fmt::format("left out of training: {} of held-out documents\n",
+                         counted(summary.repeated_sentences, "sentence")));
   }
   say_text(fmt::format("{:.1f} s\n", summary.seconds));
 }
@@ -164,11 +166,11 @@ void run_info(const std::filesystem::path& file, bool variable_length, bool as_j
     write_json(json);
     return;
   }
-  say_text(
-      fmt::format("{}: {}\n  instances  {} of {:.1f} tokens on average, {} at most\n"
-                  "  masked     {} tokens; always guessing token {} is right for {:.2f} %\n",
-                  file.string(), data::form_name(info.form), source->size(), mean, longest,
-                  targets.masked, targets.most_frequent, 100 * targets.share));
+  say_text(fmt::format(
+      "{}: {}\n  instances  {} of {:.1f} tokens on average, {} at most\n"
+      "  masked     {}; always guessing token {} is right for {:.2f} %\n",
+      file.string(), data::form_name(info.form), count_text(source->size()), mean, longest,
+      counted(targets.masked, "token"), targets.most_frequent, 100 * targets.share));
   if (!info.made_from.empty()) say_text(fmt::format("  made from  {}\n", one_line(info.made_from)));
   for (const std::string& set : info.data_sets)
     say_text(fmt::format("  data set   {}\n", one_line(set)));
@@ -218,8 +220,8 @@ void run_show(const std::filesystem::path& file, uint32_t index,
     write_json(json);
     return;
   }
-  say_text(fmt::format("{} sample {}: {} tokens, {} masked, the second sentence {}\n",
-                       file.string(), index, batch.tokens.size(), batch.masked_ids.size(),
+  say_text(fmt::format("{} sample {}: {}, {} masked, the second sentence {}\n", file.string(),
+                       index, counted(batch.tokens.size(), "token"), batch.masked_ids.size(),
                        is_random ? "is random" : "follows"));
   if (!documents.empty()) {
     say_text(fmt::format("documents {} and {}\n", documents[2 * index], documents[2 * index + 1]));
@@ -292,11 +294,10 @@ void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
     write_json(json);
     return;
   }
-  say_text(fmt::format(
-      "{}: {} training and {} evaluation samples in {} files, {} of them there already\n"
-      "{:.1f} s\n",
-      options.out.string(), summary.train_samples, summary.eval_samples, summary.files,
-      summary.skipped, summary.seconds));
+  say_text(fmt::format("{}: {} and {} in {}, {} of which existed already\n{:.1f} s\n",
+                       options.out.string(), counted(summary.train_samples, "training sample"),
+                       counted(summary.eval_samples, "evaluation sample"),
+                       counted(summary.files, "file"), summary.skipped, summary.seconds));
 }
 
 void add_mlperf(CLI::App& app) {
@@ -357,7 +358,7 @@ void add_convert(CLI::App& app) {
           {"version", kJsonVersion}, {"file", settings->to.string()}, {"instances", written}};
       write_json(json);
     } else {
-      say_text(fmt::format("{}: {} instances\n", settings->to.string(), written));
+      say_text(fmt::format("{}: {}\n", settings->to.string(), counted(written, "instance")));
     }
   });
 }
@@ -383,7 +384,7 @@ void print_comparison(const Comparison& found, bool as_json) {
   if (!as_json) {
     say_text(found.difference
                  ? fmt::format("different: {}\n{}\n", *found.difference, found.content_text)
-                 : fmt::format("the same {} samples\n", found.samples_a));
+                 : fmt::format("the same {}\n", counted(found.samples_a, "sample")));
     return;
   }
   ordered_json json = {{"version", kJsonVersion},
@@ -470,8 +471,9 @@ void add_index(CLI::App& app) {
                                  {"seconds", seconds}};
       write_json(json);
     } else {
-      say_text(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,
-                           static_cast<double>(bytes) / samples, seconds));
+      say_text(fmt::format("{}: {}, {:.1f} bytes each, {:.1f} s\n", path.string(),
+                           counted(samples, "sample"), static_cast<double>(bytes) / samples,
+                           seconds));
     }
   });
 }

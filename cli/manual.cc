@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "cli/commands.h"
 #include "cli/manual/command_tree.h"
 #include "cli/manual/completion.h"
@@ -30,7 +31,7 @@ int print_manual(const CLI::App& root, const ManOptions& options) {
       write_file_atomically(std::filesystem::path(options.all) / man_page_name(command),
                             man_page(command, commands));
     }
-    fmt::print("{} pages written to {}\n", commands.size(), options.all);
+    fmt::print("{} written to {}\n", counted(commands.size(), "page"), options.all);
     return 0;
   }
   std::string path = root.get_name();

@@ -41,16 +41,16 @@ void print_merge(const compliance::MergeReport& report) {
   size_t files = 0;
   for (const auto& submitter : report.submitters) {
     files += submitter.files;
-    say("{}: {}, {} bytes\n", one_line(submitter.name), counted(submitter.files, "file"),
-        submitter.bytes);
+    say("{}: {}, {}\n", one_line(submitter.name), counted(submitter.files, "file"),
+        counted(submitter.bytes, "byte"));
     for (const auto& source : submitter.sources) say("  from {}\n", one_line(source.string()));
   }
   for (const std::string& path : report.same) {
     say("the same in several: {}\n", one_line(path));
   }
   for (const std::string& path : report.left_out) say("left out: {}\n", one_line(path));
-  say("{}: {}, {} files\n", one_line(report.output.string()),
-      counted(report.submitters.size(), "submitter"), files);
+  say("{}: {}, {}\n", one_line(report.output.string()),
+      counted(report.submitters.size(), "submitter"), counted(files, "file"));
 }
 
 json merge_json(const compliance::MergeReport& report) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
@@ -148,9 +149,10 @@ void warn_of_memory(const PlanCommand& command, const plan::Prediction& predicti
   const double gigabytes = prediction.memory / 1e9;
   if (command.memory_gb <= 0 || gigabytes <= command.memory_gb) return;
   fmt::print(stderr,
-             "strata: {} ranks, batch {}: {:.1f} GB a rank, more than --memory {}; --accumulation, "
+             "strata: {}, batch {}: {:.1f} GB a rank, more than --memory {}; --accumulation, "
              "--sharded and --activations recompute need less, --search finds what fits\n",
-             prediction.input.ranks, prediction.input.batch, gigabytes, command.memory_gb);
+             counted(prediction.input.ranks, "rank"), count_text(prediction.input.batch), gigabytes,
+             command.memory_gb);
 }
 
 void predict(const PlanCommand& command, plan::PlanReport& report) {

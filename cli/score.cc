@@ -44,7 +44,7 @@ void write_summary(const Options& options, const std::vector<results::Score>& sc
   problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
 }
 
-// Names that of the first folder that has one.
+// Names the ruleset of the first folder that has one.
 std::string ruleset_text(const std::vector<results::Score>& scores) {
   for (const results::Score& score : scores) {
     if (score.ruleset.empty()) continue;

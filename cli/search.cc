@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 #include "base/timing.h"
 #include "cli/commands.h"
@@ -57,8 +58,8 @@ std::string settings_text(const search::Settings& settings) {
 std::string result_text(const FinishedRun& run) {
   const search::RunResult& result = run.result;
   if (result.ending == search::Ending::kFailed) return "failed: " + result.message;
-  return fmt::format("{} {:.4f}, {} samples, {:.1f} s", search::name_of(result.ending),
-                     result.accuracy, result.samples, result.seconds);
+  return fmt::format("{} {:.4f}, {}, {:.1f} s", search::name_of(result.ending), result.accuracy,
+                     counted(result.samples, "sample"), result.seconds);
 }
 
 std::string cut(const std::string& text, size_t columns) {
@@ -103,8 +104,9 @@ class Display {
     drawn_ = Clock::now();
     clear();
     const auto ranked = search::ranking(plan_, log_, state.stage);
-    line(fmt::format("{}: {} of {} runs, up to {} samples each", search::name_of_stage(state.stage),
-                     state.ended, state.runs.size(), search::samples_of(plan_, state.stage)));
+    line(fmt::format("{}: {} of {}, up to {} each", search::name_of_stage(state.stage), state.ended,
+                     counted(state.runs.size(), "run"),
+                     counted(search::samples_of(plan_, state.stage), "sample")));
     for (size_t i = 0; i < std::min(kBest, ranked.size()); ++i) {
       line(fmt::format("  {:>2}. trial {:<4} {}  {}", i + 1, ranked[i]->run.trial,
                        result_text(*ranked[i]), settings_text(ranked[i]->settings)));
@@ -195,11 +197,12 @@ void print_plan(const SearchPlan& plan, const search::TrainJobs& jobs) {
   }
   size_t runs = static_cast<size_t>(plan.trials) + 1;
   for (size_t rung = 0; rung < plan.rungs.size(); ++rung) {
-    say("rung {}: {} runs of up to {} samples\n", rung, runs, plan.rungs[rung]);
+    say("rung {}: {} of up to {}\n", rung, counted(runs, "run"),
+        counted(plan.rungs[rung], "sample"));
     runs = search::going_on(plan, runs);
   }
-  say("finals: up to {} trials and trial 0, {} seeds each, up to {} samples\n", plan.finalists,
-      plan.seeds, plan.final_samples);
+  say("finals: up to {} and trial 0, {} each, up to {}\n", counted(plan.finalists, "trial"),
+      counted(plan.seeds, "seed"), counted(plan.final_samples, "sample"));
   say("the first run: {}\n",
       fmt::join(jobs.command_of({search::kBaseTrial, 0, plan.seed}, {}, plan.rungs[0], 0), " "));
 }

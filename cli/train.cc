@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
@@ -52,9 +53,10 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
     return;
   }
   for (const auto& result : results) {
-    say("result_{}: {}, accuracy {:.4f}, {} samples, {} steps, {:.1f} s, seed {}, {}\n",
-        result.experiment, result.reached_target ? "success" : "aborted", result.accuracy,
-        result.samples, result.steps, result.seconds, result.seed, result.log.string());
+    say("result_{}: {}, accuracy {:.4f}, {}, {}, {:.1f} s, seed {}, {}\n", result.experiment,
+        result.reached_target ? "success" : "aborted", result.accuracy,
+        counted(result.samples, "sample"), counted(result.steps, "step"), result.seconds,
+        result.seed, result.log.string());
   }
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/processors.h"
+#include "base/text/counts.h"
 
 namespace strata::comm {
 
@@ -58,10 +59,10 @@ std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm rank
   return of_ranks;
 }
 
-// A launcher's word on how many ranks it has started.
+// The number of ranks that a launcher says it has started.
 struct LaunchedRanks {
   int count = 1;
-  std::vector<const char*> variables;  // that say so
+  std::vector<const char*> variables;  // environment variables that hold `count`
   std::string remedy;
 };
 
@@ -125,8 +126,7 @@ void check_launched_ranks(int size) {
   for (const char* variable : launched->variables) unset += fmt::format(" -u {}", variable);
   fail(
       "this process was started as one of {} ranks ({}={}), but MPI knows of {}, so each would "
-      "work "
-      "alone; {}. If each is meant to work alone, start it with 'env{}'",
+      "work alone; {}. If each is meant to work alone, start it with 'env{}'",
       launched->count, launched->variables.front(), launched->count, size, launched->remedy, unset);
 }
 
@@ -165,9 +165,9 @@ class MpiRuntime::StartWatch {
       waited += std::min<Clock::duration>(now - std::exchange(checked, now), 2 * kStep);
     }
     print_to_stderr(
-        "strata: rank {}: MPI has not started after {:g} s; see what became of the other ranks, or "
-        "raise run.stall_seconds where they are only slow\n",
-        launched_rank(), seconds);
+        "strata: rank {}: MPI has not started after {} s; see what became of the other ranks, or "
+        "raise run.stall_seconds if they are only slow\n",
+        launched_rank(), count_text(seconds));
     ::_exit(2);
   }
 

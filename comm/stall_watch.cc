@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/text/counts.h"
 #include "comm/mpi_runtime.h"
 
 namespace strata::comm {
@@ -33,7 +34,7 @@ std::string names_of(const std::vector<int>& ranks) {
     parts.pop_back();
     text = fmt::format("{} and {}", fmt::join(parts, ", "), text);
   }
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", text);
+  return noun_of(ranks.size(), "rank") + ' ' + text;
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ std::string stall_message(int speaker, double seconds, const std::vector<std::st
     (theirs.empty() ? silent : theirs == operation ? together : elsewhere[theirs]).push_back(rank);
   }
   std::string message =
-      fmt::format("no progress for {:g} s in a collective: {} wait{} in {}", seconds,
+      fmt::format("no progress for {} s in a collective: {} wait{} in {}", count_text(seconds),
                   names_of(together), together.size() == 1 ? "s" : "", operation);
   for (const auto& [other, ranks] : elsewhere) {
     message += fmt::format(", {} in {}", names_of(ranks), other);
@@ -55,7 +56,7 @@ std::string stall_message(int speaker, double seconds, const std::vector<std::st
   if (!silent.empty()) message += fmt::format(", {} in none", names_of(silent));
   return message +
          "; see what became of those that do not wait with the others, or raise run.stall_seconds "
-         "where they are only slow";
+         "if they are only slow";
 }
 
 // Tests a few times, which is enough when the other ranks are already there, then sleeps longer and

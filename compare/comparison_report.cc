@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 #include "base/text/printable.h"
 #include "results/table.h"
@@ -47,7 +48,7 @@ std::vector<Row> rows_of(const Comparison& comparison) {
     rows.push_back(
         {title(quantity), center(quantity.base), center(quantity.other),
          difference ? fmt::format("{:+.2f} %", 100 * *difference) : "-", interval_text(quantity),
-         quantity.order ? fmt::format("{:g}", quantity.order->u) : "-",
+         quantity.order ? count_text(quantity.order->u) : "-",
          quantity.order ? fmt::format("{:.2g}", quantity.order->p) : "-", runs_text(quantity)});
   }
   return rows;

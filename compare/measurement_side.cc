@@ -95,7 +95,9 @@ void collect(const ordered_json& value, const std::string& name, int depth, Meas
     }
   } else if (value.is_number()) {
     const auto number = value.get<double>();
-    if (std::abs(number) > kMostMeasured) fail("{} is {}, which nothing measures", name, number);
+    if (std::abs(number) > kMostMeasured) {
+      fail("{} is {}, which nothing measures", name, count_text(number));
+    }
     if (number < 0 && is_never_negative(name)) fail("{} is {}, less than 0", name, number);
     side.numbers[name].push_back(number);
   } else if (value.is_string()) {

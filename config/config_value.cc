@@ -29,8 +29,8 @@ bool parse(const YAML::Node& node, T& value) {
   return error == std::errc() && stop == end;
 }
 
-// The end of the path `name` that is not there, from its first missing part on; empty if all of it
-// is.
+// The part of the path `name` that does not exist, from its first missing component on; empty if
+// the whole path exists.
 std::string missing_end(const std::filesystem::path& base, const std::string& name) {
   std::filesystem::path path = base, missing;
   for (const std::filesystem::path& part : std::filesystem::path(name)) {

@@ -278,7 +278,7 @@ int64_t eval_interval_samples(const RunConfig& config, int ranks) {
                     : compliance::mlperf_evaluation_interval(global_batch_size(config, ranks));
 }
 
-int64_t next_evaluation(const RunConfig& config, int ranks, int64_t samples) {
+int64_t samples_at_next_evaluation(const RunConfig& config, int ranks, int64_t samples) {
   const int64_t interval = eval_interval_samples(config, ranks);
   const int64_t first = (config.target.start_eval_at_sample + interval - 1) / interval;
   return interval * std::max({int64_t{1}, first, samples / interval + 1});

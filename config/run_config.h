@@ -255,6 +255,6 @@ int64_t eval_interval_samples(const RunConfig& config, int ranks);
 
 // The number of training samples at which the first evaluation after `samples` is due: a multiple
 // of the interval, and at least target.start_eval_at_sample.
-int64_t next_evaluation(const RunConfig& config, int ranks, int64_t samples);
+int64_t samples_at_next_evaluation(const RunConfig& config, int ranks, int64_t samples);
 
 }  // namespace strata::config

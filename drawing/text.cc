@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text/characters.h"
+#include "base/text/counts.h"
 
 namespace strata::drawing {
 namespace {
@@ -98,13 +99,13 @@ std::string short_number(std::optional<double> value) {
 std::string duration(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
-  if (size < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (size < 120) return fmt::format("{:.3g} s", seconds);
-  if (size < 2 * 3600) return fmt::format("{:.3g} min", seconds / 60);
-  return fmt::format("{:.3g} h", seconds / 3600);
+  if (size < 1) return rounded_text(seconds * 1e3) + " ms";
+  if (size < 120) return rounded_text(seconds) + " s";
+  if (size < 2 * 3600) return rounded_text(seconds / 60) + " min";
+  return rounded_text(seconds / 3600) + " h";
 }
 
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+std::string percent(double share) { return rounded_text(100 * share) + " %"; }
 
 size_t characters_in(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, begins_character));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 #include "harness/host/page_cache.h"
 #include "harness/record/event_log.h"
@@ -31,7 +32,7 @@ struct Benchmark {
   std::optional<OutputLock> lock = {};         // of the first rank
   std::vector<ExperimentResult> results = {};  // that were there already
   std::vector<int> interrupted = {};           // experiments that may go on from a checkpoint
-  std::vector<int> lacking_weights = {};       // of results: to be written from a checkpoint
+  std::vector<int> lacking_weights = {};       // experiments whose weights a checkpoint can give
   bool on_other_ranks = false;                 // than those that began them; of the first rank
 
   bool first() const { return system.rank() == 0; }
@@ -85,8 +86,8 @@ void check_none_begins(const ResultTree& tree, const FoundResults& found, int ex
         found.results, [&](const auto& result) { return result.experiment == experiment; });
     if (ended || can_be_resumed(tree, experiment)) continue;
     fail(
-        "{}: result_{} has no checkpoint to go on from, and on another number of ranks it would be "
-        "of another system; give fewer --experiments, or the ranks of the first",
+        "{}: result_{} has no checkpoint, so its run would start anew, but on another number of "
+        "ranks than the other runs; give fewer --experiments, or start as many ranks as they had",
         tree.results().string(), experiment);
   }
 }
@@ -110,7 +111,7 @@ std::optional<std::string> system_on_other_ranks(const ResultTree& tree, int exp
 
 // Whether a run that ended could not write its weights, and may still be able to.
 bool lacks_weights(const Benchmark& b, int experiment) {
-  return b.config.log.save_checkpoint && !is_taken(b.tree.checkpoint(experiment)) &&
+  return b.config.log.save_checkpoint && !exists_or_is_link(b.tree.checkpoint(experiment)) &&
          can_be_resumed(b.tree, experiment);
 }
 
@@ -137,12 +138,12 @@ void tidy_ended(Benchmark& b, int experiment, ExistingResults existing) {
 // The description that lies there stays if it is of this system: somebody may have added to it.
 void write_system_description(const Benchmark& b, const std::string& description) {
   const std::filesystem::path path = b.tree.system_description();
-  if (!is_taken(path)) return write_file_atomically(path, description);
+  if (!exists_or_is_link(path)) return write_file_atomically(path, description);
   const std::string theirs = read_file(path);
   if (describe_same_system(theirs, description)) return;
   fail(
-      "{}: describes another system, or this one otherwise ({}); move it away, or choose another "
-      "run.output",
+      "{}: describes another system, as these fields differ: {}; move the file away, or choose "
+      "another run.output",
       path.string(), fmt::join(differing_fields(theirs, description), ", "));
 }
 
@@ -162,8 +163,9 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   if (other && existing == ExistingResults::kKeep) {
     // That would begin a second system beside the first.
     fail(
-        "{}: these are the results to continue, and the run would be of {}; continue on the same "
-        "number of ranks, or choose another run.output",
+        "{}: holds the results to continue, but this run's system is {}; continue on the same "
+        "number "
+        "of ranks, or choose another run.output",
         (b.tree.results().parent_path().parent_path() / *other).string(), b.tree.system);
   }
   if (other) b.tree.system = *other;
@@ -182,8 +184,9 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment, existing);
   for (const int experiment : found.without_log) {
     const auto aside = set_aside(b.tree, experiment);
-    b.say(fmt::format("result_{}: has files without a log; they are set aside, as {} would be",
-                      experiment, aside.string()));
+    b.say(fmt::format(
+        "result_{}: its log is missing; its other files are archived (a log would be {})",
+        experiment, aside.string()));
   }
   for (const int experiment : found.interrupted) {
     if (existing == ExistingResults::kResume && can_be_resumed(b.tree, experiment)) {
@@ -237,8 +240,7 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
     b.say(fmt::format("results: {} of {} are there and kept, below {}", b.results.size(),
                       config.run.experiments, b.tree.results().string()));
   }
-  b.say(
-      fmt::format("device: {}, {} rank{}", facts.device, facts.ranks, facts.ranks == 1 ? "" : "s"));
+  b.say(fmt::format("device: {}, {}", facts.device, counted(facts.ranks, "rank")));
   return b;
 }
 
@@ -321,9 +323,9 @@ std::optional<ResumePoint> last_whole_checkpoint(const Benchmark& b, int experim
   return std::nullopt;
 }
 
-// Where an interrupted experiment goes on. Where the first checkpoint was never finished the
-// experiment begins anew, on the ranks that began it. Throws Error where one that was finished is
-// of no use: whether to lose what was trained is for the user to say.
+// Where an interrupted experiment continues. If its first checkpoint was never finished, the
+// experiment starts again, on as many ranks as before. Throws Error if a finished checkpoint is
+// unusable, because the user must decide whether to lose the trained steps.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
   if (std::ranges::find(b.interrupted, experiment) == b.interrupted.end()) return std::nullopt;
   const std::filesystem::path checkpoints = b.tree.checkpoints(experiment);
@@ -405,7 +407,7 @@ void say_cost(const Checkpoints& checkpoints, const TimedRun& run, const Say& sa
                   100 * checkpoints.seconds() / run.seconds(), run.seconds()));
 }
 
-// Writes what the system keeps until the run has ended.
+// Writes the files that the system holds back until the run has ended.
 void save(const Benchmark& b, int experiment) {
   try {
     b.system.save();
@@ -485,8 +487,8 @@ void write_weights_of(const Benchmark& b, const ExperimentResult& result) {
   }
   say(
       fmt::format("result_{}: its weights are missing; they are made from the checkpoint after "
-                  "{} of its {} samples",
-                  experiment, point->samples, samples));
+                  "{} of its {}",
+                  experiment, count_text(point->samples), counted(samples, "sample")));
   const auto folder = checkpoint_folder(b.tree.checkpoints(experiment), point->step);
   write_lost_weights(b.system, folder, *point, samples, b.tree.checkpoint(experiment), say);
   b.system.barrier();
@@ -515,9 +517,9 @@ std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
     results.push_back(run_experiment(benchmark, experiment));
     const ExperimentResult& r = results.back();
     benchmark.say(fmt::format(
-        "result_{}: {} with accuracy {:.4f} (target {:.4f}) after {} samples in {:.1f} s: {}",
-        r.experiment, r.reached_target ? "success" : "aborted", r.accuracy,
-        config.target.masked_lm_accuracy, r.samples, r.seconds, r.log.string()));
+        "result_{}: {} with accuracy {:.4f} (target {:.4f}) after {} in {:.1f} s: {}", r.experiment,
+        r.reached_target ? "success" : "aborted", r.accuracy, config.target.masked_lm_accuracy,
+        counted(r.samples, "sample"), r.seconds, r.log.string()));
   }
   return results;
 }

@@ -7,6 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "harness/record/event_log.h"
 #include "harness/record/run_description_events.h"
@@ -48,7 +49,7 @@ ExperimentResult TimedRun::run() {
   const int64_t begin_ms = logged_ms();
   data_ = start_system();
   while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
-    const int64_t next = next_evaluation(config_, system_.ranks(), result.samples);
+    const int64_t next = samples_at_next_evaluation(config_, system_.ranks(), result.samples);
     train_until(next, result);
     const bool on_cadence = result.samples >= next;
     result.accuracy = evaluate(result.samples, on_cadence);
@@ -89,15 +90,17 @@ DataFacts TimedRun::start_system() {
   system_.barrier();  // no rank looks at the data before run_start is written
   const DataFacts data = system_.start();
   began_ = true;
-  say(fmt::format("data: {} training and {} evaluation samples", data.train_samples,
-                  data.eval_samples));
+  say(fmt::format("data: {} and {}", counted(data.train_samples, "training sample"),
+                  counted(data.eval_samples, "evaluation sample")));
   if (resumed_ &&
       (data.train_samples != resumed_->train_samples ||
        data.eval_samples != resumed_->eval_samples || data.checksum != resumed_->data_checksum)) {
     fail(
-        "the data have changed since the run began, on {} training and {} evaluation samples; give "
-        "data.train and data.eval as they were",
-        resumed_->train_samples, resumed_->eval_samples);
+        "the data have changed since the run began with {} and {}; give data.train and data.eval "
+        "as "
+        "they were",
+        counted(resumed_->train_samples, "training sample"),
+        counted(resumed_->eval_samples, "evaluation sample"));
   }
   return data;
 }

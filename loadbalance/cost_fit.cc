@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nonnegative_fit.h"
+#include "base/text/counts.h"
 
 namespace strata::loadbalance {
 
@@ -15,15 +16,15 @@ CostFit fit_cost(std::span<const BatchTime> times) {
         {{1 / batch.seconds, batch.tokens / batch.seconds, batch.squares / batch.seconds}});
   }
   if (!tell_terms_apart(parts)) {
-    fail("{} measured batches do not tell apart what a batch, a token and a token's square cost",
-         times.size());
+    fail("the costs of a batch, a token and a token's square cannot be told apart from {}",
+         counted(times.size(), "measured batch"));
   }
   const std::vector<double> x = fit_nonnegative(parts).value();
   if (x[1] + x[2] == 0) {
     fail(
-        "the times of {} measured batches do not rise with their tokens: measure more rounds, or "
-        "while the machine does nothing else",
-        times.size());
+        "the times of {} do not rise with their tokens: measure more rounds, or while the machine "
+        "does nothing else",
+        counted(times.size(), "measured batch"));
   }
   return {x[0], {x[1], x[2]}};
 }

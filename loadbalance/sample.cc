@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::loadbalance {
 
@@ -12,8 +13,8 @@ SamplesByLength::SamplesByLength(std::span<const LengthCount> histogram) {
   std::vector<uint64_t> counts;
   for (const LengthCount& entry : histogram) {
     if (entry.length < 1 || entry.length > kLongest || entry.weight < 0) {
-      fail("{} samples of {} tokens: lengths from 1 to {} can be planned", entry.weight,
-           entry.length, kLongest);
+      fail("{} of {}: lengths from 1 to {} can be planned", counted(entry.weight, "sample"),
+           counted(entry.length, "token"), count_text(kLongest));
     }
     if (entry.weight == 0) continue;
     const auto length = static_cast<uint32_t>(entry.length);
@@ -26,8 +27,8 @@ SamplesByLength::SamplesByLength(std::span<const LengthCount> histogram) {
   counts_ = CumulativeCounts(counts);
   if (lengths_.empty()) fail("a plan needs at least one sample");
   if (counts_.total() > std::numeric_limits<uint32_t>::max()) {
-    fail("{} samples: a plan numbers at most {}", counts_.total(),
-         std::numeric_limits<uint32_t>::max());
+    fail("{}: a plan numbers at most {}", counted(counts_.total(), "sample"),
+         count_text(std::numeric_limits<uint32_t>::max()));
   }
 }
 

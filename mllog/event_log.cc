@@ -294,7 +294,7 @@ void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
     at = next;
     Event event;
     const bool is_event = parser.parse(piece, format_, event) == nullptr;
-    // Others write the token without a record.
+    // Other programs write the token without a record behind it.
     if (!is_event && piece.substr(std::min(piece.size(), token.size())).find_first_of("{:") != 0)
       continue;
     if (line.lost.size() > kMostShown) continue;

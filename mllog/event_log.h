@@ -33,7 +33,7 @@ struct BadLine {
 // A line with several tokens, of which only the last is read, as the official checker does it.
 struct CrowdedLine {
   uint64_t offset = 0;  // of the first token
-  std::string lost;     // keys of the events before the last token; "part of an event" for others
+  std::string lost;  // keys of the events that are not read; "part of an event" if one is damaged
 };
 
 enum class LogFormat {
@@ -42,8 +42,9 @@ enum class LogFormat {
 };
 
 // A line ends at \n or \r, as in Python's text mode; of several tokens in one line the last one
-// counts, and crowded_lines() tells what it hides. Files up to kWholeFileBytes are held in memory;
-// larger ones are read again, piece by piece, at every visit, so that memory stays constant.
+// counts, and crowded_lines() lists the lines that have several. Files up to kWholeFileBytes are
+// held in memory; larger ones are read again, piece by piece, at every visit, so that memory stays
+// constant.
 class EventLog {
  public:
   static constexpr uint64_t kWholeFileBytes = 16u << 20;

@@ -70,7 +70,7 @@ class JsonScanner {
 // The text of a validated string span (without quotes), as UTF-8. Bytes above 127 are taken as
 // Latin-1.
 std::string decode_json_string(std::string_view content);
-// The same, for people: bytes above 127 stay as they are where all of them are UTF-8.
+// The same for display: bytes above 127 stay as they are if the text is UTF-8.
 std::string decode_json_text(std::string_view content);
 
 }  // namespace strata::mllog

@@ -58,6 +58,7 @@ inline constexpr char kEpochNum[] = "epoch_num";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";
 inline constexpr char kRanks[] = "ranks";
-inline constexpr char kOffCadence[] = "off_cadence";  // ours: true in an evaluation out of turn
+inline constexpr char kOffCadence[] =
+    "off_cadence";  // Strata's own key: true if an evaluation is not on the schedule
 
 }  // namespace strata::mllog::keys

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/nonnegative_fit.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 
 namespace strata::plan {
@@ -38,10 +39,9 @@ void check(const MeasuredStep& step) {
                       step.batch > 0 && step.seconds > 0 && std::isfinite(step.seconds) &&
                       std::isfinite(step.batch) && step.imbalance >= 1;
   if (!usable) {
-    fail(
-        "{}: {} ranks on {} nodes, a batch of {} in {} micro-batches, {} s a step: no step that "
-        "can be calibrated from",
-        step.name, step.ranks, step.nodes, step.batch, step.micro_batches, step.seconds);
+    fail("{}: no step to calibrate from: {} on {}, a batch of {} in {}, {} s a step", step.name,
+         counted(step.ranks, "rank"), counted(step.nodes, "node"), count_text(step.batch),
+         counted(step.micro_batches, "micro-batch"), count_text(step.seconds));
   }
 }
 
@@ -52,9 +52,9 @@ void check_batches(std::span<const MeasuredStep> steps) {
   std::vector<std::string> names;
   for (const MeasuredStep& step : steps) names.push_back(step.name);
   fail(
-      "{}: one batch size ({:.4g} samples a rank): it cannot tell time a sample from time a step; "
-      "add a measurement with another number of samples a rank, at best a third of that",
-      fmt::join(names, ", "), steps.front().samples_per_rank());
+      "{}: one batch size ({} a rank): it cannot tell time a sample from time a step; add a "
+      "measurement with another number of samples a rank, at best a third of that",
+      fmt::join(names, ", "), counted(steps.front().samples_per_rank(), "sample"));
 }
 
 double repeats(const StepCosts& costs, int64_t micro_batches) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/counts.h"
 #include "plan/combinations.h"
 
 namespace strata::plan {
@@ -40,10 +41,11 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
                        layout.micro_batches, batch);
   }
   if (ranks % stages != 0) {
-    return fmt::format("--stages {}: does not divide {} ranks", stages, ranks);
+    return fmt::format("--stages {}: does not divide {}", stages, counted(ranks, "rank"));
   }
   if (shape.layers % stages != 0) {
-    return fmt::format("--stages {}: does not divide the {} layers", stages, shape.layers);
+    return fmt::format("--stages {}: does not divide the {}", stages,
+                       counted(shape.layers, "layer"));
   }
   if (layout.micro_batches < stages) {
     return fmt::format("--stages {}: needs as many micro-batches under way, --accumulation is {}",

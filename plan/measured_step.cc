@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 
 namespace strata::plan {
 namespace {
@@ -54,8 +55,9 @@ MeasuredStep parse_measured_step(std::string_view text, const std::string& name)
   const double ranks = number_above_zero(fields, "ranks", name);
   step.batch = number_above_zero(fields, "sequences_per_step", name);
   if (ranks > kMostRanks || ranks != std::floor(ranks) || step.batch > kMostSequences) {
-    fail("{}: {} sequences on {} ranks: at most {} on a whole number up to {} were expected", name,
-         step.batch, ranks, kMostSequences, kMostRanks);
+    fail("{}: {} on {}: at most {} on a whole number up to {} were expected", name,
+         counted(step.batch, "sequence"), counted(ranks, "rank"), count_text(kMostSequences),
+         count_text(kMostRanks));
   }
   step.ranks = std::llround(ranks);
   step.seconds = number_above_zero(*seconds, "step", name);

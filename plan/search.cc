@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "plan/layout_checks.h"
 
 namespace strata::plan {
@@ -120,9 +121,9 @@ SearchResult search(const Planner& planner, const SearchSpace& space) {
   }
   if (fitting.empty()) {
     fail(
-        "none of {} layouts fits into {:.1f} GB a rank: the least that one needs is {:.1f} GB; "
-        "take more ranks or a smaller batch",
-        result.tried, space.memory / 1e9, least / 1e9);
+        "none of {} fits into {:.1f} GB a rank: the least that one needs is {:.1f} GB; take more "
+        "ranks or a smaller batch",
+        counted(result.tried, "layout"), space.memory / 1e9, least / 1e9);
   }
   result.fitting = fitting.size();
   const auto total = [](const Prediction& prediction) { return prediction.run.total; };

@@ -10,35 +10,37 @@ namespace strata::report {
 Connections::Connections(const ConnectionLimits& limits)
     : limits_(limits), watcher_([this](const std::stop_token& stop) { watch(stop); }) {}
 
-void Connections::end(Connection& connection) {
+void Connections::shut_down(Connection& connection) {
   ::shutdown(connection.socket, SHUT_RDWR);
-  connection.ended = true;
+  connection.is_shut_down = true;
 }
 
-// Ends connections until one more from `client` keeps to the limits.
+// Shuts connections down until one more from `client` is within the limits.
 void Connections::make_room_for(const std::string& client) {
-  const auto end_one = [&](bool of_client, size_t most) {
+  const auto shut_down_one = [&](bool of_client, size_t most) {
     const auto counts = [&](const Connection& one) {
-      return !one.ended && (!of_client || one.client == client);
+      return !one.is_shut_down && (!of_client || one.client == client);
     };
     while (static_cast<size_t>(std::ranges::count_if(open_, counts)) >= std::max<size_t>(most, 1)) {
       Connection* first = nullptr;
       for (Connection& one : open_) {
         if (!counts(one)) continue;
-        const auto place = [](const Connection& c) { return std::pair(c.answering, c.since); };
+        const auto place = [](const Connection& c) {
+          return std::pair(c.answering, c.phase_begin);
+        };
         if (first == nullptr || place(one) < place(*first)) first = &one;
       }
-      end(*first);
+      shut_down(*first);
     }
   };
-  end_one(true, limits_.of_a_client);
-  end_one(false, limits_.connections);
+  shut_down_one(true, limits_.most_per_client);
+  shut_down_one(false, limits_.most_connections);
 }
 
 Connections::Connection* Connections::add(int socket, std::string client) {
   const std::lock_guard lock(mutex_);
   std::list<Connection> added;
-  added.push_back({.socket = socket, .client = std::move(client), .since = Clock::now()});
+  added.push_back({.socket = socket, .client = std::move(client), .phase_begin = Clock::now()});
   make_room_for(added.back().client);
   open_.splice(open_.end(), added);
   return &open_.back();
@@ -52,43 +54,44 @@ void Connections::remove(Connection* connection) {
 void Connections::begin_answer(Connection* connection) {
   const std::lock_guard lock(mutex_);
   connection->answering = true;
-  connection->since = Clock::now();
+  connection->phase_begin = Clock::now();
 }
 
 void Connections::end_answer(Connection* connection) {
   const std::lock_guard lock(mutex_);
   connection->answering = false;
-  connection->since = Clock::now();
+  connection->phase_begin = Clock::now();
 }
 
-Connections::Pause::Pause(Connections& connections)
+Connections::PausedTimeouts::PausedTimeouts(Connections& connections)
     : connections_(connections), begin_(Clock::now()) {
   const std::lock_guard lock(connections_.mutex_);
   ++connections_.pauses_;
 }
 
-Connections::Pause::~Pause() {
+Connections::PausedTimeouts::~PausedTimeouts() {
   const std::lock_guard lock(connections_.mutex_);
   --connections_.pauses_;
   for (Connection& one : connections_.open_) {
-    one.since += Clock::now() - std::max(begin_, one.since);
+    one.phase_begin += Clock::now() - std::max(begin_, one.phase_begin);
   }
 }
 
-void Connections::end_late_ones(Clock::time_point now) {
+void Connections::shut_down_overdue(Clock::time_point now) {
   for (Connection& one : open_) {
-    if (one.ended || pauses_ > 0) continue;
-    if (now - one.since > (one.answering ? limits_.answer : limits_.request)) end(one);
+    if (one.is_shut_down || pauses_ > 0) continue;
+    if (now - one.phase_begin > (one.answering ? limits_.answer_timeout : limits_.request_timeout))
+      shut_down(one);
   }
 }
 
 void Connections::watch(const std::stop_token& stop) {
-  const auto between = std::clamp(limits_.request / 10, std::chrono::milliseconds(1),
+  const auto between = std::clamp(limits_.request_timeout / 10, std::chrono::milliseconds(1),
                                   std::chrono::milliseconds(500));
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, between, [] { return false; });
-    end_late_ones(Clock::now());
+    shut_down_overdue(Clock::now());
   }
 }
 

@@ -11,16 +11,16 @@
 namespace strata::report {
 
 struct ConnectionLimits {
-  size_t connections = 128;
-  size_t of_a_client = 64;  // connections from one address
-  // From when a connection is made, or has had its answer, until all of a request's header is
-  // there.
-  std::chrono::milliseconds request{10'000};
-  std::chrono::milliseconds answer{120'000};  // until the client has read the answer
+  size_t most_connections = 128;
+  size_t most_per_client = 64;  // connections from one address
+  // From when a connection is made, or its last answer was read, until a request's whole header has
+  // arrived.
+  std::chrono::milliseconds request_timeout{10'000};
+  std::chrono::milliseconds answer_timeout{120'000};  // until the client has read the answer
 };
 
-// Keeps to the limits by shutting sockets down; whoever serves them then sees their ends and closes
-// them. A new connection is always let in: it takes the place of the connection whose request has
+// Enforces the limits by shutting sockets down; the server then sees their ends and closes them. A
+// new connection is always let in: it takes the place of the connection whose request has
 // been incomplete for longest, or, if all requests are complete, of the oldest. All members may be
 // called from any thread.
 class Connections {
@@ -29,9 +29,9 @@ class Connections {
   struct Connection {
     int socket = -1;
     std::string client;
-    Clock::time_point since;  // beginning of the request, or of the answer
+    Clock::time_point phase_begin;  // of the request, or of the answer
     bool answering = false;
-    bool ended = false;  // has been shut down
+    bool is_shut_down = false;
   };
 
   explicit Connections(const ConnectionLimits& limits);
@@ -47,13 +47,14 @@ class Connections {
   // The answer has been read, and another request may come.
   void end_answer(Connection* connection);
 
-  // While one of these lives, the server itself keeps its clients waiting, and no time passes.
-  class Pause {
+  // Timeouts do not run while an object of this class exists: the server itself keeps its clients
+  // waiting.
+  class PausedTimeouts {
    public:
-    explicit Pause(Connections& connections);
-    ~Pause();
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
+    explicit PausedTimeouts(Connections& connections);
+    ~PausedTimeouts();
+    PausedTimeouts(const PausedTimeouts&) = delete;
+    PausedTimeouts& operator=(const PausedTimeouts&) = delete;
 
    private:
     Connections& connections_;
@@ -61,9 +62,9 @@ class Connections {
   };
 
  private:
-  static void end(Connection& connection);
+  static void shut_down(Connection& connection);
   void make_room_for(const std::string& client);
-  void end_late_ones(Clock::time_point now);
+  void shut_down_overdue(Clock::time_point now);
   void watch(const std::stop_token& stop);
 
   const ConnectionLimits limits_;

@@ -188,7 +188,7 @@ struct ReportServer::State {
     }
     if (url != "/") return refuse(connection, MHD_HTTP_NOT_FOUND, "There is one page: /");
     try {
-      const Connections::Pause pause(*connections);
+      const Connections::PausedTimeouts paused(*connections);
       const std::string now = '"' + tag() + '"';
       if (header("If-None-Match") == now) {
         const Response same = make_response("", "text/html", now);
@@ -274,9 +274,11 @@ ReportServer::ReportServer(const ServerOptions& options, std::function<std::stri
   state_->connections.emplace(limits);
   const int socket = listen_on(address, options);
   state_->port = port_of(socket);
-  const auto most = static_cast<unsigned>(limits.connections) * kServedForEachAllowed;
-  const auto seconds = static_cast<unsigned>(
-      std::chrono::ceil<std::chrono::seconds>(std::max(limits.request, limits.answer)).count());
+  const auto most = static_cast<unsigned>(limits.most_connections) * kServedForEachAllowed;
+  const auto seconds =
+      static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(
+                                std::max(limits.request_timeout, limits.answer_timeout))
+                                .count());
   state_->daemon = MHD_start_daemon(
       MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, &State::handle,
       state_.get(), MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, most,

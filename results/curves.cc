@@ -155,7 +155,7 @@ std::vector<Curve> read_curves(std::span<const fs::path> paths,
   }
   std::vector<const compliance::ResultFolder*> folders;
   for (const Place& place : places) folders.push_back(&place.folder);
-  const std::vector<std::string> apart = places_apart(folders);
+  const std::vector<std::string> apart = distinguishing_places(folders);
   std::vector<Curve> curves;
   std::set<fs::path> seen;
   for (size_t i = 0; i < places.size(); ++i) {

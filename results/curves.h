@@ -36,9 +36,9 @@ struct Curve {
   bool readable = true;           // false: the system did not hand the log over
 };
 
-// The run that stands for all in a picture: of those that say success, or of all if none does, the
-// one in the middle by the minutes of its last evaluation; of two, the faster. Requires runs, each
-// with an evaluation.
+// The median run by the minutes of its last evaluation, which represents all in a picture. Only
+// runs that say success count, unless there are none; of two middle runs the faster one counts.
+// Requires at least one run, and an evaluation in each.
 size_t median_run(std::span<const Curve* const> runs);
 
 // Of one log, without its series; `benchmark` where it names none. Throws ReadError where a large

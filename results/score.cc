@@ -233,9 +233,9 @@ void set_target(Score& score) {
   std::vector<compliance::RunSettings> runs;
   for (const RunScore& run : score.runs) runs.push_back(run.settings);
   bool mixed = false;
-  for (const auto& unlike : compliance::unlike_settings(runs)) {
-    score.unlike.push_back(unlike.describe());
-    mixed = mixed || unlike.kind == compliance::SettingKind::kTarget;
+  for (const auto& differing : compliance::differing_settings(runs)) {
+    score.differing_settings.push_back(differing.describe());
+    mixed = mixed || differing.kind == compliance::SettingKind::kTarget;
   }
   for (const auto& run : runs) {
     if (!mixed && run.target()) score.target = run.target();

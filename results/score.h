@@ -81,10 +81,11 @@ struct Score {
   std::string unread;                   // a file of the system that was not handed over, and why
   bool held_to_rcp = false;             // of the closed division
   compliance::RcpVerdict rcp;
-  // To what accuracy the runs were trained: what all logs name, else the benchmark's in the round,
-  // unless the system is of the open division. Empty where the logs disagree.
+  // The accuracy to which the runs were trained: the target that all logs name, else the
+  // benchmark's in the round, unless the system is in the open division. Empty if the logs
+  // disagree.
   std::optional<double> target;
-  std::vector<std::string> unlike;  // settings that the runs do not have in common
+  std::vector<std::string> differing_settings;  // settings that the runs do not have in common
   std::optional<double> batch_size;
   std::optional<double> samples_to_converge;  // olympic or plain mean, in the benchmark's unit
   std::optional<double> energy_joules;

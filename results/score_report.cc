@@ -33,11 +33,11 @@ std::string rcp_word(const Score& score) {
   return score.held_to_rcp ? std::string(compliance::word(score.rcp.outcome())) : "-";
 }
 
-// The places that tell systems of one name apart, in the order of the scores.
+// For each score, the folder that distinguishes its system from others of the same name.
 std::vector<std::string> places_of(const std::vector<Score>& scores) {
   std::vector<const compliance::ResultFolder*> folders;
   for (const Score& score : scores) folders.push_back(&score.folder);
-  return places_apart(folders);
+  return distinguishing_places(folders);
 }
 
 std::string in_place(const std::string& name, const std::string& place) {
@@ -97,13 +97,13 @@ Notes notes_of(const std::vector<Score>& scores) {
     note_times(score, place, notes);
     if (!score.unlike.empty()) {
       note(notes, "runs that were not made alike, averaged all the same",
-           fmt::format("{}: {}", where(score, place), fmt::join(score.unlike, ", ")));
+           fmt::format("{}: {}", where(score, place), fmt::join(score.differing_settings, ", ")));
     }
     if (score.mean == Mean::kPlain) {
       note(notes, "the plain mean of fewer runs than a submission has, not an olympic one",
-           fmt::format("{}: {} of {} runs, {} count", where(score, place), score.runs.size(),
-                       score.runs_needed > 0 ? std::to_string(score.runs_needed) : "3 or more",
-                       score.counting_runs()));
+           fmt::format("{}: {} of {}, {} {}", where(score, place), score.runs.size(),
+                       score.runs_needed > 0 ? counted(score.runs_needed, "run") : "3 or more runs",
+                       score.counting_runs(), score.counting_runs() == 1 ? "counts" : "count"));
     }
     if (score.weak || !score.weak_problem.empty()) {
       if (!score.weak) {
@@ -141,14 +141,12 @@ std::string counts_text(const std::vector<Score>& scores) {
     if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kNotJudged)
       ++not_judged[score.rcp.message];
   }
-  const auto folders = [](size_t count) { return count == 1 ? "folder" : "folders"; };
   std::string text;
   if (multiplied > 0) {
-    text += fmt::format("{} {}: minutes multiplied by the factor in scaling.json\n", multiplied,
-                        folders(multiplied));
+    text += counted(multiplied, "folder") + ": minutes multiplied by the factor in scaling.json\n";
   }
   for (const auto& [reason, count] : not_judged)
-    text += fmt::format("{} {}: convergence not judged: {}\n", count, folders(count), reason);
+    text += fmt::format("{}: convergence not judged: {}\n", counted(count, "folder"), reason);
   return text;
 }
 
@@ -201,17 +199,17 @@ std::string weak_table(const std::vector<Score>& scores) {
     const auto count = [](std::optional<int64_t> number) {
       return number ? std::to_string(*number) : std::string("-");
     };
-    const std::optional<double> rate =
+    const std::string rate =
         weak && weak->time_to_train_all_ms > 0
-            ? std::optional(static_cast<double>(weak->models) * kMsPerMinute /
-                            weak->time_to_train_all_ms)
-            : std::nullopt;
+            ? rounded_text(
+                  static_cast<double>(weak->models) * kMsPerMinute / weak->time_to_train_all_ms, 4)
+            : "-";
     rows.push_back({score.folder.submitter, in_place(score.folder.system, places[i]),
                     score.folder.benchmark, score.system.division, count(score.system.accelerators),
                     weak ? std::to_string(weak->models) : "-",
                     count(weak ? weak->instance_scale : std::nullopt),
-                    minutes(weak ? std::optional(weak->time_to_train_all_ms) : std::nullopt),
-                    number_cell(rate, "{:.4g}"), rcp_word(score)});
+                    minutes(weak ? std::optional(weak->time_to_train_all_ms) : std::nullopt), rate,
+                    rcp_word(score)});
   }
   return rows.size() == 1 ? "" : align(rows);
 }
@@ -351,7 +349,7 @@ std::string score_json(const std::vector<Score>& scores) {
            {"passed", score.rcp.passed},
            {"message", score.rcp.message}}},
          {"target", json_number(score.target)},
-         {"unlike", score.unlike},
+         {"differing_settings", score.differing_settings},
          {"global_batch_size", json_number(score.batch_size)},
          {"samples_to_converge", json_number(score.samples_to_converge)},
          {"sequences_per_second", json_number(score.sequences_per_second)},

@@ -9,7 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 using compliance::ResultFolder;
 
-// The folder that holds the submitter's, written so that equal folders have equal paths.
+// The parent of the submitter's folder, in a canonical form.
 std::string place_of(const ResultFolder& folder) {
   if (folder.submitter_path.empty()) return "";
   std::error_code error;
@@ -19,7 +19,7 @@ std::string place_of(const ResultFolder& folder) {
 
 }  // namespace
 
-std::vector<std::string> places_apart(std::span<const ResultFolder* const> folders) {
+std::vector<std::string> distinguishing_places(std::span<const ResultFolder* const> folders) {
   std::map<std::string, std::set<std::string>> places;  // by name
   for (const ResultFolder* folder : folders) places[folder->owner()].insert(place_of(*folder));
   std::vector<std::string> apart;

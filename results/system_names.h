@@ -11,7 +11,8 @@ namespace strata::results {
 
 // For each result folder: the parent of its submitter's folder if another system has the same
 // submitter and name, else empty.
-std::vector<std::string> places_apart(std::span<const compliance::ResultFolder* const> folders);
+std::vector<std::string> distinguishing_places(
+    std::span<const compliance::ResultFolder* const> folders);
 
 // "Acme big", or "Acme big in /home/me/old" if there is a place; a path for a folder that lies in
 // no submission.

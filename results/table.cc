@@ -32,23 +32,13 @@ bool is_formula(const std::string& cell) {
   return false;
 }
 
-// Bytes that are no UTF-8 become U+FFFD.
-std::string valid_utf8(const std::string& text) {
-  std::string valid_text;
-  for (size_t at = 0; at < text.size();) {
-    bool valid = false;
-    append_utf8(valid_text, next_character(text, at, valid));
-  }
-  return valid_text;
-}
-
 std::string csv_cell(const std::string& given) {
-  const std::string cell = is_utf8(given) ? given : valid_utf8(given);
+  const std::string cell = valid_utf8(given);
   if (is_formula(cell)) return quoted(fmt::format("'{}", cell));
   return cell.find_first_of(",\"\n\r") == cell.npos ? cell : quoted(cell);
 }
 
-// Words of a list, "- fast", are common in the official table, and no formula.
+// List items such as "- fast" are common in the official table and are no formulas.
 std::string official_csv_cell(const std::string& cell) {
   const bool is_plain = cell.find_first_of(",\"\n\r") == cell.npos;
   const bool is_list = cell.starts_with("- ") || cell == "-" || cell == "+";

@@ -19,7 +19,7 @@ mkdir -p "$output"
 
 echo '| run | seed | time to target (s) | samples | accuracy | outcome |'
 echo '| --- | --- | --- | --- | --- | --- |'
-sed -nE 's/^result_([0-9]+): (.*), accuracy (.*), ([0-9]+) samples, .* steps, (.*) s, seed ([0-9]+), .*/| \1 | \6 | \5 | \4 | \3 | \2 |/p' \
+sed -nE 's/^result_([0-9]+): (.*), accuracy (.*), ([0-9,]+) samples?, .* steps?, (.*) s, seed ([0-9]+), .*/| \1 | \6 | \5 | \4 | \3 | \2 |/p' \
   "$output/results.txt"
 echo
 "$strata" score "$output" | sed -n 's/^/    /p'

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::search {
 namespace {
@@ -62,7 +63,8 @@ void check_stage(const TrialLog& log, const SearchState& state) {
     if (found->result.ending != Ending::kFailed) return;
     if (!first) first = &found->result;
   }
-  fail("{}: all {} runs failed; the first: {}", name_of_stage(state.stage), state.runs.size(),
+  fail("{}: {} failed; the first: {}", name_of_stage(state.stage),
+       state.runs.size() == 1 ? "the only run" : "all " + counted(state.runs.size(), "run"),
        first->message);
 }
 

@@ -103,7 +103,7 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
     fail("{}: has runs of a search, but no plan.json; name another folder", folder_.string());
   }
   const std::string base = config::to_yaml(configuration_of(plan));
-  if (is_taken(configuration()) && read_file(configuration()) != base) {
+  if (exists_or_is_link(configuration()) && read_file(configuration()) != base) {
     fail("{}: exists already and is not a search's; move it away or name another folder",
          configuration().string());
   }

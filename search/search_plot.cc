@@ -66,8 +66,8 @@ class Axis {
     std::vector<std::pair<std::string, double>> ticks;
     for (const std::string& name : names_) ticks.emplace_back(name, place_of(name));
     if (names_.empty()) {
-      ticks.emplace_back(fmt::format("{:.4g}", low_), scaled(low_));
-      if (high_ > low_) ticks.emplace_back(fmt::format("{:.4g}", high_), scaled(high_));
+      ticks.emplace_back(rounded_text(low_, 4), scaled(low_));
+      if (high_ > low_) ticks.emplace_back(rounded_text(high_, 4), scaled(high_));
     }
     return ticks;
   }

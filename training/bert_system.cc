@@ -4,6 +4,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/options.h"
 #include "training/warm_up.h"
@@ -83,18 +84,18 @@ void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const ha
 void BertSystem::warm_up(const harness::Say& say) {
   const WarmUp warm = training::warm_up(config_, *model_, weights_, run_->trainer);
   if (warm.tried > 0 || warm.captured > 0) {
-    say(fmt::format("warm-up: {} micro-batches tried, {} shapes captured, {:.1f} s", warm.tried,
-                    warm.captured, warm.seconds));
+    say(fmt::format("warm-up: {} tried, {} captured, {:.1f} s", counted(warm.tried, "micro-batch"),
+                    counted(warm.captured, "shape"), warm.seconds));
   }
   if (warm.graphs.graphs > 0) {
     say(fmt::format("graphs: {}, with {} MiB of device memory", warm.graphs.graphs,
-                    warm.graphs.bytes >> 20));
+                    count_text(warm.graphs.bytes >> 20)));
   }
   if (warm.graphs.free_at_stop) {
     say(fmt::format(
         "graphs: capturing has stopped because only {} MiB of device memory are free; a "
         "smaller batch.micro_batch leaves more",
-        *warm.graphs.free_at_stop >> 20));
+        count_text(*warm.graphs.free_at_stop >> 20)));
   }
 }
 
@@ -258,7 +259,7 @@ void BertSystem::save() {
   run.trace.finish();
   run.tensorboard.finish();
   std::string problems;
-  const auto attempt = [&](const auto& write) {  // one file that is lost takes no other with it
+  const auto attempt = [&](const auto& write) {  // a file that fails does not stop the next one
     try {
       write();
     } catch (const Error& error) {

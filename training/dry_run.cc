@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "data/files/sample_classes.h"
 #include "data/loading/shared_samples.h"
 #include "loadbalance/plans/batch_plan.h"
@@ -20,13 +21,11 @@ class Checks {
   Checks(const config::RunConfig& config, const Ranks& ranks) : config_(config), ranks_(ranks) {}
 
   DryRun run() {
-    // The same on all ranks, as is what one rank says of samples and checkpoints.
+    // All ranks would find the same about the configuration, samples and checkpoints.
     if (ranks_.first()) result_.problems = doubts_about(config_, ranks_.size());
     attempt([this] { bert_ = make_bert_config(config_); });
     attempt([this] { backend_ = make_backend(config_, ranks_.local); });
-    if (backend_)
-      fact("device: {}, {} rank{}", backend_->description(), ranks_.size(),
-           ranks_.size() == 1 ? "" : "s");
+    if (backend_) fact("device: {}, {}", backend_->description(), counted(ranks_.size(), "rank"));
     if (bert_) {
       const bool staged = attempt([this] { check_stages(config_, *bert_, ranks_.size()); });
       attempt([this] { check_vocabulary(config_, *bert_); });
@@ -35,11 +34,12 @@ class Checks {
     }
     const int64_t steps = max_steps(config_);
     check_checkpoints(steps);
-    fact("global batch: {} samples; at most {} steps, {} samples",
-         global_batch_size(config_, ranks_.size()), steps,
-         steps * global_batch_size(config_, ranks_.size()));
-    fact("evaluation every {} samples, to masked-LM accuracy {}",
-         eval_interval_samples(config_, ranks_.size()), config_.target.masked_lm_accuracy);
+    const int64_t batch = global_batch_size(config_, ranks_.size());
+    fact("global batch: {}; at most {}, {}", counted(batch, "sample"), counted(steps, "step"),
+         counted(steps * batch, "sample"));
+    fact("evaluation every {}, to masked-LM accuracy {}",
+         counted(eval_interval_samples(config_, ranks_.size()), "sample"),
+         config_.target.masked_lm_accuracy);
     return std::move(result_);
   }
 
@@ -67,7 +67,8 @@ class Checks {
     make_weights(config_, layout, 0, describe, ranks_.local);
     if (!backend_) return;
     make_model(config_, *bert_, *backend_, ranks_.communicator);
-    fact("memory is there for micro-batches of {} tokens", capacity_of(config_, *bert_).tokens);
+    fact("memory is there for micro-batches of {}",
+         counted(capacity_of(config_, *bert_).tokens, "token"));
   }
 
   // With its first sample and its last.
@@ -87,7 +88,8 @@ class Checks {
     int64_t evaluated = 0;
     if (eval) {
       attempt([&] { evaluated = evaluation_samples(config_.data.eval_samples, *eval); });
-      if (evaluated > 0) fact("evaluation data: {} of {} samples", evaluated, eval->size());
+      if (evaluated > 0)
+        fact("evaluation data: {} of {}", count_text(evaluated), counted(eval->size(), "sample"));
     }
     if (ranks_.first() && train && evaluated > 0) {
       attempt([&] { check_nothing_is_shared(*train, *eval, evaluated); });
@@ -96,7 +98,7 @@ class Checks {
   }
 
   void check_training_data(const data::InstanceSource& source, bool dealt_to_ranks) {
-    fact("training data: {} samples", source.size());
+    fact("training data: {}", counted(source.size(), "sample"));
     if (!dealt_to_ranks) return;
     loadbalance::make_batch_plan(plan_options(config_, ranks_.size(), 0),
                                  histogram_of(source.index().classes()))
@@ -108,10 +110,10 @@ class Checks {
     const data::SharedSamples found = data::find_shared_samples(train, eval, evaluated);
     if (found.shared == 0) return;
     fail(
-        "data.eval: {} of {} evaluation samples are among the {} training samples that were looked "
-        "at, the first is sample {} here and {} of data.train; evaluate on samples that are not "
-        "trained on",
-        found.shared, evaluated, found.compared, found.evaluation, found.train);
+        "data.eval: shares {} of {} with data.train ({} compared); the first is sample {} of "
+        "data.eval and sample {} of data.train; evaluate on samples that the run does not train on",
+        count_text(found.shared), counted(evaluated, "sample"),
+        counted(found.compared, "training sample"), found.evaluation, found.train);
   }
 
   // `train` may be null.
@@ -119,9 +121,10 @@ class Checks {
     const data::SampleClasses classes = data::read_sample_classes(*config_.data.shapes);
     if (!train || data::to_text(classes) == data::to_text(train->index().classes())) return;
     fail(
-        "data.shapes: {}: is of other samples ({}) than data.train has ({}); make it again with "
+        "data.shapes: {}: was made from other data ({}) than data.train ({}); make it again with "
         "'strata data shapes', or set it to none",
-        config_.data.shapes->string(), classes.samples(), train->size());
+        config_.data.shapes->string(), counted(classes.samples(), "sample"),
+        counted(train->size(), "sample"));
   }
 
   // A checkpoint is taken before a step, when the loss of the step before it has been read.
@@ -132,9 +135,9 @@ class Checks {
     const int64_t first = (every_steps + interval - 1) / interval * interval;
     if (first < steps) return;
     result_.problems.push_back(fmt::format(
-        "checkpoint.every_steps: the first checkpoint is due after step {}, the run has "
-        "{} steps, so none is taken; lower it, or set it to 0",
-        first, steps));
+        "checkpoint.every_steps: the first checkpoint is due after step {}, but the run has "
+        "{}, so it writes none; lower it, or set it to 0",
+        first, counted(steps, "step")));
   }
 
   const config::RunConfig& config_;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "training/agreement/losses.h"
 #include "training/batches/batch_shapes.h"
 #include "training/schedules/gathers.h"
@@ -29,7 +30,8 @@ std::vector<std::vector<uint32_t>> evaluation_micro_batches(
 
 int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source) {
   if (samples > source.size()) {
-    fail("data.eval_samples={}: the evaluation set has only {} samples", samples, source.size());
+    fail("data.eval_samples={}: the evaluation set has only {}", samples,
+         counted(source.size(), "sample"));
   }
   return samples == 0 ? source.size() : samples;
 }

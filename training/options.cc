@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "comm/buckets/units.h"
 #include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
@@ -80,9 +81,11 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
     const device::BackendKind& backend = *config.device.backend;
     if (options.float8 && options.rounding.tokens % backend.float8_tokens != 0) {
       fail(
-          "model.precision fp8 on {} needs batches of a multiple of {} tokens, which no padding "
-          "of a model of {} positions gives; use bf16",
-          backend.name, backend.float8_tokens, model.max_positions);
+          "model.precision fp8 on {} needs batches of a multiple of {}, which no padding of a "
+          "model "
+          "of {} gives; use bf16",
+          backend.name, counted(backend.float8_tokens, "token"),
+          counted(model.max_positions, "position"));
     }
   }
   return options;
@@ -177,11 +180,11 @@ void check_global_batch(const config::RunConfig& config, int ranks, const PlanSh
   const int64_t global_batch = config::global_batch_size(config, ranks);
   if (plan.global_batch() == global_batch) return;
   fail(
-      "the checkpoint is of a run with global batches of {} samples, those of {} ranks with "
-      "batch.micro_batch {} and batch.gradient_accumulation_steps {} are {}; set these so that it "
-      "is the same",
-      plan.global_batch(), ranks, config.batch.micro_batch,
-      config.batch.gradient_accumulation_steps, global_batch);
+      "the checkpoint's run has global batches of {}, but {} with batch.micro_batch {} and "
+      "batch.gradient_accumulation_steps {} make batches of {}; change these three until both are "
+      "the same",
+      counted(plan.global_batch(), "sample"), counted(ranks, "rank"), config.batch.micro_batch,
+      config.batch.gradient_accumulation_steps, count_text(global_batch));
 }
 
 optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,

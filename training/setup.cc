@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/processors.h"
+#include "base/text/counts.h"
 #include "data/text/vocabulary.h"
 #include "device/registry/backends.h"
 #include "training/options.h"
@@ -57,7 +58,7 @@ std::string first_of(const std::vector<std::string>& names) {
   return text;
 }
 
-// A file by what it is, whatever its name.
+// Identifies a file whatever its name.
 using FileId = std::pair<dev_t, ino_t>;
 
 // The files of a data set, each with the path that was given for it.
@@ -148,19 +149,19 @@ void check_stages(const config::RunConfig& config, const bert::BertConfig& model
            config.model.config, model.layers);
     }
     if (ranks != modules - 1) {
-      fail("ouroboros.modules: {} modules are on {} rank{}, not on {}; start {}, or use {} modules",
-           modules, modules - 1, modules == 2 ? "" : "s", ranks, modules - 1, ranks + 1);
+      fail("ouroboros.modules: {} modules are on {}, not on {}; start {}, or use {} modules",
+           modules, counted(modules - 1, "rank"), ranks, modules - 1, ranks + 1);
     }
     return;
   }
   const int stages = config.parallel.stages;
   if (model.layers % stages != 0) {
-    fail("parallel.stages: {} does not divide the {} layers of {}; use a number that does", stages,
-         model.layers, config.model.config);
+    fail("parallel.stages: {} does not divide the {} of {}; use a number that does", stages,
+         counted(model.layers, "layer"), config.model.config);
   }
   if (ranks % stages != 0) {
-    fail("parallel.stages: {} does not divide {} rank{}; start a multiple of {}", stages, ranks,
-         ranks == 1 ? "" : "s", stages);
+    fail("parallel.stages: {} does not divide {}; start a multiple of {}", stages,
+         counted(ranks, "rank"), stages);
   }
 }
 
@@ -182,9 +183,9 @@ void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& m
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
     if (vocabulary.size() != model.vocab_size &&
         !bert::is_padded_vocabulary(model.vocab_size, vocabulary.size())) {
-      fail(
-          "{}: has {} entries, the model {} has vocab_size={}; use the vocabulary it was made with",
-          config.model.vocab->string(), vocabulary.size(), config.model.config, model.vocab_size);
+      fail("{}: has {}, the model {} has vocab_size={}; use the vocabulary it was made with",
+           config.model.vocab->string(), counted(vocabulary.size(), "entry"), config.model.config,
+           model.vocab_size);
     }
   }
 }
@@ -242,12 +243,13 @@ std::vector<std::string> doubts_about(const config::RunConfig& config, int ranks
   std::vector<std::string> doubts = doubts_about_files(config.data);
   const int64_t batch = global_batch_size(config, ranks), samples = max_steps(config) * batch;
   if (batch == 0) return doubts;  // too few ranks for a model, which check_stages() tells
-  if (const int64_t first = next_evaluation(config, ranks, 0); first > samples) {
+  if (const int64_t first = samples_at_next_evaluation(config, ranks, 0); first > samples) {
     doubts.push_back(fmt::format(
-        "target: the first evaluation is due at {} samples, but the last of {} steps of {} samples "
-        "ends at {}, so the run cannot reach its target; lower target.eval_interval_samples or "
+        "target: the first evaluation is due at {}, but the last of {} of {} ends at {}, so the "
+        "run cannot reach its target; lower target.eval_interval_samples or "
         "target.start_eval_at_sample, or raise target.max_steps or the global batch (more ranks)",
-        first, max_steps(config), batch, samples));
+        counted(first, "sample"), counted(max_steps(config), "step"), counted(batch, "sample"),
+        count_text(samples)));
   }
   return doubts;
 }
@@ -261,12 +263,14 @@ std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesyste
                                    .variable_length = data.variable_length});
   for (const data::SampleClass& alike : source->index().classes().all()) {
     if (static_cast<int64_t>(alike.length) > most_tokens(data, model)) {
-      fail("{}: {} samples have {} tokens, data.max_length is {}; raise it", paths[0].string(),
-           alike.count, alike.length, most_tokens(data, model));
+      fail("{}: {} of {}, but data.max_length is {}; raise it", paths[0].string(),
+           counted(alike.count, "sample"), counted(alike.length, "token"),
+           most_tokens(data, model));
     }
     if (static_cast<int64_t>(alike.masked) > data.max_predictions_per_seq) {
-      fail("{}: {} samples have {} masked positions, data.max_predictions_per_seq is {}; raise it",
-           paths[0].string(), alike.count, alike.masked, data.max_predictions_per_seq);
+      fail("{}: {} with {}, but data.max_predictions_per_seq is {}; raise it", paths[0].string(),
+           counted(alike.count, "sample"), counted(alike.masked, "masked position"),
+           data.max_predictions_per_seq);
     }
   }
   return source;
@@ -326,8 +330,8 @@ bert::HostWeights make_weights(const config::RunConfig& config, const bert::Para
                          first_of(loaded.initialised)));
   }
   if (loaded.padding_rows > 0) {
-    describe(fmt::format("weights: {} rows of padding behind the vocabulary are left out",
-                         loaded.padding_rows));
+    describe(fmt::format("weights: left out {} of padding behind the vocabulary",
+                         counted(loaded.padding_rows, "row")));
   }
   if (!loaded.unused.empty()) {
     describe(fmt::format("weights: the model has no place for: {}", first_of(loaded.unused)));

@@ -64,8 +64,8 @@ std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
 // Throws Error if there is no file that model.checkpoint names.
 void check_checkpoint_path(const config::ModelConfig& model);
 
-// Throws Error where what data.train, data.eval and data.shapes name is not there or may not be
-// read; opens and reads nothing of it.
+// Throws Error if a path in data.train, data.eval or data.shapes does not exist or may not be read.
+// Opens no file.
 void check_data_paths(const config::DataConfig& data);
 
 // Why a run with these settings would mean nothing, a sentence each: files that are given twice,

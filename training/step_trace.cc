@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/lines.h"
+#include "base/text/json.h"
 
 namespace strata::training {
 
@@ -55,7 +56,7 @@ void StepTrace::add(const StepResult& step) {
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
   if (step.dropped_layers) line["dropped_layers"] = *step.dropped_layers;
   if (step.loss_scale) line.update({{"loss_scale", *step.loss_scale}, {"skipped", step.skipped}});
-  file_.append(line.dump() + '\n', step.step);
+  file_.append(json_text(line) + '\n', step.step);
 }
 
 }  // namespace strata::training

@@ -54,8 +54,8 @@ void TensorBoardTrace::write(std::string records, int64_t step) {
     try {
       file_ = harness::RecordFile(path, harness::RecordFile::Begin::kEmpty);
     } catch (const Error& error) {  // the disk may have room for it at the next step
-      if (!said_) print_to_stderr("\nstrata: step {} is missing: {}\n", step, error.what());
-      said_ = true;
+      if (!has_warned_) print_to_stderr("\nstrata: step {} is missing: {}\n", step, error.what());
+      has_warned_ = true;
       return;
     }
   }

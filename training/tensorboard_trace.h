@@ -31,7 +31,7 @@ class TensorBoardTrace {
   std::filesystem::path folder_;
   harness::RecordFile file_;  // from the first record on
   std::string beginning_;     // goes before the next record
-  bool said_ = false;         // that the file cannot be made
+  bool has_warned_ = false;   // that the file cannot be made
 };
 
 }  // namespace strata::training

@@ -4,23 +4,26 @@
 
 namespace strata {
 
+// Ill-formed sequences end as Unicode recommends (3.9, "maximal subparts"), and so as in browsers,
+// Python and nlohmann::json.
 char32_t next_character(std::string_view text, size_t& at, bool& valid) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at++);
-  valid = true;
-  if (first < 0x80) return first;
-  valid = false;
+  valid = first < 0x80;
+  if (valid) return first;
   if (first < 0xC2 || first > 0xF4) return kReplacementCharacter;
   const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+  // The second byte also excludes overlong forms, surrogates and numbers above U+10FFFF.
+  unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   char32_t character = first & (0x3F >> more);
   for (int i = 0; i < more; ++i) {
-    if (at == text.size() || (byte(at) & 0xC0) != 0x80) return kReplacementCharacter;
+    if (at == text.size() || byte(at) < least || byte(at) > most) return kReplacementCharacter;
     character = character << 6 | (byte(at++) & 0x3F);
+    least = 0x80, most = 0xBF;
   }
-  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  const bool surrogate = character >= 0xD800 && character <= 0xDFFF;
-  valid = character >= kLeast[more] && character <= 0x10FFFF && !surrogate;
-  return valid ? character : kReplacementCharacter;
+  valid = true;
+  return character;
 }
 
 void append_utf8(std::string& out, char32_t character) {
@@ -52,6 +55,16 @@ bool is_utf8(std::string_view text) {
   bool valid = true;
   for (size_t at = 0; at < text.size() && valid;) next_character(text, at, valid);
   return valid;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid_text;
+  valid_text.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    bool valid = false;
+    append_utf8(valid_text, next_character(text, at, valid));
+  }
+  return valid_text;
 }
 
 }  // namespace strata

@@ -22,4 +22,7 @@ bool is_control(char32_t character);
 
 bool is_utf8(std::string_view text);
 
+// The same text in UTF-8: each run of bytes that next_character() calls invalid becomes U+FFFD.
+std::string valid_utf8(std::string_view text);
+
 }  // namespace strata

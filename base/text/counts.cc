@@ -14,7 +14,7 @@ std::string count_text(double number) {
   if (!(size < kExact) || number != std::floor(number)) return fmt::format("{:.6g}", number);
   std::string digits = fmt::format("{:.0f}", number == 0 ? 0.0 : number);
   const size_t first = digits.starts_with('-') ? 1 : 0;
-  for (size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  for (size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 

@@ -12,13 +12,12 @@ namespace strata {
 // CI service does ("::", "##[") gets "| " before it.
 std::string printable_lines(std::string_view text);
 
-// The same of an error: lines after the first that begin neither with "strata: " nor with a space
-// get
-// "| " before them, so that a name within the message forges no line.
+// printable_lines() of an error message. Lines after the first that begin neither with "strata: "
+// nor with a space get "| " before them, so that a name within the message cannot forge a line.
 std::string printable_error(std::string_view message);
 
-// The same of a name or text on one line: a line feed is written as \x0a. At most `most` bytes of
-// the text are shown, whole characters, then "...".
+// A name or text on one line: line feeds, too, are escaped, as \x0a. Shows at most `most` bytes of
+// the text, in whole characters, then "...".
 std::string one_line(std::string_view text, size_t most = 4096);
 
 }  // namespace strata

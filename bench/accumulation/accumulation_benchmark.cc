@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "comm/rank_order_sum.h"
 #include "comm/traffic.h"
 #include "device/reference/sums/rounded_sum.h"
@@ -134,7 +135,7 @@ double sum_error(int mantissa_bits, int64_t terms, int64_t chunk) {
 }
 
 AccumulationBenchmark benchmark_accumulation(const AccumulationOptions& options) {
-  if (options.trials < 2) fail("{} trials: an error needs at least 2", options.trials);
+  if (options.trials < 2) fail("{}: an error needs at least 2", counted(options.trials, "trial"));
   constexpr int64_t kTerms = 4096, kChunks[] = {0, 4, 16, 64, 256};
   constexpr int64_t kLengths[] = {256, 1024, 4096, 16384};
   AccumulationBenchmark result;

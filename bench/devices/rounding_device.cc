@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "device/plain/activation.h"
 #include "device/sample/sample_backend.h"
 
@@ -118,8 +119,8 @@ class RoundingDevice final : public device::sample::SampleBackend {
 
   std::string name() const override { return "rounding"; }
   std::string description() const override {
-    return fmt::format("plain loops, sums of linear layers in {} mantissa bits",
-                       accumulator_.mantissa_bits);
+    return fmt::format("plain loops, sums of linear layers in {}",
+                       counted(accumulator_.mantissa_bits, "mantissa bit"));
   }
 
   void linear_forward(Stream stream, const LinearForward& op) override {

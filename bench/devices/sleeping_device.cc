@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "device/sample/sample_backend.h"
 
@@ -26,8 +27,8 @@ class SleepingDevice final : public device::sample::SampleBackend {
 
   std::string name() const override { return "sleeping"; }
   std::string description() const override {
-    return fmt::format("nothing is computed: a device of {:.3g} GFLOP/s, asleep",
-                       flops_per_second_ / 1e9);
+    return fmt::format("nothing is computed: a device of {} GFLOP/s, asleep",
+                       rounded_text(flops_per_second_ / 1e9));
   }
 
   void* allocate(size_t bytes) override {

@@ -31,10 +31,10 @@ constexpr std::string_view kText =
 
 struct Signature {
   std::string_view bytes;
-  std::string_view is;  // and what to do
+  std::string_view message;  // says what the file is and what to give instead
 };
 
-// In the order of trial: PyTorch's pickles are ZIP archives, old ones bare.
+// The first match counts. PyTorch's pickles are ZIP archives; old ones are bare.
 constexpr Signature kSignatures[] = {
     {"version https://git-lfs",
      "is a Git LFS pointer, not the file itself; fetch it with git lfs "
@@ -157,7 +157,7 @@ std::string describe(const fs::path& path) {
   const std::string_view bytes = beginning;
   if (begins_as_safetensors(bytes, size)) return {};
   for (const Signature& signature : kSignatures) {
-    if (bytes.starts_with(signature.bytes)) return std::string(signature.is);
+    if (bytes.starts_with(signature.bytes)) return std::string(signature.message);
   }
   if (is_pickle(bytes)) return fmt::format("is a pickle, as PyTorch writes weights; {}", kConvert);
   if (is_tar(bytes)) return "is a tar archive; unpack it with tar -xf";

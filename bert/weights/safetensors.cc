@@ -9,6 +9,8 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/lines.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 
 namespace strata::bert {
 namespace {
@@ -44,8 +46,8 @@ StoredTensor parse_tensor(const std::string& file, const std::string& name, cons
     tensor.end = data_begin + offsets[1];
     const uint64_t bytes = tensor_bytes(tensor.dtype, tensor.shape, file_size);
     if (bytes != tensor.end - tensor.begin) {
-      fail("its shape {} needs {} bytes, its data_offsets give {}", json(tensor.shape).dump(),
-           bytes, tensor.end - tensor.begin);
+      fail("its shape {} needs {}, its data_offsets give {}", json_text(json(tensor.shape)),
+           counted(bytes, "byte"), tensor.end - tensor.begin);
     }
   } catch (const json::exception& error) {
     fail("{}: tensor \"{}\": wrong header entry: {}", file, name, error.what());
@@ -66,7 +68,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile
   uint64_t header_size = 0;
   static_assert(std::endian::native == std::endian::little);
   in.read(reinterpret_cast<char*>(&header_size), sizeof header_size);
-  if (!in) fail("{}: {} bytes is too short for a safetensors file", file, file_size);
+  if (!in) fail("{}: too short for a safetensors file: {}", file, counted(file_size, "byte"));
   if (header_size > kLargestHeader || header_size > file_size - sizeof header_size) {
     fail("{}: its header claims {} bytes but the file has {}: truncated, or not a safetensors file",
          file, header_size, file_size);
@@ -104,7 +106,7 @@ SafetensorsWriter::Header SafetensorsWriter::header_of(
         {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {bytes, end}}};
     bytes = end;
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // readers map tensors in place: keep them aligned
   return {std::move(text), bytes};
 }
@@ -127,7 +129,7 @@ void SafetensorsWriter::append(std::string_view bytes) {
 }
 
 void SafetensorsWriter::commit() {
-  if (missing_ != 0) fail("tensors lack {} bytes of what their shapes need", missing_);
+  if (missing_ != 0) fail("tensors lack {} of what their shapes need", counted(missing_, "byte"));
   file_.commit();
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/lines.h"
+#include "base/text/counts.h"
 #include "device/dtype.h"
 
 namespace strata::bert {
@@ -76,8 +77,8 @@ void TensorFile::read(const std::string& name, std::span<float> values) const {
   if (found == tensors_.end()) fail("{}: has no tensor \"{}\"", path_.string(), name);
   const StoredTensor& tensor = found->second;
   if (tensor.size() != static_cast<int64_t>(values.size())) {
-    fail("{}: tensor \"{}\" has {} elements, {} were expected", path_.string(), name, tensor.size(),
-         values.size());
+    fail("{}: tensor \"{}\" has {}, {} were expected", path_.string(), name,
+         counted(tensor.size(), "element"), count_text(values.size()));
   }
   const std::string bytes = read_bytes(name, tensor);
   if (tensor.dtype == "F32") {

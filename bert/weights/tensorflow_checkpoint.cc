@@ -13,6 +13,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 
 namespace strata::bert {
 namespace {
@@ -215,8 +216,8 @@ Index read_index(const fs::path& path) {
     }
   });
   if (index.header.shards < 1 || index.header.shards > kMostShards) {
-    fail("{}: says that {} files of data belong to it: not the index of a TensorFlow checkpoint",
-         path.string(), index.header.shards);
+    fail("{}: not the index of a TensorFlow checkpoint: it names {} of data", path.string(),
+         counted(index.header.shards, "file"));
   }
   static_assert(std::endian::native == std::endian::little);
   if (index.header.endianness != kLittleEndian) {
@@ -269,7 +270,8 @@ TensorFlowCheckpoint::TensorFlowCheckpoint(const fs::path& prefix) : TensorFile(
     }
     const uint64_t bytes = tensor_bytes(tensor.dtype, tensor.shape, file_bytes[file]);
     if (bytes != tensor.end - tensor.begin) {
-      fail("its shape needs {} bytes, its entry gives {}", bytes, entry.size);
+      fail("its shape needs {}, its entry gives {}", counted(bytes, "byte"),
+           count_text(entry.size));
     }
     sources_[name] = {file, entry.checksum};
     tensors_[name] = std::move(tensor);

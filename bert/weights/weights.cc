@@ -233,7 +233,7 @@ class ParameterReader {
                   const std::filesystem::path& path)
       : file_(file), layout_(layout), path_(path.string()) {}
 
-  // The tensors of the file that hold `p`: of more than one the others are copies.
+  // The tensors of the file that hold `p`. If there are several, all must be equal.
   std::vector<std::string> find(const Parameter& p) const {
     std::vector<std::string> names = file_.names_of(p);
     std::erase_if(names, [&](const auto& name) { return !tensors().contains(name); });
@@ -248,10 +248,11 @@ class ParameterReader {
       read_one(names[i], p, copy.data());
       if (std::ranges::equal(copy, std::span(values, copy.size()))) continue;
       fail(
-          "{}: the tensors \"{}\" and \"{}\" differ, which are one in BERT{}; give the weights of "
-          "another model",
+          "{}: tensors \"{}\" and \"{}\" must be equal{}, but they differ; give weights that BERT "
+          "can "
+          "use",
           path_, names.front(), names[i],
-          is_vocabulary(p) ? " (the output weights are the word embeddings)" : "");
+          is_vocabulary(p) ? " (BERT's output weights are its word embeddings)" : "");
     }
   }
 
@@ -282,8 +283,8 @@ class ParameterReader {
     const int64_t padding = padding_of(p, shape, wanted);
     if (padding == 0) {
       fail(
-          "{}: tensor \"{}\" has shape [{}], the model's is [{}]; do model.config and "
-          "model.checkpoint belong together?",
+          "{}: tensor \"{}\" has shape [{}], the model's is [{}]; give the model.config "
+          "that belongs to model.checkpoint",
           path_, name, fmt::join(shape, ", "), fmt::join(wanted, ", "));
     }
     std::vector<float> stored(static_cast<size_t>(tensors().at(name).size()));
@@ -349,8 +350,8 @@ LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem:
       if (!may_be_missing(p)) {
         check_norms(tensors, layout, path);
         fail(
-            "{}: lacks the tensor \"{}\" of this model; do model.config and model.checkpoint "
-            "belong together?",
+            "{}: lacks the tensor \"{}\" of this model; give the model.config that "
+            "belongs to model.checkpoint",
             path.string(), file.names_of(p).front());
       }
       loaded.initialised.push_back(p.name);

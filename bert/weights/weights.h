@@ -26,12 +26,12 @@ struct LoadedWeights {
 
 // Reads BertModel's or BertForPreTraining's weights: `path` is a safetensors file, the index of
 // several (model.safetensors.index.json), or the prefix of a TensorFlow 1 checkpoint (or one of its
-// files) with the variables of the MLPerf reference. What it may lack is the masked-LM head, the
-// pooler and the next-sentence head: the transform starts as the identity, the rest as in
+// files) with the variables of the MLPerf reference. They may lack the masked-LM head, the
+// pooler and the next-sentence head: the transform then starts as the identity, the rest as in
 // random_weights. The file's vocabulary may be the model's, padded (is_padded_vocabulary). Throws
 // Error naming file and tensor if an encoder tensor is missing, a shape differs, the output weights
-// are others than the word embeddings, or a tensor has no place and is not known to be harmless;
-// and naming what `path` is if it holds no weights.
+// differ from the word embeddings, or the model has no place for a tensor that is not known to be
+// harmless. If `path` holds no weights, the Error says what it is instead.
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed, unsigned threads = 0);
 

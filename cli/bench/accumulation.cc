@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/accumulation/accumulated_evaluation.h"
 #include "bench/accumulation/accumulation_benchmark.h"
 #include "cli/bench/bench.h"
@@ -44,14 +46,14 @@ void print_evaluations(const std::vector<bench::AccumulatedEvaluation>& evaluati
       const int bits = accumulator.mantissa_bits;
       if (bits > 0) lines.back()["mantissa_bits"] = bits;
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion},
-                                              {"samples", evaluations.front().samples},
-                                              {"evaluations", lines}}
-                           .dump(2));
+    const nlohmann::ordered_json result = {{"version", kJsonVersion},
+                                           {"samples", evaluations.front().samples},
+                                           {"evaluations", lines}};
+    fmt::print("{}\n", json_text(result, 2));
     return;
   }
-  fmt::print("masked-LM accuracy over {} samples, sums of bf16 products in linear layers\n",
-             evaluations.front().samples);
+  fmt::print("masked-LM accuracy over {}, sums of bf16 products in linear layers\n",
+             counted(evaluations.front().samples, "sample"));
   fmt::print("{:>8}{:>16}{:>12}{:>12}{:>10}\n", "mantissa", "", "accuracy", "of", "loss");
   for (const auto& [accumulator, samples, losses] : evaluations) {
     const int bits = accumulator.mantissa_bits;
@@ -91,13 +93,13 @@ void print_json(const AccumulationBenchmark& b, const BenchAccumulationOptions& 
                            {"chunks_of_4", line.chunked},
                            {"chunks_of_4_closed_form", line.chunked_closed_form}});
   }
-  fmt::print("{}\n", Json{{"version", kJsonVersion},
-                          {"trials", options.benchmark.trials},
-                          {"seed", options.benchmark.seed},
-                          {"sums", sums},
-                          {"variance_retention", retention},
-                          {"bf16_all_reduce", all_reduces}}
-                         .dump(2));
+  fmt::print("{}\n", json_text(Json{{"version", kJsonVersion},
+                                    {"trials", options.benchmark.trials},
+                                    {"seed", options.benchmark.seed},
+                                    {"sums", sums},
+                                    {"variance_retention", retention},
+                                    {"bf16_all_reduce", all_reduces}},
+                               2));
 }
 
 std::string percent(double error) { return fmt::format("{:.3g} %", 100 * error); }
@@ -125,8 +127,8 @@ void print_by_mantissa(const std::vector<Line>& lines, int width, const auto& co
 }
 
 void print_sums(const AccumulationBenchmark& b) {
-  fmt::print("error of a sum of {} terms, rms, and how far it is off the closed form\n",
-             b.sums.front().terms);
+  fmt::print("error of a sum of {}, rms, and how far it is off the closed form\n",
+             counted(b.sums.front().terms, "term"));
   print_by_mantissa(
       b.sums, 18, [](const auto& line) { return chunks_text(line.chunk); },
       [](const auto& line) { return beside(line.error, line.closed_form); });

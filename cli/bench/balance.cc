@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "cli/bench/bench.h"
 #include "cli/progress.h"
 #include "config/cost_file.h"
@@ -86,7 +87,8 @@ void print_json(const std::vector<Measured>& results) {
                     {"bytes_received_per_rank_and_step", report.bytes_per_step},
                     {"planning_seconds_per_step", report.planning_seconds_per_step}});
   }
-  fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion}, {"plans", rows}}.dump(2));
+  fmt::print("{}\n",
+             json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"plans", rows}}, 2));
 }
 
 // Markdown, so that it can stand in a report as it is.

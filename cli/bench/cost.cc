@@ -5,6 +5,8 @@
 
 #include "base/files.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/cost_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/options/config_options.h"
@@ -38,11 +40,11 @@ std::string to_json(const bench::CostBenchmark& b, const config::RunConfig& conf
                                          {"quadratic", b.fit.cost.quadratic},
                                          {"seconds_per_batch", b.fit.fixed},
                                          {"batches", batches}};
-  return result.dump(2) + "\n";
+  return json_text(result, 2) + "\n";
 }
 
 void print_table(const bench::CostBenchmark& b) {
-  fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
+  fmt::print("{}, {}\n", b.device, counted(b.ranks, "rank"));
   fmt::print("length  samples  measured ms    fit ms   error\n");
   for (const bench::EqualBatch& batch : b.batches) {
     fmt::print("{:6}  {:7}  {:11.2f}  {:8.2f}  {:+5.1f} %\n", batch.length, batch.samples,

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/layer_drop_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
@@ -47,13 +49,13 @@ void print_json(const bench::LayerDropBenchmark& b) {
         {"upper_quartile", ratio.upper}}},
       {"layer_seconds", {{"kept", b.kept_layer}, {"dropped", b.dropped_layer}}},
       {"steps", steps}};
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 void print_table(const bench::LayerDropBenchmark& b) {
   const bench::LayerDropBenchmark::Quartiles ratio = b.time_over_flops();
-  fmt::print("{}; {} layers, {} tokens; theta {}, gamma {:.4g}\n", b.device, b.layers, b.tokens,
-             b.theta, b.gamma);
+  fmt::print("{}; {}, {}; theta {}, gamma {:.4g}\n", b.device, counted(b.layers, "layer"),
+             counted(b.tokens, "token"), b.theta, b.gamma);
   fmt::print("{:>8}{:>8}{:>12}{:>12}{:>18}{:>12}{:>8}\n", "step", "kept", "ms, all", "ms, kept",
              "share of FLOPs", "of time", "ratio");
   for (const bench::LayerDropStep& step : b.steps) {
@@ -65,8 +67,8 @@ void print_table(const bench::LayerDropBenchmark& b) {
              "these steps", b.flops_share(), b.time_share(), ratio.median, ratio.lower,
              ratio.upper);
   fmt::print("{:<40}{:>18.4f}{:>12.4f}           time by that median\n",
-             fmt::format("all {} steps, by the closed form", b.training_steps), b.expected_share,
-             b.expected_share * ratio.median);
+             fmt::format("all {}, by the closed form", counted(b.training_steps, "step")),
+             b.expected_share, b.expected_share * ratio.median);
   fmt::print("a layer takes {:.2f} ms, a dropped one {:.3f} ms\n", 1e3 * b.kept_layer,
              1e3 * b.dropped_layer);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/text/counts.h"
 #include "comm/emulated/slow_link.h"
 
 namespace strata::cli {
@@ -21,7 +22,8 @@ inline CLI::Validator between(double least, double most) {
             const bool number = CLI::detail::lexical_cast(text, value);
             return number && value >= least && value <= most
                        ? std::string()
-                       : fmt::format("{} is no number from {:g} to {:g}", text, least, most);
+                       : fmt::format("{} is no number from {} to {}", text, count_text(least),
+                                     count_text(most));
           },
           "NUMBER"};
 }

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/machine/machine_benchmark.h"
 #include "cli/bench/bench.h"
 #include "comm/mpi_runtime.h"
@@ -145,10 +147,10 @@ void print_rows(const std::vector<bench::MachineBenchmark>& machines) {
   for (const bench::MachineBenchmark& b : machines) {
     const harness::Machine& machine = b.machine;
     fmt::print(
-        "| {}{}, {} core{} | {} | {} | {:.0f}, {} | {:.1f} |", machine.processor_model,
+        "| {}{}, {} | {} | {} | {:.0f}, {} | {:.1f} |", machine.processor_model,
         machine.processor_family.empty() ? "" : fmt::format(" ({})", machine.processor_family),
-        machine.cores, machine.cores == 1 ? "" : "s", fmt::join(machine.instruction_sets, ", "),
-        b.device, 1e-9 * b.f32_matrix_peak,
+        counted(machine.cores, "core"), fmt::join(machine.instruction_sets, ", "), b.device,
+        1e-9 * b.f32_matrix_peak,
         b.bf16_matrix_peak ? fmt::format("{:.0f}", 1e-9 * *b.bf16_matrix_peak) : "-",
         1e-9 * b.copy_peak);
     for (const std::string& name : steps) {
@@ -175,7 +177,7 @@ void run(const BenchMachineOptions& options) {
     }));
   }
   if (options.json) {
-    for (const bench::MachineBenchmark& b : machines) fmt::print("{}\n", to_json(b).dump(2));
+    for (const bench::MachineBenchmark& b : machines) fmt::print("{}\n", json_text(to_json(b), 2));
   } else {
     print_rows(machines);
   }

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/operations_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
@@ -39,11 +41,12 @@ void print_json(const bench::OperationsBenchmark& b) {
       {"matrix_peak_flops_per_second", b.matrix_peak_flops_per_second},
       {"copy_peak_bytes_per_second", b.copy_peak_bytes_per_second},
       {"operations", operations}};
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 void print_table(const bench::OperationsBenchmark& b) {
-  fmt::print("{}; {} sequences, {} tokens\n", b.device, b.lengths.size(), b.tokens);
+  fmt::print("{}; {}, {}\n", b.device, counted(b.lengths.size(), "sequence"),
+             counted(b.tokens, "token"));
   fmt::print("{:<62}{:>8}{:>11}{:>11}{:>10}{:>10}\n", "operation", "a step", "ms once", "GFLOP/s",
              "GB/s", "of peak");
   double step = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "bench/optimizer_benchmark.h"
 #include "cli/bench/bench.h"
 #include "config/run_config_names.h"
@@ -66,7 +67,7 @@ void print_json(const config::RunConfig& config, const bench::OptimizerBenchmark
                                          {"update_bytes_per_second", b.update_bytes_per_second()},
                                          {"plain_bytes_per_second", b.plain_bytes_per_second()},
                                          {"share_of_plain", b.share_of_plain()}};
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 void print_table(const config::RunConfig& config, const bench::OptimizerBenchmark& b) {

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/overlap_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
@@ -40,13 +42,13 @@ void print_json(const bench::OverlapBenchmark& b) {
                                {"exposed_communication_seconds", mode.exposed},
                                {"hidden_share", mode.hidden_share()}});
   }
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 void print_table(const bench::OverlapBenchmark& b) {
-  fmt::print("{}, {} ranks, {} tokens a step\n", b.device, b.ranks, b.tokens);
-  fmt::print("{:.1f} MB of gradients a step in {} buckets over {}\n", b.bytes / 1e6, b.buckets,
-             describe_link(b.link));
+  fmt::print("{}, {}, {} a step\n", b.device, counted(b.ranks, "rank"), counted(b.tokens, "token"));
+  fmt::print("{:.1f} MB of gradients a step in {} over {}\n", b.bytes / 1e6,
+             counted(b.buckets, "bucket"), describe_link(b.link));
   fmt::print("{:<52}{:>10}{:>9}{:>10}{:>15}{:>10}{:>9}\n", "ms", "increase", "step", "backward",
              "communication", "exposed", "hidden");
   fmt::print("{:<52}{:>10}{:>9.1f}\n", "no communication", "",

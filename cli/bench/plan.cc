@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/schedules/plan_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
@@ -68,7 +70,7 @@ void print_json(const bench::PlanBenchmark& b) {
                                {"steps", steps},
                                {"skipped", skipped},
                                {"summary", to_json(bench::deviation_of(b.steps), b.steps.size())}};
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 using Groups = std::vector<std::pair<std::string, std::vector<bench::PlannedStep>>>;
@@ -96,13 +98,13 @@ void print_summary(const char* what, const Groups& groups) {
 }
 
 void print_table(const bench::PlanBenchmark& b) {
-  fmt::print("{}\nmicro-batches of {} tokens, {:.2f} million parameters\n", b.device,
-             b.micro_batch_tokens, 1e-6 * b.shape.parameters);
+  fmt::print("{}\nmicro-batches of {}, {:.2f} million parameters\n", b.device,
+             counted(b.micro_batch_tokens, "token"), 1e-6 * b.shape.parameters);
   for (const plan::MeasuredStep& step : b.calibrated) {
     fmt::print("calibrated from {}: {:.2f} ms a step\n", step.name, step.seconds * 1e3);
   }
-  fmt::print("{:g} tokens take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
-             bench::kSampleTokens, b.calibration.costs.per_sample * 1e3,
+  fmt::print("{} take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
+             counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
              b.calibration.costs.per_step * 1e3);
   fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}\n", "ms", "clip", "ranks",
              "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed", "error");

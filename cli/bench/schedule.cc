@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/json.h"
 #include "bench/schedule_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
@@ -96,7 +97,7 @@ void add_bench_schedule(CLI::App& bench) {
       const auto result = bench::benchmark_schedules(config, benchmark, ranks);
       if (!ranks.first()) return;
       if (options->json) {
-        fmt::print("{}\n", to_json(result).dump(2));
+        fmt::print("{}\n", json_text(to_json(result), 2));
       } else {
         print_tables(result);
       }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "cli/bench/link_options.h"
 
 namespace strata::cli {
@@ -138,8 +139,8 @@ void print_memory(const std::string& order, const bench::Compared& activations) 
 }
 
 void print(const bench::DataParallelOrders& section) {
-  fmt::print("\ndata parallel: {:.1f} MB of gradients a step in {} buckets\n", section.bytes / 1e6,
-             section.buckets);
+  fmt::print("\ndata parallel: {:.1f} MB of gradients a step in {}\n", section.bytes / 1e6,
+             counted(section.buckets, "bucket"));
   fmt::print("{:<25}{:>9}{:>10}{:>10}{:>7}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
              "backward", "tail", "communication", "exposed", "formula", "deviation");
   for (const bench::OrderMeasurement& order : section.orders) {
@@ -289,9 +290,10 @@ nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {
 }
 
 void print_tables(const bench::ScheduleBenchmark& b) {
-  fmt::print("{}\n{} ranks, {} micro-batches of {}, over {}\n", b.device, b.ranks, b.micro_batches,
-             b.micro_batch_tokens > 0 ? fmt::format("{} tokens", b.micro_batch_tokens)
-                                      : fmt::format("{} sequences", b.micro_batch_sequences),
+  fmt::print("{}\n{}, {} of {}, over {}\n", b.device, counted(b.ranks, "rank"),
+             counted(b.micro_batches, "micro-batch"),
+             b.micro_batch_tokens > 0 ? counted(b.micro_batch_tokens, "token")
+                                      : counted(b.micro_batch_sequences, "sequence"),
              describe_link(b.link));
   if (b.data_parallel) print(*b.data_parallel);
   if (b.pipelines) print(*b.pipelines, b.ranks);

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/start_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/options/config_options.h"
@@ -30,12 +32,12 @@ void print_json(const bench::StartBenchmark& b, const BenchStartOptions& options
                                        {"find_samples_seconds", b.find},
                                        {"read_samples_seconds", b.read},
                                        {"start_seconds", b.start()}};
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json_text(json, 2));
 }
 
 void print_table(const bench::StartBenchmark& b, const BenchStartOptions& options) {
-  fmt::print("{} samples, {} ranks; an index of {:.1f} MB, written in {:.1f} s\n",
-             options.benchmark.samples, options.benchmark.ranks,
+  fmt::print("{}, {}; an index of {:.1f} MB, written in {:.1f} s\n",
+             counted(options.benchmark.samples, "sample"), counted(options.benchmark.ranks, "rank"),
              static_cast<double>(b.index_bytes) / 1e6, b.make);
   fmt::print("open the index        {:8.1f} ms\n", 1e3 * b.open);
   fmt::print("plan the first step   {:8.1f} ms\n", 1e3 * b.plan);

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/json.h"
 #include "bench/step_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
@@ -55,15 +57,15 @@ void print_json(const bench::StepBenchmark& b) {
   if (!b.knows_phases) {
     result["graphs"] = {{"captured", b.graphs.graphs}, {"bytes", b.graphs.bytes}};
   }
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 void print_table(const bench::StepBenchmark& b) {
-  fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
+  fmt::print("{}, {}\n", b.device, counted(b.ranks, "rank"));
   fmt::print("start           {:10.1f} s    from the process's start to the first measured step\n",
              b.start);
-  fmt::print("step            {:10.1f} ms   {} sequences, {} tokens\n", b.step * 1e3, b.sequences,
-             b.tokens);
+  fmt::print("step            {:10.1f} ms   {}, {}\n", b.step * 1e3,
+             counted(b.sequences, "sequence"), counted(b.tokens, "token"));
   const auto phase = [&](const char* name, double seconds, const char* note) {
     fmt::print("  {:<14} {:10.1f} ms   {:5.1f} %{}\n", name, seconds * 1e3, 100 * seconds / b.step,
                note);
@@ -76,8 +78,8 @@ void print_table(const bench::StepBenchmark& b) {
     phase("reduce", b.reduce, "   all of it, beside backward");
     phase("update", b.update, "   all of it, beside backward");
   } else {
-    fmt::print("  launched as captured graphs: phases are not known; {} graphs take {:.1f} MB\n",
-               b.graphs.graphs, static_cast<double>(b.graphs.bytes) / 1e6);
+    fmt::print("  launched as captured graphs: phases are not known; {} in {:.1f} MB\n",
+               counted(b.graphs.graphs, "graph"), static_cast<double>(b.graphs.bytes) / 1e6);
   }
   const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   fmt::print("sent            {:10.1f} MB   by this rank, in collectives\n",
@@ -150,12 +152,11 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
 void print(const Explanation& explanation) {
   const training::Schedule& schedule = explanation.schedule;
   const bert::Stage& stage = explanation.stage();
-  fmt::print("{}{}: {} blocks, {} micro-batch{}, {} in flight, {} bucket{} of gradients\n\n",
-             schedule.name,
+  fmt::print("{}{}: {}, {}, {} in flight, {} of gradients\n\n", schedule.name,
              stage.count > 1 ? fmt::format(", stage {} of {}", stage.index, stage.count) : "",
-             explanation.own_blocks, schedule.micro_batches,
-             schedule.micro_batches == 1 ? "" : "es", schedule.in_flight, explanation.buckets,
-             explanation.buckets == 1 ? "" : "s");
+             counted(explanation.own_blocks, "block"),
+             counted(schedule.micro_batches, "micro-batch"), schedule.in_flight,
+             counted(explanation.buckets, "bucket"));
   const int width = stage.count > 1 ? 16 : 9;  // "receive_gradient", "recompute"
   fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", "", "micro-batch", "block", "task", width,
              "what becomes ready");
@@ -173,13 +174,13 @@ void print(const Explanation& explanation) {
       for (const Range& range : each.gradients) gradients += range.size();
       ready = fmt::format("{:.2f} million gradients", 1e-6 * static_cast<double>(gradients));
       if (!each.buckets.empty()) {
-        ready += fmt::format("; bucket{} {}", each.buckets.size() == 1 ? "" : "s",
+        ready += fmt::format("; {} {}", noun_of(each.buckets.size(), "bucket"),
                              fmt::join(each.buckets, ", "));
       }
     }
     const int lag = lag_of(schedule, each.task);
-    const std::string micro_batch = lag > 0 ? fmt::format("{} step{} ago", lag, lag > 1 ? "s" : "")
-                                            : std::to_string(each.task.micro_batch);
+    const std::string micro_batch =
+        lag > 0 ? counted(lag, "step") + " ago" : std::to_string(each.task.micro_batch);
     fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", i, micro_batch,
                each.block.empty() ? "all" : each.block, name_of(each.task.kind), width, ready);
   }
@@ -201,7 +202,8 @@ void print_explanation(const config::RunConfig& config, int ranks, bool json) {
     }
   }
   if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion}, {"stages", list}}.dump(2));
+    fmt::print("{}\n",
+               json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"stages", list}}, 2));
   }
 }
 

@@ -14,7 +14,7 @@ struct OptionInfo {
   std::string help;
   bool positional = false;
   bool required = false;
-  std::string preset;                        // the value that it has without being named
+  std::string preset;                        // default value
   std::vector<std::string> needs, excludes;  // names of other options
 };
 

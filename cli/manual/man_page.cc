@@ -42,7 +42,7 @@ std::string option_text(const OptionInfo& option) {
   if (!option.values.empty()) {
     text += " " + plain(fmt::format("{}", fmt::join(option.values, " | ")));
   } else if (!option.type.empty() && !option.positional) {
-    // "INT:INT in [1 - 1024]": the second says more.
+    // "INT:INT in [1 - 1024]" becomes "INT in [1 - 1024]".
     text += " \\fI" + plain(option.type.substr(option.type.rfind(':') + 1)) + "\\fR";
   }
   std::string help = option.help;
@@ -57,7 +57,7 @@ std::string option_text(const OptionInfo& option) {
   return text + '\n' + plain(help) + '\n';
 }
 
-// In the lines that it has; those of tables are not filled.
+// Keeps the footer's lines; troff does not fill those of tables.
 std::string footer_text(const std::string& footer) {
   if (footer.find("\n ") != footer.npos) return ".nf\n" + plain(footer) + "\n.fi\n";
   std::string text = plain(footer);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr char kOutputMark[] = "output";
 
-// The beginnings of this program's own outputs. None of them is anything's input.
+// The beginnings of this program's own outputs that no command reads.
 constexpr std::string_view kOwnOutputs[] = {
     "<meta name=\"generator\" content=\"Strata\">",  // reports
     "<testsuites name=\"strata check\"",
@@ -172,7 +172,7 @@ void refuse_to_replace(const std::vector<fs::path>& read, const fs::path& output
   const fs::path file = fs::canonical(output, ignored);
   const auto refuse = [&](const fs::path& folder, const char* what) {
     if (is_own_output(file)) return;
-    fail("{} {}: is there already, in {}, {}; name another file", option, output.string(),
+    fail("{} {}: exists already, in {}, {}; name another file", option, output.string(),
          folder.string(), what);
   };
   for (const fs::path& path : read) {

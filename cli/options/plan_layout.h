@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "plan/model_shape.h"
 #include "plan/step_time.h"
 
@@ -29,9 +30,10 @@ inline CLI::Validator number_within(double least, double most) {
         const bool is_number = CLI::detail::lexical_cast(text, value);
         return is_number && value >= least && value <= most
                    ? std::string()
-                   : fmt::format("Value {} not in range {:g} to {:g}", text, least, most);
+                   : fmt::format("Value {} not in range {} to {}", text, count_text(least),
+                                 count_text(most));
       },
-      fmt::format("NUMBER in [{:g} - {:g}]", least, most));
+      fmt::format("NUMBER in [{} - {}]", count_text(least), count_text(most)));
 }
 
 template <typename Value, size_t N>

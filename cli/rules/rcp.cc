@@ -177,8 +177,8 @@ void print_text(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>&
   if (diffs.empty()) say("neither round has reference points here\n");
   if (command.scores.empty()) return;
   const auto changed = std::ranges::count_if(effects, &Effect::changes);
-  say("\n{} of {} result folders under {} are judged otherwise\n", changed, effects.size(),
-      command.scores);
+  say("\n{} of {} under {} {} judged otherwise\n", changed,
+      counted(effects.size(), "result folder"), command.scores, changed == 1 ? "is" : "are");
   for (const Effect& effect : effects) {
     if (!effect.changes()) continue;
     say("  {}: {} -> {}\n", effect.folder, outcome_text(effect.before), outcome_text(effect.after));

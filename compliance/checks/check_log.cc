@@ -153,7 +153,7 @@ class Check {
   }
 
  private:
-  // Says of a key that is missing which other key of the log, that no rule asks for, is like it.
+  // Adds to the finding about a missing key the similar key of the log that no rule asks for.
   void point_at_similar_keys(std::vector<Finding>& findings) {
     const auto is_missing = [](const Finding& finding) {
       return finding.id.ends_with("/REQ") &&

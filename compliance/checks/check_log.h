@@ -64,7 +64,7 @@ struct CheckOptions {
   std::function<void(const EventLog&, LogVerdict&)> then;
 };
 
-// Throws Error unless there is such a round: MLPerf had it, or there are rules for it.
+// Throws Error unless MLPerf had this round or there are rules for it.
 void require_round(const RuleStore& rules, const std::string& usage, const std::string& ruleset);
 
 // Checks a log that is already read. Without rules for its round it is not judged. A log that

@@ -12,8 +12,8 @@ namespace strata::compliance {
 namespace {
 
 constexpr std::string_view kTarget = "quality_target";
-// Only eval_samples describes the data set: train_samples may count the samples that the run trained
-// on.
+// Only eval_samples describes the data set: train_samples may count the samples that the run
+// trained on.
 constexpr std::string_view kData = "eval_samples";
 constexpr std::string_view kHyperparameters[] = {
     "global_batch_size",       "gradient_accumulation_steps",
@@ -68,7 +68,7 @@ RunSettings read_settings(const EventLog& log) {
   return run;
 }
 
-std::string UnlikeSetting::describe() const {
+std::string DifferingSetting::describe() const {
   constexpr size_t kShown = 4;
   std::vector<std::string> first(
       values.begin(),
@@ -78,22 +78,22 @@ std::string UnlikeSetting::describe() const {
                      more > 0 ? fmt::format(" and {} other values", more) : "");
 }
 
-std::vector<UnlikeSetting> unlike_settings(std::span<const RunSettings> runs) {
-  std::map<std::string, UnlikeSetting> found;
+std::vector<DifferingSetting> differing_settings(std::span<const RunSettings> runs) {
+  std::map<std::string, DifferingSetting> found;
   for (const RunSettings& run : runs) {
     for (const auto& [key, setting] : run.values) {
-      UnlikeSetting& known =
-          found.try_emplace(key, UnlikeSetting{setting.kind, key, {}, {}}).first->second;
+      DifferingSetting& known =
+          found.try_emplace(key, DifferingSetting{setting.kind, key, {}, {}}).first->second;
       if (std::ranges::find(known.values, setting.value) != known.values.end()) continue;
       known.values.push_back(setting.value);
       if (known.values.size() == 2) known.log = run.log;
     }
   }
-  std::vector<UnlikeSetting> unlike;
+  std::vector<DifferingSetting> differing;
   for (auto& [key, setting] : found) {
-    if (setting.values.size() > 1) unlike.push_back(std::move(setting));
+    if (setting.values.size() > 1) differing.push_back(std::move(setting));
   }
-  return unlike;
+  return differing;
 }
 
 }  // namespace strata::compliance

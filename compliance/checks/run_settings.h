@@ -25,7 +25,7 @@ struct RunSettings {
   std::filesystem::path log;
   std::map<std::string, Setting, std::less<>> values;  // by key; the first event of a key counts
 
-  // The quality_target that the log names, as logs of Strata do.
+  // The log's quality_target, which Strata writes.
   std::optional<double> target() const;
 };
 
@@ -33,7 +33,7 @@ struct RunSettings {
 RunSettings read_settings(const EventLog& log);
 
 // A key with several values among the runs. Logs without the key do not count.
-struct UnlikeSetting {
+struct DifferingSetting {
   SettingKind kind = SettingKind::kHyperparameter;
   std::string key;
   std::vector<std::string> values;  // in the order of the runs, each once
@@ -41,6 +41,6 @@ struct UnlikeSetting {
 
   std::string describe() const;  // "opt_base_learning_rate is 0.002 and 0.001"
 };
-std::vector<UnlikeSetting> unlike_settings(std::span<const RunSettings> runs);
+std::vector<DifferingSetting> differing_settings(std::span<const RunSettings> runs);
 
 }  // namespace strata::compliance

@@ -33,7 +33,7 @@ std::multiset<std::string_view> key_parts(std::string_view key) {
   return parts;
 }
 
-// Lower is more alike; 0: not at all.
+// A lower number means more similar keys; 0 means that they are not similar at all.
 int unlikeness(std::string_view wanted, std::string_view key) {
   constexpr size_t kLetters = 6;
   const std::string a = letters_of(wanted), b = letters_of(key);
@@ -87,7 +87,7 @@ std::string_view similar_key(std::string_view wanted, const std::vector<std::str
   return best;
 }
 
-std::vector<Finding> repeats_together(const std::vector<Finding>& findings) {
+std::vector<Finding> merge_repeats(const std::vector<Finding>& findings) {
   std::map<std::string_view, std::vector<const Finding*>> by_count;
   for (const Finding& finding : findings) {
     if (is_repeat(finding)) by_count[finding.found].push_back(&finding);

@@ -16,6 +16,6 @@ std::string_view similar_key(std::string_view wanted, const std::vector<std::str
 
 // Merges the findings of three or more keys that are logged equally often instead of once into one:
 // logs of several processes hold every event several times.
-std::vector<Finding> repeats_together(const std::vector<Finding>& findings);
+std::vector<Finding> merge_repeats(const std::vector<Finding>& findings);
 
 }  // namespace strata::compliance

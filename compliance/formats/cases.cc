@@ -48,9 +48,9 @@ Case case_of(const LogVerdict& log, const std::string& suite, bool counts, bool 
               plain_text(log.not_judged),
               {}};
   if (!counts && result.outcome == Outcome::kFailed) result.outcome = Outcome::kPassed;
-  for (const Finding& finding : repeats_together(log.errors))
+  for (const Finding& finding : merge_repeats(log.errors))
     result.annotations.push_back(annotation_of(finding, counts));
-  for (const Finding& finding : repeats_together(log.warnings))
+  for (const Finding& finding : merge_repeats(log.warnings))
     result.annotations.push_back(annotation_of(finding, false));
   // Of a log in a package its section "Review" says it.
   if (reviewed) {

@@ -10,6 +10,8 @@
 #include <numbers>
 #include <utility>
 
+#include "base/text/counts.h"
+
 namespace strata::compliance {
 namespace {
 
@@ -59,7 +61,7 @@ std::optional<Value> find_in(const std::pair<std::string_view, Builtin> (&table)
 
 void expect_count(const Arguments& arguments, size_t least, size_t most, std::string_view what) {
   if (arguments.size() < least || arguments.size() > most) {
-    throw RuleError(fmt::format("{}: {} arguments given", what, arguments.size()));
+    throw RuleError(fmt::format("{}: {} given", what, counted(arguments.size(), "argument")));
   }
 }
 

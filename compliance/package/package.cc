@@ -13,17 +13,14 @@
 #include "base/lines.h"
 #include "base/parallel.h"
 #include "base/text/counts.h"
-#include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/checker_params.h"
 #include "compliance/package/power.h"
 #include "compliance/package/report.h"
 #include "compliance/package/system_description.h"
-#include "compliance/review/described_system.h"
+#include "compliance/review/folder_review.h"
 #include "compliance/review/headroom.h"
 #include "compliance/review/review.h"
-#include "compliance/review/run_windows.h"
-#include "compliance/review/unlike_runs.h"
 
 namespace strata::compliance {
 namespace {
@@ -139,8 +136,9 @@ Section check_logs(const FolderVerdict& verdict) {
   }
   if (failed.empty()) return section;
   const auto allowed = static_cast<size_t>(dropped_runs(verdict.folder.benchmark));
-  const std::string names = fmt::format("{} of {} runs fail: {}", failed.size(),
-                                        verdict.logs.size(), fmt::join(failed, ", "));
+  const std::string names =
+      fmt::format("{} of {} {}: {}", failed.size(), counted(verdict.logs.size(), "run"),
+                  failed.size() == 1 ? "fails" : "fail", fmt::join(failed, ", "));
   if (failed.size() <= allowed) {
     section.warnings.push_back(names + "; accepted, since olympic scoring drops as many");
   } else {
@@ -209,6 +207,10 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   return folder;
 }
 
+ReviewedFolder reviewed(const ResultFolder& folder, const PackageOptions& options) {
+  return {options.usage, options.ruleset, folder.benchmark, folder.weak_scaling};
+}
+
 // Runs in folders below a result folder, that are not among those submitted.
 std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
                                    const std::vector<RunRecord>& submitted) {
@@ -232,27 +234,17 @@ std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
   return runs;
 }
 
-void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
-                   std::vector<std::vector<Remark>> remarks,
-                   const std::vector<PublishedConvergence>& published,
-                   const PackageOptions& options) {
-  const std::string& benchmark = verdict.folder.benchmark;
+void add_review(FolderVerdict& verdict, const FolderFacts& facts,
+                std::vector<std::vector<Remark>> remarks,
+                const std::vector<PublishedConvergence>& published, const PackageOptions& options) {
+  RunsReview review = review_folder(reviewed(verdict.folder, options), std::move(remarks),
+                                    facts.runs, facts.settings, runs_beside(verdict, facts.runs));
   Section section{"Review", {}, {}, {}};
-  section.remarks = merge_remarks(std::move(remarks));
-  const auto add = [&](std::vector<Remark> more) {
-    section.remarks.insert(section.remarks.end(), more.begin(), more.end());
-  };
-  add(review_same_system(facts.runs));
-  add(review_settings(facts.settings, options.usage == "training"
-                                          ? published_target(benchmark, options.ruleset)
-                                          : std::nullopt));
-  const auto wanted = static_cast<size_t>(result_file_count(options.usage, benchmark));
-  RunsReview runs = review_runs(facts.runs, runs_beside(verdict, facts.runs), wanted,
-                                dropped_runs(benchmark), verdict.folder.weak_scaling);
-  add(std::move(runs.remarks));
-  section.notes = std::move(runs.notes);
+  section.remarks = std::move(review.remarks);
+  section.notes = std::move(review.notes);
   std::optional<ReferencePoints> points;
   if (verdict.rcp.judged && !verdict.rcp.submission_mean) {
+    const std::string& benchmark = verdict.folder.benchmark;
     points = load_reference_points(options.rcp, options.usage, options.ruleset, benchmark);
     for (size_t i = 0; !points && i < options.other_rcp.size(); ++i)
       points =
@@ -267,7 +259,8 @@ void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
                                                         points ? &*points : nullptr, nearest);
   for (std::string& text : headroom) {
     if (verdict.rcp.outcome() == Outcome::kFailed) {
-      add({{"review/convergence/headroom", std::move(text), verdict.folder.path, 0}});
+      section.remarks.push_back(
+          {"review/convergence/headroom", std::move(text), verdict.folder.path, 0});
     } else {
       section.notes.push_back(std::move(text));
     }
@@ -397,10 +390,9 @@ void review_packages(std::vector<PackageVerdict>& packages,
         remarks.push_back(log.review);
       }
       const auto others = published.find(folder.folder.benchmark);
-      review_folder(
-          folder, found->second, std::move(remarks),
-          others == published.end() ? std::vector<PublishedConvergence>() : others->second,
-          options);
+      add_review(folder, found->second, std::move(remarks),
+                 others == published.end() ? std::vector<PublishedConvergence>() : others->second,
+                 options);
     }
     Section section{"Review", {}, {}, {}};
     section.remarks = placeholders.remark();
@@ -412,20 +404,18 @@ void review_packages(std::vector<PackageVerdict>& packages,
 }
 
 // Whatever is wrong with the log is its own verdict.
-LogFacts read_facts(const fs::path& path, const std::string& benchmark,
-                    const DescribedSystem& system, LogFormat format, RuleStore& rules,
-                    const PackageOptions& options) {
+LogFacts read_facts(const fs::path& path, const ResultFolder& folder, const DescribedSystem& system,
+                    LogFormat format, RuleStore& rules, const PackageOptions& options) {
   LogFacts facts;
   try {
     const EventLog log(path, format);
     facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
     facts.convergence = read_convergence(log, options.ruleset, options.bert_train_samples);
     facts.seeds = read_seeds(log);
-    facts.record = read_run_record(log);
     facts.settings = read_settings(log);
-    facts.verdict.review = review_log(log, facts.record, options.ruleset);
-    for (Remark& remark : place(review_system(facts.record, system, benchmark), log))
-      facts.verdict.review.push_back(std::move(remark));
+    ReviewedRun run = review_run(log, reviewed(folder, options), system);
+    facts.record = std::move(run.record);
+    facts.verdict.review = std::move(run.remarks);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -529,9 +519,8 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];
     const ResultFolder& folder = job.folder->folder;
-    const DescribedSystem system = folder.weak_scaling ? without_counts(*job.system) : *job.system;
     (*job.facts)[job.log] =
-        read_facts(folder.logs[job.log], folder.benchmark, system, format, rules, *job.options);
+        read_facts(folder.logs[job.log], folder, *job.system, format, rules, *job.options);
     if (options.progress) options.progress(++done, jobs.size());
   });
   std::map<const FolderVerdict*, FolderFacts> judged;

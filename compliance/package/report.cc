@@ -30,7 +30,7 @@ std::string indented(std::string text, const std::string& indent) {
 
 std::string findings_text(const std::vector<Finding>& findings, std::string_view kind) {
   std::string text;
-  for (const Finding& finding : repeats_together(findings))
+  for (const Finding& finding : merge_repeats(findings))
     text += indented(fmt::format("{}: {}", kind, describe(finding)), "  ") + '\n';
   return text;
 }
@@ -328,7 +328,7 @@ std::string rcp_text(const RcpVerdict& verdict) {
   std::string text = verdict.message + ": ";
   text += std::isfinite(*verdict.submission_mean)
               ? fmt::format("mean {} to converge", count_text(*verdict.submission_mean))
-              : fmt::format("{} runs are too few for an olympic mean", verdict.runs.size());
+              : fmt::format("too few runs for an olympic mean: {}", verdict.runs.size());
   text += fmt::format(", reference {}, at least {} wanted", count_text(*verdict.reference_mean),
                       count_text(*verdict.least_mean));
   if (verdict.passed && verdict.scaling > 1)

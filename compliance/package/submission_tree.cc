@@ -105,11 +105,7 @@ ResultFolder describe(const fs::path& path, std::vector<fs::path> logs) {
 
 // Returns the usage of the first benchmark that a folder or a log names, else the one in the path,
 // else training.
-std::string usage_of_tree(const fs::path& directory) {
-  std::error_code error;
-  ListingProblems ignored;
-  const auto folders = fs::is_directory(directory, error) ? find_result_folders(directory, &ignored)
-                                                          : std::vector<ResultFolder>();
+std::string usage_of_tree(const fs::path& directory, const std::vector<ResultFolder>& folders) {
   for (const ResultFolder& folder : folders) {
     if (std::string usage = usage_of_benchmark(folder.benchmark); !usage.empty()) return usage;
   }
@@ -172,14 +168,19 @@ std::vector<ResultFolder> find_result_folders(const fs::path& directory,
 
 RulesetChoice infer_ruleset_of_tree(const fs::path& directory, const std::string& usage,
                                     const std::string& ruleset) {
-  const std::string chosen = usage.empty() ? usage_of_tree(directory) : usage;
+  std::vector<ResultFolder> folders;
+  ListingProblems unlisted;
+  std::error_code ignored;
+  const bool is_listed = usage.empty() && fs::is_directory(directory, ignored);
+  if (is_listed) folders = find_result_folders(directory, &unlisted);
+  const std::string chosen = usage.empty() ? usage_of_tree(directory, folders) : usage;
   if (!ruleset.empty()) return {chosen, ruleset, "given"};
   if (RulesetChoice choice = infer_ruleset_from_path(directory, chosen); !choice.ruleset.empty())
     return choice;
   std::string problem = "no result_*.txt under it";
   size_t tried = 0;
-  ListingProblems unlisted;
-  for (const ResultFolder& folder : find_result_folders(directory, &unlisted)) {
+  if (!is_listed) folders = find_result_folders(directory, &unlisted);
+  for (const ResultFolder& folder : folders) {
     for (const fs::path& log : folder.logs) {
       try {
         return infer_ruleset(EventLog(log, LogFormat::kMllog), chosen, "");

@@ -221,7 +221,7 @@ std::string explain_time(double time_ms) {
 
 void review_times(const RunRecord& record, std::vector<Doubt>& doubts) {
   // Some logs count from their start, which is no mistake where all events do.
-  if (record.odd_times == 0 || record.small_times == record.times) return;
+  if (record.odd_times == 0 || record.relative_times == record.times) return;
   doubts.push_back(
       {"review/clock/unit",
        explain_time(record.odd_time.time_ms) +

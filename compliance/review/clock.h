@@ -18,8 +18,8 @@ namespace strata::compliance {
 //   paused.
 // - review/clock/steps-back: an evaluation comes after fewer epochs or samples than the one before.
 // - review/clock/evaluation-outside: an evaluation is reported more than 10 ms before run_start or
-//   after run_stop. minigo's and Stable Diffusion's are by their rules made after the run, the
-//   latter in any order.
+//   after run_stop. The rules let minigo and Stable Diffusion evaluate after the run, the latter
+//   in any order.
 // - review/clock/order: by their times init_start, init_stop, run_start and run_stop, or
 //   cache_clear and run_start, stand in another order than this.
 // - review/clock/no-time: run_start and run_stop have the same time.

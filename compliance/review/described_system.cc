@@ -72,7 +72,7 @@ bool names_somebody(const std::string& word) {
   return word.size() >= 3 && !kKinds.contains(word);
 }
 
-// Whether `name` is made of the first letters of `words`, with or without the small ones.
+// Whether `name` consists of the initials of `words`, with or without lower-case words.
 bool is_initials(const std::string& name, const std::vector<std::string>& words) {
   if (words.size() < 2 || name.size() < 2) return false;
   std::string all, of_large;
@@ -141,7 +141,7 @@ bool same_organisation(std::string_view a, std::string_view b) {
   const bool either = x.find(y) != x.npos || y.find(x) != y.npos;
   if (either && std::min(x.size(), y.size()) >= kTelling) return true;
   const std::vector<std::string> of_a = words_of(a), of_b = words_of(b);
-  // "Giga Computing" and "GIGABYTE", too.
+  // "Giga Computing" and "GIGABYTE" also name one organisation.
   constexpr size_t kBeginning = 4;
   const auto same_word = [](const std::string& one, const std::string& other) {
     return one == other || (std::min(one.size(), other.size()) >= kBeginning &&
@@ -191,7 +191,7 @@ DescribedSystem described_system(const std::filesystem::path& file) {
   try {
     return read_described_system(read_file(file, kMostBytes));
   } catch (const Error&) {
-    return {};  // which other checks say
+    return {};  // other checks report it
   }
 }
 
@@ -219,7 +219,7 @@ std::optional<double> counted_accelerators(std::string_view platform, std::strin
     while (end > 0 && text[end - 1] == ' ') --end;
     const bool times = end > 0 && text[end - 1] == 'x';
     if (times) --end;
-    // The number of a series stands before a model, too: "AS-4124 A100".
+    // A number before a model may also name a series: "AS-4124 A100".
     if (!times && end < at) continue;
     while (end > 0 && text[end - 1] == ' ') --end;
     size_t begin = end;
@@ -248,26 +248,26 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
                       describe_logged("org", org)));
   } else if (!same_organisation(org, system.submitter)) {
     doubt("submitter", "org",
-          fmt::format("{}, and the system description's submitter '{}': whose run is it?",
+          fmt::format("{}, but the system description's submitter is '{}'; correct one of them",
                       describe_logged("org", org), printable_text(system.submitter)));
   }
   if (const std::string division = said("division");
       !division.empty() && !system.division.empty() &&
       name_of(division) != name_of(system.division)) {
     doubt("division", "division",
-          fmt::format("{}, and the system description's division '{}'",
+          fmt::format("{}, but the system description's division is '{}'; correct one of them",
                       describe_logged("division", division), printable_text(system.division)));
   }
   if (const std::string named = said("benchmark");
       !named.empty() && !same_benchmark(named, benchmark)) {
     doubt("benchmark", "benchmark",
-          fmt::format("{}, and its folder '{}'", describe_logged("benchmark", named),
+          fmt::format("{}, but its folder is '{}'", describe_logged("benchmark", named),
                       printable_text(benchmark)));
   }
   const std::string_view log_status = status_of(said("status")), status = status_of(system.status);
   if (!log_status.empty() && !status.empty() && log_status != status) {
     doubt("status", "status",
-          fmt::format("{}, and the system description's status '{}'",
+          fmt::format("{}, but the system description's status is '{}'; correct one of them",
                       describe_logged("status", said("status")), printable_text(system.status)));
   }
   const std::string platform = said("platform");

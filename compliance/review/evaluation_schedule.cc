@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kBertTrainSamples = 156'725'653;
 constexpr double kLargestBatch = 1e12;  // beyond which nothing is a batch
-constexpr double kBatchesLate = 2;      // that an evaluation may be
-constexpr double kDistanceOff = 3;      // batches, of two evaluations
+constexpr double kBatchesLate = 2;      // an evaluation may be so late
+constexpr double kDistanceOff = 3;      // batches that the distance of two evaluations may be off
 
 // What of the reference's data a log counts.
 enum class Counted {
@@ -253,7 +253,7 @@ class BertSchedule {
     const Evaluation& first = record_.evaluations.front();
     const auto without = static_cast<double>(std::ranges::count_if(
         record_.evaluations, [](const Evaluation& one) { return !one.count.has_value(); }));
-    if (without == 0 && !is_constant()) return;  // they count something else
+    if (without == 0 && !is_constant()) return;  // the counts are no samples
     const std::string constant =
         without == 0
             ? fmt::format("epoch_num of all evaluations is {}", count_text(*first.count))

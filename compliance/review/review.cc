@@ -33,12 +33,12 @@ std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
              one_line(first.lost, 400), also(log.crowded_line_count(), "such line")),
          first.offset});
   }
-  if (record.swallowings > 0) {
+  if (record.nested_events > 0) {
     doubts.push_back(
         {"review/log/swallowed",
          fmt::format("this event holds what looks like another one, which is not read{}",
-                     also(record.swallowings, "such event")),
-         record.swallowing});
+                     also(record.nested_events, "such event")),
+         record.first_nested_event});
   }
   return doubts;
 }

@@ -18,18 +18,19 @@ namespace strata::compliance {
 std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
                                std::string_view ruleset);
 
-// Adds that to a verdict; `strict`: as errors.
+// Adds the findings of review_log to `verdict`, as errors if `strict`.
 void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict);
 
-// Of the remarks of each log the first of every id, with the number of logs that have one.
+// Keeps the first remark of every id and adds how many of the logs have one.
 std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs);
 
-// A submission's name that is missing in its logs is one remark, not one of each folder.
+// Collects the remarks about names that a submission's logs lack, so that they are reported once
+// and not once per folder.
 class Placeholders {
  public:
-  // Takes such remarks out of those of one result folder, which `folder` names.
+  // Moves such remarks out of those of the result folder that `folder` names.
   void take(std::vector<Remark>& remarks, const std::string& folder);
-  // The remark, with the number of folders; empty where there was none.
+  // One remark with the number of folders; empty if no folder had any.
   std::vector<Remark> remark() const;
 
  private:

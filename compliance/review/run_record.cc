@@ -111,14 +111,14 @@ class RecordReader {
     const double time = event.time_ms;
     ++record_.times;
     if (is_date(time)) return;
-    if (may_count_from_start(time)) ++record_.small_times;
+    if (may_count_from_start(time)) ++record_.relative_times;
     if (++record_.odd_times == 1) record_.odd_time = {time, event.offset};
   }
 
   void note_swallowing(const Event& event) {
     for (const std::string_view part : {event.value, event.metadata}) {
       if (part.find("\"time_ms") == part.npos || part.find("\"key") == part.npos) continue;
-      if (++record_.swallowings == 1) record_.swallowing = event.offset;
+      if (++record_.nested_events == 1) record_.first_nested_event = event.offset;
       return;
     }
   }

@@ -43,16 +43,16 @@ struct Resumption {
   uint64_t offset = 0;
 };
 
-// Events whose times cannot stand as they do.
+// Events whose times contradict their order.
 struct Disorder {
   std::string text;  // what is early, by how much, and before what
   uint64_t offset = 0;
-  size_t count = 0;  // of such events; the first is told
+  size_t count = 0;  // of such events; `text` is about the first
 };
 
-// If a key is repeated, its first event counts; of init_start and init_stop the earliest, of
-// run_stop the last. Times that no clock shows (not finite, or beyond the year 33658) are passed
-// over.
+// If a key is repeated, its first event counts; for init_start and init_stop the earliest counts,
+// for run_stop the last. Times that no clock shows (not finite, or beyond the year 33658) are
+// ignored.
 struct RunRecord {
   std::filesystem::path path;
   std::map<std::string, LoggedText, std::less<>> submission;  // "org" for submission_org
@@ -71,13 +71,13 @@ struct RunRecord {
   // The first time that is no date, and how many such there are; of those, times that may count
   // from the start of something.
   Moment odd_time;
-  size_t odd_times = 0, small_times = 0, times = 0;
+  size_t odd_times = 0, relative_times = 0, times = 0;
   // An end before its beginning, a block before the one above it, or evaluations whose counts rise
   // while their times fall; in logs of one process.
   Disorder disorder;
-  // Events whose value or metadata hold what looks like another event: the first, and how many.
-  uint64_t swallowing = 0;
-  size_t swallowings = 0;
+  // Offset and number of events whose value or metadata hold what looks like another event.
+  uint64_t first_nested_event = 0;
+  size_t nested_events = 0;
   // The longest time without any event from run_start to run_stop, up to the event at `offset`.
   Moment silence;
   std::string problem;  // why the log could not be read to its end

@@ -19,11 +19,11 @@ std::vector<Remark> review_settings(std::span<const RunSettings> runs,
       {SettingKind::kHyperparameter, "review/runs/settings", "hyperparameters"},
       {SettingKind::kData, "review/runs/data", "data"}};
   std::vector<Remark> remarks;
-  const auto unlike = unlike_settings(runs);
+  const auto differing = differing_settings(runs);
   for (const Question& question : kQuestions) {
     std::vector<std::string> texts;
     std::filesystem::path log;
-    for (const UnlikeSetting& setting : unlike) {
+    for (const DifferingSetting& setting : differing) {
       if (setting.kind != question.kind) continue;
       texts.push_back(setting.describe());
       if (log.empty()) log = setting.log;

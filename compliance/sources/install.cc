@@ -74,7 +74,7 @@ constexpr PinnedWheel kPinned[] = {
      "80/46/16dcc2772189454e7a7eb13a17b090c14b39765685b6d18be52373adc05e"},
 };
 
-// The rule sets of the newest.
+// The rounds that the newest pinned version has rules for.
 constexpr std::pair<std::string_view, std::string_view> kInstallable[] = {
     {"training", "0.6.0"}, {"training", "0.7.0"}, {"training", "1.0.0"}, {"training", "1.1.0"},
     {"training", "2.0.0"}, {"training", "2.1.0"}, {"training", "3.0.0"}, {"training", "3.1.0"},

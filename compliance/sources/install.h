@@ -26,7 +26,7 @@ std::vector<std::string> pinned_versions();
 
 // Whether the newest pinned version has rules for a round.
 bool has_installable_rules(std::string_view usage, std::string_view ruleset);
-// How rules for a round can be had, and what would be installed: a clause for messages.
+// A clause for messages that says how to get the rules for a round and which would be installed.
 std::string how_to_get_rules(std::string_view usage, std::string_view ruleset);
 
 // Fetches with curl, else with pip, whichever is there; unpacks with unzip, python3 or bsdtar. The

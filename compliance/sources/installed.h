@@ -31,8 +31,8 @@ std::vector<InstalledRules> installed_rules();
 // The rules of a command: those in `given`; where it is empty the built-in ones, which fall back on
 // installed ones; where it is kBuiltIn the built-in ones alone.
 std::unique_ptr<RuleStore> open_rules(const std::string& given);
-// The rcp_checker folder of the package that `rules` is of: one in it, or beside it. Empty where it
-// has none.
+// The rcp_checker folder of the package that `rules` belongs to, in or beside it. Empty if there is
+// none.
 std::filesystem::path points_beside_rules(const std::filesystem::path& rules);
 // Where reference points may be that the built-in ones lack: installed packages where none are
 // `given`.

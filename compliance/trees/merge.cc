@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/lines.h"
+#include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 #include "compliance/trees/same_bytes.h"
 
@@ -296,7 +297,7 @@ MergeReport merge_submitters(const std::vector<fs::path>& sources, const fs::pat
   report.output = fs::weakly_canonical(fs::absolute(output, error), error);
   if (!report.output.has_filename()) report.output = report.output.parent_path();
   if (fs::symlink_status(output, error).type() != fs::file_type::not_found) {
-    fail("{}: is there already ({}); a merge makes a new folder", output.string(),
+    fail("{}: exists already ({}); a merge makes a new folder", output.string(),
          what_is_at(output));
   }
   const auto submitters = submitters_of(sources);
@@ -312,7 +313,8 @@ MergeReport merge_submitters(const std::vector<fs::path>& sources, const fs::pat
          what_is_at(report.output.parent_path()));
   const uintmax_t free = fs::space(report.output.parent_path(), error).available;
   if (!error && plan.bytes() > free) {
-    fail("{}: its {} bytes do not fit, {} are free", report.output.string(), plan.bytes(), free);
+    fail("{}: the tree takes {}, only {} are free", report.output.string(),
+         counted(plan.bytes(), "byte"), count_text(free));
   }
   TemporaryTree tree(report.output);
   for (const MergedSubmitter& submitter : report.submitters) {

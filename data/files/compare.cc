@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/counts.h"
 #include "data/text/hash.h"
 
 namespace strata::data {
@@ -86,13 +87,15 @@ ContentDifference compare_content(const InstanceSource& a, const InstanceSource&
 }
 
 std::string to_text(const ContentDifference& found, const InstanceSource& a) {
-  if (found.is_none()) return fmt::format("the same {} samples in another order", a.size());
+  if (found.is_none())
+    return fmt::format("the same {} in another order", counted(a.size(), "sample"));
   const auto missing = [](uint64_t count, const std::optional<uint32_t>& first) {
-    return count == 0 ? "none" : fmt::format("{} (sample {} first)", count, *first);
+    return count == 0 ? "none" : fmt::format("{} (sample {} first)", count_text(count), *first);
   };
   return fmt::format("missing in the second: {}; missing in the first: {}; in both: {}",
                      missing(found.only_in_a, found.first_only_in_a),
-                     missing(found.only_in_b, found.first_only_in_b), a.size() - found.only_in_a);
+                     missing(found.only_in_b, found.first_only_in_b),
+                     count_text(a.size() - found.only_in_a));
 }
 
 std::optional<std::string> first_difference(const InstanceSource& a, const InstanceSource& b) {
@@ -116,8 +119,8 @@ std::optional<std::string> first_difference(const InstanceSource& a, const Insta
     }
   }
   if (a.size() == b.size()) return std::nullopt;
-  return fmt::format("the first {} samples are the same, but there are {} and {}", common, a.size(),
-                     b.size());
+  return fmt::format("one has {} and the other {}; those that both have are the same",
+                     counted(a.size(), "sample"), count_text(b.size()));
 }
 
 }  // namespace strata::data

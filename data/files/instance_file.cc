@@ -209,7 +209,7 @@ class ShardedSource : public InstanceSource {
   void open_index(const fs::path& path) {
     index_.emplace(SampleIndex::open(path, describe(files_)));
     index_file_ = path;
-    shard(0);  // a form that is not wanted shows now, not in the first batch
+    shard(0);  // refuses a wrong form now, not in the first batch
     for (const IndexedFile& file : index_->files()) {
       starts_.push_back(starts_.back() + file.samples);
     }

@@ -15,8 +15,8 @@ struct SharedSamples {
 
 // Compares the fingerprints (tokens, segments, masked positions and their tokens) of the first
 // `evaluation_samples` samples of `evaluation` with those of `train`. Reads at most about
-// `most_training_samples` of `train`, spread evenly: of a set that contains the other as a whole,
-// that many find some. Throws Error for a malformed sample.
+// `most_training_samples` of `train`, spread evenly, which is enough to notice a set that
+// contains the other one. Throws Error for a malformed sample.
 SharedSamples find_shared_samples(const InstanceSource& train, const InstanceSource& evaluation,
                                   int64_t evaluation_samples,
                                   uint32_t most_training_samples = 200'000);

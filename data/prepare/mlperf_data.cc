@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 #include "base/timing.h"
 #include "data/files/part_name.h"
@@ -58,8 +59,8 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
   for (uint32_t i = 0; i < count && !options.incomplete; ++i) {
     const fs::path expected = options.text / fmt::format("part-{:05}-of-{:05}", i, count);
     if (i >= parts.size() || parts[i] != expected) {
-      fail("{}: missing, as {} of {} parts are; fetch it, or go on without with --incomplete",
-           expected.string(), count - parts.size(), count);
+      fail("{}: missing ({} of {}); fetch it, or go on without with --incomplete",
+           expected.string(), count - parts.size(), counted(count, "part"));
     }
   }
   // Evaluation first: what is wrong with the text shows early.
@@ -144,9 +145,9 @@ class Report {
   void add(const Task& task, const Maker::Made& made) {
     ++(made.skipped ? skipped_ : made_);
     const size_t done = skipped_ + made_;
-    std::string line = fmt::format("{} of {}: {}, {} samples", done, total_,
-                                   task.out.filename().string(), made.samples);
-    if (made.skipped) line += ", already there";
+    std::string line = fmt::format("{} of {}: {}, {}", done, total_, task.out.filename().string(),
+                                   counted(made.samples, "sample"));
+    if (made.skipped) line += ", exists already";
     if (made_ > 0 && done < total_) line += fmt::format("; {} left", time_left(total_ - done));
     print_(line);
   }

@@ -38,8 +38,7 @@ struct MlperfDataSummary {
   std::vector<std::string> unofficial;
   // Of the texts that were read: on what the reference's samples may differ.
   NewerCharacters newer_characters;
-  // Sentences about these texts, each with its file: bytes that were left out, labels that mean
-  // nothing.
+  // Sentences about these texts, each with its file, for example about bytes that were left out.
   std::vector<std::string> warnings;
   double seconds = 0.0;
 };

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 #include "base/timing.h"
 #include "data/prepare/provenance.h"
@@ -32,8 +33,8 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
   return json_text(inputs);
 }
 
-// Says that `vocabulary` is of a cased model, whose entries with capitals lower-cased text never has;
-// empty if it is not.
+// A warning if `vocabulary` belongs to a cased model: lower-cased text never has its entries with
+// capitals. Empty otherwise.
 std::string doubt_about_case(const Vocabulary& vocabulary) {
   constexpr int32_t kMostShare = 100;  // one of so many entries
   int32_t cased = 0;
@@ -44,9 +45,9 @@ std::string doubt_about_case(const Vocabulary& vocabulary) {
   }
   if (cased * int64_t{kMostShare} <= vocabulary.size()) return {};
   return fmt::format(
-      "{} of {} entries of the vocabulary have capital letters, which no token has: text is "
-      "lower-cased; take an uncased vocabulary, and the model that belongs to it",
-      cased, vocabulary.size());
+      "capital letters in {} of the vocabulary's {}, which no token has: text is lower-cased; take "
+      "an uncased vocabulary, and the model that belongs to it",
+      count_text(cased), counted(vocabulary.size(), "entry"));
 }
 
 FileSummary summarize(const fs::path& path, const Corpus& corpus, const Instances& instances,
@@ -145,8 +146,9 @@ PrepareSummary prepare(const PrepareOptions& options,
   NewerCharacters newer_characters(options.unicode);
   const Corpus corpus = read_raw_text(options.text, vocabulary, threads, options.unicode,
                                       &newer_characters, &summary.warnings);
-  report(fmt::format("{} documents, {} sentences, {} tokens", corpus.documents(),
-                     corpus.sentences(), corpus.tokens.size()));
+  report(fmt::format("{}, {}, {}", counted(corpus.documents(), "document"),
+                     counted(corpus.sentences(), "sentence"),
+                     counted(corpus.tokens.size(), "token")));
   CorpusSplit split = split_corpus(corpus, choose_held_out(corpus.documents(), options));
   summary.repeated_sentences = split.repeated_sentences;
   if (std::string doubt = doubt_about_case(vocabulary); !doubt.empty()) {

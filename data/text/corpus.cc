@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "data/text/unicode.h"
 #include "data/text/wordpiece.h"
 
@@ -144,8 +145,9 @@ std::string check_encoding(std::string_view text, const std::filesystem::path& f
   const MalformedBytes found = count_malformed(text);
   if (found.count == 0) return {};
   const std::string said = fmt::format(
-      "{} of {} bytes are not UTF-8; the first is 0x{:02X} at byte {}, in line {}", found.count,
-      text.size(), static_cast<unsigned char>(text[found.first]), found.first,
+      "{} of {} no UTF-8; the first is 0x{:02X} at byte {}, in line {}", count_text(found.count),
+      counted(text.size(), "byte is", "bytes are"), static_cast<unsigned char>(text[found.first]),
+      found.first,
       1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(found.first), '\n'));
   if (found.count * kMostShare <= text.size()) {
     return fmt::format("{}: {}; they are left out", name, said);
@@ -227,9 +229,10 @@ std::string doubt_about_next_sentences(const Corpus& corpus) {
   }
   if (2 * alone <= documents) return {};
   return fmt::format(
-      "{} of {} documents are one sentence, which no other one follows: next-sentence labels mean "
-      "{}; put blank lines between documents alone, and each sentence on its own line",
-      alone, documents, alone == documents ? "nothing" : "little");
+      "{} of {} one sentence, which no other one follows: next-sentence labels mean {}; put "
+      "blank lines between documents alone, and each sentence on its own line",
+      count_text(alone), counted(documents, "document is", "documents are"),
+      alone == documents ? "nothing" : "little");
 }
 
 CorpusSplit split_corpus(const Corpus& corpus, const std::vector<bool>& held_out) {
@@ -254,9 +257,9 @@ CorpusSplit split_corpus(const Corpus& corpus, const std::vector<bool>& held_out
   }
   if (split.train.documents() == 0) {
     fail(
-        "nothing is left to train on: {} of {} documents are held out for evaluation; hold out "
-        "fewer or give more text",
-        split.eval.documents(), corpus.documents());
+        "nothing is left to train on: held out for evaluation are {} of {}; hold out fewer or give "
+        "more text",
+        count_text(split.eval.documents()), counted(corpus.documents(), "document"));
   }
   return split;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/text/counts.h"
 #include "data/text/unicode.h"
 
 namespace strata::data {
@@ -74,18 +75,19 @@ std::string NewerCharacters::describe() const {
   if (found_.empty()) return "";
   const UnicodeVersion used = std::min(used_, installed_unicode());
   std::string text = fmt::format(
-      "the text has {} characters that Unicode {} (used) and {} (the MLPerf reference's) treat "
-      "otherwise, so that its samples may differ; --unicode {} follows the reference:",
-      found_.size(), to_string(used), to_string(reference_), to_string(reference_));
+      "Unicode {} (used) and {} (the MLPerf reference's) treat {} of the text differently, so that "
+      "samples may differ; --unicode {} follows the reference:",
+      to_string(used), to_string(reference_), counted(found_.size(), "character"),
+      to_string(reference_));
   size_t shown = 0;
   for (const auto& [code_point, found] : found_) {
     if (shown++ == kMostShown) {
       text += fmt::format("\n  and {} more", found_.size() - kMostShown);
       break;
     }
-    text += fmt::format("\n  U+{:04X}, {} times, first in {} at byte {}",
-                        static_cast<uint32_t>(code_point), found.count, found.file.string(),
-                        found.offset);
+    text +=
+        fmt::format("\n  U+{:04X}, {}, first in {} at byte {}", static_cast<uint32_t>(code_point),
+                    counted(found.count, "time"), found.file.string(), found.offset);
   }
   return text;
 }

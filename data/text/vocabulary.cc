@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "data/text/hash.h"
 #include "data/text/unicode.h"
 
@@ -46,8 +47,8 @@ Vocabulary Vocabulary::parse(std::string_view text, const std::string& name) {
   const auto special = [&](std::string_view entry) {
     const auto id = vocabulary.find(entry);
     if (!id) {
-      fail("{}: the vocabulary of {} entries lacks {}; give the vocab.txt of a BERT model", name,
-           vocabulary.size(), entry);
+      fail("{}: the vocabulary of {} lacks {}; give the vocab.txt of a BERT model", name,
+           counted(vocabulary.size(), "entry"), entry);
     }
     return *id;
   };

@@ -49,8 +49,8 @@ std::string binary_size(double bytes) {
                      units[unit]);
 }
 
-// Equal texts counted: "2x 256 GiB, 1x 1 TiB".
-std::string counted(const std::vector<std::string>& texts) {
+// Equal texts and how many there are: "2x 256 GiB, 1x 1 TiB".
+std::string with_counts(const std::vector<std::string>& texts) {
   std::map<std::string, int> counts;
   for (const std::string& text : texts) ++counts[text];
   std::string result;
@@ -159,7 +159,7 @@ void read_storage(const fs::path& root, Machine& machine) {
   std::sort(types.begin(), types.end());
   types.erase(std::unique(types.begin(), types.end()), types.end());
   machine.storage_type = fmt::format("{}", fmt::join(types, ", "));
-  machine.storage_capacity = counted(sizes);
+  machine.storage_capacity = with_counts(sizes);
 }
 
 void read_network(const fs::path& root, Machine& machine) {
@@ -171,7 +171,7 @@ void read_network(const fs::path& root, Machine& machine) {
     const double megabits = number_in(first_line(adapter / "speed"));
     adapters.push_back(megabits > 0 ? fmt::format("{} {:g} Gb/s", kind, megabits / 1e3) : kind);
   }
-  machine.networking = counted(adapters);
+  machine.networking = with_counts(adapters);
 }
 
 void read_operating_system(const fs::path& root, Machine& machine) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/text/counts.h"
 
 namespace strata::harness {
 namespace {
@@ -63,7 +64,7 @@ CacheClearing clear_page_cache(std::span<const std::filesystem::path> files, boo
     }
   }
   if (dropped == 0) return {false, "there is no data file"};
-  return {true, fmt::format("{} data files from the page cache", dropped)};
+  return {true, fmt::format("{} from the page cache", counted(dropped, "data file"))};
 }
 
 }  // namespace strata::harness

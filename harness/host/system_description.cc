@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 
 namespace strata::harness {
@@ -107,7 +108,7 @@ std::string system_name(const config::RunConfig& config, const Machine& machine,
   std::string name = file_name_of(without_marks(model)).substr(0, 80);
   if (name.empty()) name = "unknown_processor";
   if (facts.nodes > 1) name = fmt::format("{}x{}", facts.nodes, name);
-  return fmt::format("{}_{}rank{}", name, facts.ranks, facts.ranks == 1 ? "" : "s");
+  return fmt::format("{}_{}{}", name, facts.ranks, noun_of(facts.ranks, "rank"));
 }
 
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
@@ -126,7 +127,7 @@ std::string system_description_json(const config::RunConfig& config, const Machi
   json["framework"] = "Strata " STRATA_VERSION;
   json["other_software_stack"] = software_stack(machine, facts);
   json["operating_system"] = known(machine.operating_system);
-  json["sw_notes"] = fmt::format("{} rank{}{}{}", facts.ranks, facts.ranks == 1 ? "" : "s",
+  json["sw_notes"] = fmt::format("{} {}{}{}", facts.ranks, noun_of(facts.ranks, "rank"),
                                  config.run.notes.empty() ? "" : "; ", config.run.notes);
   return json_text(json, 2) + "\n";
 }

@@ -16,7 +16,7 @@ class RecordFile {
  public:
   enum class Begin : uint8_t { kEmpty, kAtEnd };
 
-  RecordFile() = default;  // drops what is added
+  RecordFile() = default;  // ignores all records
   // Opens or creates `path`; kEmpty truncates it. Throws Error if it cannot, or if a link is there.
   RecordFile(std::filesystem::path path, Begin begin);
   ~RecordFile() { close(); }

@@ -15,7 +15,7 @@ std::filesystem::path result(const ResultTree& tree, int experiment, const char*
   return tree.results() / fmt::format("result_{}{}", experiment, ending);
 }
 
-// All that a run writes; the log last, which says that it was there.
+// All files of a run. The log is renamed last, because it marks that the run exists.
 std::vector<std::filesystem::path> files_of_run(const ResultTree& tree, int experiment) {
   return {tree.step_trace(experiment), tree.tensorboard(experiment), tree.timeline(experiment),
           tree.checkpoint(experiment), tree.checkpoints(experiment), tree.config(experiment),
@@ -40,13 +40,13 @@ std::filesystem::path aside(const std::filesystem::path& path, int number) {
 int free_number(const ResultTree& tree, int experiment) {
   const auto paths = files_of_run(tree, experiment);
   for (int number = 1;; ++number) {
-    const auto taken = [&](const auto& path) { return is_taken(aside(path, number)); };
+    const auto taken = [&](const auto& path) { return exists_or_is_link(aside(path, number)); };
     if (std::none_of(paths.begin(), paths.end(), taken)) return number;
   }
 }
 
-// A file without a name: nothing stays behind, whatever ends the process. Not every file system has
-// such files.
+// Tries a file without a name, of which nothing remains even if the process is killed. Not every
+// file system has such files.
 bool takes_a_nameless_file(const std::filesystem::path& directory) {
   const int fd = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return false;
@@ -129,7 +129,7 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
       auto files = files_of_run(tree, experiment);
       std::ranges::reverse(files);
       for (const auto& file : files) {
-        if (!(file == log ? is_taken(file) : holds_something(file))) continue;
+        if (!(file == log ? exists_or_is_link(file) : holds_something(file))) continue;
         fail(
             "{}: exists already; move it away, choose another run.output, or give --continue or "
             "--resume to keep existing results",
@@ -161,7 +161,7 @@ void refuse_links(const ResultTree& tree, int experiment) {
 std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
   const int number = free_number(tree, experiment);
   for (const auto& path : files_of_run(tree, experiment)) {
-    if (!is_taken(path)) continue;
+    if (!exists_or_is_link(path)) continue;
     std::error_code error;
     std::filesystem::rename(path, aside(path, number), error);
     if (error) {

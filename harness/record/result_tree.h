@@ -46,7 +46,7 @@ struct FoundResults {
 };
 
 // Throws Error as read_experiment_result does, and with kRefuse if any file of an experiment is
-// there, or a link in its place; an empty file or folder other than the log is none.
+// there, or a link in its place. Empty files and folders do not count, except for the log.
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 
@@ -54,9 +54,8 @@ FoundResults find_results(const ResultTree& tree, int experiments,
 void refuse_links(const ResultTree& tree, int experiment);
 
 // Renames all files of an interrupted experiment, so that it can be run again and no tool takes
-// them for results. Returns the log's new path,
-// result_N.txt.interrupted.1 or, where that is taken, the next number. Throws Error where they
-// cannot be renamed.
+// them for results. Returns the log's new path: result_N.txt.interrupted.1, or the next free
+// number. Throws Error if they cannot be renamed.
 std::filesystem::path set_aside(const ResultTree& tree, int experiment);
 // Before an interrupted experiment's log and step trace are cut back to its checkpoint: copies them
 // to result_N.*.interrupted.1, or the next number that is free. Returns the log's copy.

@@ -1,6 +1,7 @@
 #include "harness/resume/lost_weights.h"
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::harness {
 
@@ -15,9 +16,11 @@ void write_lost_weights(SystemUnderTest& system, const std::filesystem::path& fo
   if (data.train_samples != point.train_samples || data.eval_samples != point.eval_samples ||
       data.checksum != point.data_checksum) {
     fail(
-        "the data have changed since the run, on {} training and {} evaluation samples; give "
-        "data.train and data.eval as they were",
-        point.train_samples, point.eval_samples);
+        "the data have changed since the run, which had {} and {}; give data.train and data.eval "
+        "as "
+        "they were",
+        counted(point.train_samples, "training sample"),
+        counted(point.eval_samples, "evaluation sample"));
   }
   for (int64_t trained = point.samples; trained < samples;) trained = system.train_step().samples;
   system.save();

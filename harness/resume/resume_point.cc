@@ -5,20 +5,20 @@
 
 #include "base/crc32c.h"
 #include "base/files.h"
+#include "base/text/json.h"
 
 namespace strata::harness {
 std::string to_note(const ResumePoint& point) {
-  return nlohmann::ordered_json{{"seed", point.seed},
-                                {"step", point.step},
-                                {"samples", point.samples},
-                                {"block_begin", point.block_begin},
-                                {"accuracy", point.accuracy},
-                                {"train_samples", point.train_samples},
-                                {"eval_samples", point.eval_samples},
-                                {"data_checksum", point.data_checksum},
-                                {"log_bytes", point.log_bytes},
-                                {"log_checksum", point.log_checksum}}
-      .dump();
+  return json_text(nlohmann::ordered_json{{"seed", point.seed},
+                                          {"step", point.step},
+                                          {"samples", point.samples},
+                                          {"block_begin", point.block_begin},
+                                          {"accuracy", point.accuracy},
+                                          {"train_samples", point.train_samples},
+                                          {"eval_samples", point.eval_samples},
+                                          {"data_checksum", point.data_checksum},
+                                          {"log_bytes", point.log_bytes},
+                                          {"log_checksum", point.log_checksum}});
 }
 
 std::optional<ResumePoint> parse_note(const std::string& note) {

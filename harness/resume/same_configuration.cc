@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// kEnds: as long, and with the same first and last megabyte; the checkpoint knows the rest.
+// kEnds compares the lengths, and the first and last megabyte. That is enough with a checkpoint,
+// which has a checksum of the data.
 enum class Looks : uint8_t { kEverywhere, kEnds };
 
 bool same_bytes(const fs::path& a, const fs::path& b, Looks looks) {
@@ -35,7 +36,7 @@ bool same_bytes(const fs::path& a, const fs::path& b, Looks looks) {
   return true;
 }
 
-// Names in folders count, of the path itself they do not.
+// Compares files by their bytes, and folders by the names and contents of their files.
 bool same_contents(const fs::path& a, const fs::path& b, Looks looks) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return true;
@@ -65,14 +66,15 @@ fs::path moved(const fs::path& path, const fs::path& from, const fs::path& to) {
 }  // namespace
 
 std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
-                                                   const Comparison& comparison) {
+                                                   const ConfigurationComparison& comparison) {
   const fs::path from = theirs.run.output.lexically_normal(),
                  to = ours.run.output.lexically_normal();
   const auto match = [&](fs::path& before, const fs::path& now) {
     const Looks looks = comparison.by_checkpoint ? Looks::kEnds : Looks::kEverywhere;
-    const bool same = is_taken(before) ? same_contents(before, now, looks)
-                                       : comparison.by_checkpoint ||
-                                             moved(before, from, to) == now.lexically_normal();
+    const bool same =
+        exists_or_is_link(before)
+            ? same_contents(before, now, looks)
+            : comparison.by_checkpoint || moved(before, from, to) == now.lexically_normal();
     if (same) before = now;
   };
   const auto match_all = [&](std::vector<fs::path>& before, const std::vector<fs::path>& now) {

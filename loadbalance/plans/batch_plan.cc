@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "loadbalance/plans/cost_balanced_plan.h"
 #include "loadbalance/plans/exchange_plan.h"
 #include "loadbalance/plans/presorted_plan.h"
@@ -19,15 +20,13 @@ void check_options(const PlanOptions& options, std::span<const LengthCount> hist
     fail("batch_per_rank is {}: a plan needs at least 1", options.batch_per_rank);
   }
   if (options.micro_batches < 1 || options.batch_per_rank % options.micro_batches != 0) {
-    fail("{} samples a rank cannot be cut into {} micro-batches of equally many",
-         options.batch_per_rank, options.micro_batches);
+    fail("{} a rank cannot be cut into {} of equally many",
+         counted(options.batch_per_rank, "sample"), counted(options.micro_batches, "micro-batch"));
   }
   const uint32_t samples = SamplesByLength(histogram).size();
   if (samples < global_batch_of(options)) {
-    fail(
-        "{} samples are fewer than a global batch of {} ranks x {}: use fewer ranks or a smaller "
-        "batch",
-        samples, options.ranks, options.batch_per_rank);
+    fail("{} cannot fill a global batch of {} x {}: use fewer ranks or a smaller batch",
+         counted(samples, "sample"), counted(options.ranks, "rank"), options.batch_per_rank);
   }
   if (options.group_ranks < 0) {
     fail("group_ranks is {}: it must be at least 1, or 0 for the default", options.group_ranks);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::loadbalance {
 namespace {
@@ -11,8 +12,8 @@ std::vector<EpochSampler> cut_by_length(const PlanOptions& options,
                                         const SamplesByLength& samples) {
   const std::vector<int>& bounds = options.strata_bounds;
   if (static_cast<int64_t>(samples.longest()) > bounds.back()) {
-    fail("a sample has {} tokens, above the last of strata_bounds, {}", samples.longest(),
-         bounds.back());
+    fail("a sample has {}, above the last of strata_bounds, {}",
+         counted(samples.longest(), "token"), bounds.back());
   }
   std::vector<EpochSampler> strata;
   uint32_t first = 0;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "compliance/checks/evaluation_interval.h"
 #include "results/event_json.h"
 
@@ -88,15 +89,16 @@ class RunReader {
     if (run_.seconds <= 0) return "run_stop is not after run_start";
     if (!batch_) return "global_batch_size is not logged as a number";
     if (*batch_ < 1 || *batch_ > kMostBatch) {
-      return fmt::format("global_batch_size is {}", *batch_);
+      return fmt::format("global_batch_size is {}", count_text(*batch_));
     }
     const double micro_batches = micro_batches_.value_or(1);
     if (micro_batches < 1 || micro_batches > *batch_) {
-      return fmt::format("gradient_accumulation_steps is {}, the batch {}", micro_batches, *batch_);
+      return fmt::format("gradient_accumulation_steps is {}, the batch {}",
+                         count_text(micro_batches), count_text(*batch_));
     }
     if (ends_.size() < kFewestEvaluations) {
-      return fmt::format("{} evaluations; {} are needed to time the steps between them",
-                         ends_.size(), kFewestEvaluations);
+      return fmt::format("{}; {} are needed to time the steps between them",
+                         counted(ends_.size(), "evaluation"), kFewestEvaluations);
     }
     return "";
   }

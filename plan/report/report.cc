@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "base/text/json.h"
 
 namespace strata::plan {
@@ -46,15 +47,14 @@ std::string layout_text(const Layout& layout) {
   std::string text = layout.stages == 1 ? ""
                                         : fmt::format("{} stages {}, ", layout.stages,
                                                       layout.modular ? "modular" : "contiguous");
-  text +=
-      fmt::format("{} micro-batch{}", layout.micro_batches, layout.micro_batches == 1 ? "" : "es");
+  text += counted(layout.micro_batches, "micro-batch");
   if (layout.stages == 1 && layout.micro_batches > 1) {
     text += fmt::format(" in {} order", name_of(layout.order));
   }
   if (layout.recompute) text += ", recompute";
   if (layout.early_words) text += ", early words";
   if (layout.bucket_bytes > 0) {
-    text += fmt::format(", buckets of {:g} MB", layout.bucket_bytes / 1e6);
+    text += fmt::format(", buckets of {} MB", count_text(layout.bucket_bytes / 1e6));
   }
   if (layout.clip != Layout{}.clip) text += fmt::format(", clip {}", name_of(layout.clip));
   if (layout.sharding != Sharding::kNone) {
@@ -228,9 +228,9 @@ std::string calibration_text(const PlanReport& report) {
   const Calibration& calibration = report.planner.calibration;
   std::string text = "calibrated from:";
   for (const MeasuredStep& step : report.planner.measured) {
-    text += fmt::format("\n  {}: {} rank{}, {:.4g} samples a rank, {} ms a step", step.name,
-                        step.ranks, step.ranks == 1 ? "" : "s", step.samples_per_rank(),
-                        milliseconds(step.seconds));
+    text +=
+        fmt::format("\n  {}: {}, {} a rank, {} ms a step", step.name, counted(step.ranks, "rank"),
+                    counted(step.samples_per_rank(), "sample"), milliseconds(step.seconds));
   }
   const StepCosts& costs = calibration.costs;
   text += fmt::format(
@@ -252,8 +252,8 @@ std::string prediction_table(const PlanReport& report) {
   if (!report.search) return text;
   const SearchResult& search = *report.search;
   rows = {heading(), row_of(search.fastest), row_of(search.cheapest)};
-  rows[0].insert(rows[0].begin(),
-                 fmt::format("of {} layouts, {} fit", search.tried, search.fitting));
+  rows[0].insert(rows[0].begin(), fmt::format("of {}, {} fit", counted(search.tried, "layout"),
+                                              count_text(search.fitting)));
   rows[1].insert(rows[1].begin(), "fastest");
   rows[2].insert(rows[2].begin(), "cheapest within 10 %");
   return text + (text.empty() ? "" : "\n") + markdown(rows);
@@ -270,8 +270,7 @@ std::string check_table(const PlanReport& report) {
 std::string summary_text(std::span<const CheckedSystem> checked) {
   const CheckSummary summary = summarise(checked);
   if (summary.systems == 0) return "every system was calibrated from, or is an extrapolation\n";
-  return fmt::format("{} system{} neither calibrated from nor an extrapolation\n", summary.systems,
-                     summary.systems == 1 ? "" : "s") +
+  return counted(summary.systems, "system") + " neither calibrated from nor an extrapolation\n" +
          deviations("step", summary.step) +
          deviations("time to train, published samples", summary.run) +
          deviations("time to train, reference samples", summary.reference);

@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/review/described_system.h"
+#include "compliance/review/folder_review.h"
 #include "compliance/review/review.h"
 #include "compliance/review/run_windows.h"
 #include "results/system_names.h"
@@ -25,42 +27,30 @@ namespace {
 namespace fs = std::filesystem;
 using compliance::EventLog;
 
-// The review of a folder's logs, each of which is read on its own.
+// Collects the review of a folder whose runs may be read in any order.
 struct FolderReview {
+  compliance::ReviewedFolder folder;
   compliance::DescribedSystem system;
   std::vector<compliance::RunRecord> runs;
-  std::vector<std::vector<compliance::Remark>> remarks;  // of each log
+  std::vector<std::vector<compliance::Remark>> remarks;  // about each run
 
-  void begin(const results::Score& score) {
-    runs.resize(score.runs.size());
-    remarks.resize(score.runs.size());
-    const compliance::ResultFolder& folder = score.folder;
-    if (folder.submitter_path.empty()) return;
-    system =
-        compliance::described_system(folder.submitter_path / "systems" / (folder.system + ".json"));
-    if (folder.weak_scaling) system = compliance::without_counts(std::move(system));
+  explicit FolderReview(const results::Score& score)
+      : folder{score.usage, score.ruleset, score.folder.benchmark, score.folder.weak_scaling},
+        runs(score.runs.size()),
+        remarks(score.runs.size()) {
+    const fs::path& submitter = score.folder.submitter_path;
+    if (submitter.empty()) return;
+    system = compliance::described_system(submitter / "systems" / (score.folder.system + ".json"));
   }
 
-  void read(size_t i, const EventLog& log, const results::Score& score) {
-    runs[i] = compliance::read_run_record(log);
-    remarks[i] = compliance::review_log(log, runs[i], score.ruleset);
-    const auto of_system = compliance::review_system(runs[i], system, score.folder.benchmark);
-    for (compliance::Remark& remark : compliance::place(of_system, log))
-      remarks[i].push_back(std::move(remark));
+  void read(size_t i, const EventLog& log) {
+    compliance::ReviewedRun run = compliance::review_run(log, folder, system);
+    runs[i] = std::move(run.record);
+    remarks[i] = std::move(run.remarks);
   }
 
-  std::vector<compliance::Remark> end(const results::Score& score) {
-    const std::string& benchmark = score.folder.benchmark;
-    std::vector<compliance::Remark> all = compliance::merge_remarks(std::move(remarks));
-    const auto wanted = static_cast<size_t>(compliance::result_file_count(score.usage, benchmark));
-    for (auto& more :
-         {compliance::review_same_system(runs),
-          compliance::review_runs(runs, {}, wanted, compliance::dropped_runs(benchmark),
-                                  score.folder.weak_scaling)
-              .remarks}) {
-      all.insert(all.end(), more.begin(), more.end());
-    }
-    return all;
+  std::vector<compliance::Remark> end() {
+    return compliance::review_folder(folder, std::move(remarks), runs).remarks;
   }
 };
 
@@ -83,8 +73,8 @@ class FolderReader {
       run.steps = std::move(trace.steps);
       // A line that is being written is no problem.
       if (trace.other_lines > 1) {
-        note(fmt::format("{}: {} lines of its step trace are no steps", log.string(),
-                         trace.other_lines));
+        note(fmt::format("{}: {} of its step trace are no steps", log.string(),
+                         counted(trace.other_lines, "line")));
       }
     });
     const std::lock_guard lock(mutex_);
@@ -109,7 +99,7 @@ class FolderReader {
     run.phases = compare::read_phases(log);
     run.has_ended = results::find_run_times(log).stop_ms.has_value();
     add_log_settings(log, settings);
-    if (!folder_.beside) review_.read(i, log, folder_.score);
+    if (!folder_.beside) review_.read(i, log);
   }
 
   void note(std::string problem) {
@@ -156,7 +146,7 @@ void read_runs(ReportData& data, unsigned threads) {
   }
   std::mutex mutex;
   std::map<const ReportedFolder*, FolderReview> reviews;
-  for (const ReportedFolder& folder : data.folders) reviews[&folder].begin(folder.score);
+  for (const ReportedFolder& folder : data.folders) reviews.try_emplace(&folder, folder.score);
   parallel_for(jobs.size(), threads, [&](size_t job) {
     auto& [folder, run] = jobs[job];
     FolderReader(*folder, reviews.at(folder), mutex, data.problems).read_run(run);
@@ -164,14 +154,14 @@ void read_runs(ReportData& data, unsigned threads) {
   for (ReportedFolder& folder : data.folders) {
     FolderReview& review = reviews.at(&folder);
     FolderReader(folder, review, mutex, data.problems).read_system();
-    if (!folder.beside) folder.review = review.end(folder.score);
+    if (!folder.beside) folder.review = review.end();
   }
 }
 
 std::vector<std::string> names_of(const ReportData& data) {
   std::vector<const compliance::ResultFolder*> folders;
   for (const ReportedFolder& folder : data.folders) folders.push_back(&folder.score.folder);
-  const std::vector<std::string> places = results::places_apart(folders);
+  const std::vector<std::string> places = results::distinguishing_places(folders);
   std::vector<std::string> names;
   for (size_t i = 0; i < folders.size(); ++i) {
     names.push_back(results::name_with_place(*folders[i], places[i]));

@@ -66,7 +66,7 @@ std::string not_judged(const ReportData& data) {
   return html;
 }
 
-// `told`: submitters whose logs lack a name, which is said once.
+// `told`: submitters whose logs lack a name, a complaint that is made only once.
 std::vector<Complaint> complaints_of(const ReportedFolder& folder,
                                      std::set<std::filesystem::path>& told, bool watched) {
   std::vector<Complaint> complaints;
@@ -101,7 +101,8 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
   if (!awaits && score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
     say("all runs", "reference points: failed", why_not_converged(score));
   }
-  for (const std::string& setting : score.unlike) say("all runs", "not made alike", setting);
+  for (const std::string& setting : score.differing_settings)
+    say("all runs", "not made alike", setting);
   say("all runs", "scaling.json not applied", score.scaling_problem);
   if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
     say("the system", "description", "there is no systems/<system>.json that names it");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "compare/measurement_side.h"
 #include "report/sections/section.h"
@@ -67,7 +68,7 @@ std::string phases_figure(const std::vector<MeasurementSide>& sides) {
   if (rows.empty()) return "";
   return figure("", "Phases of a step, as 'strata bench step' measured them.",
                 bar_chart(rows, names, "milliseconds a step"),
-                {"Phases of a step", fmt::format("{} measurements", rows.size())}, behind);
+                {"Phases of a step", counted(rows.size(), "measurement")}, behind);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text/counts.h"
 #include "plan/report/plan_file.h"
 #include "report/sections/section.h"
 #include "results/minutes.h"
@@ -81,7 +82,8 @@ std::string steps_figure(const std::vector<PlannedRun>& runs) {
   behind.columns.insert(behind.columns.end(), terms.begin(), terms.end());
   for (const PlannedRun& planned : runs) {
     Owner owner;
-    owner.name = fmt::format("{} {} ranks, batch {}", planned.name, planned.ranks, planned.batch);
+    owner.name = fmt::format("{} {}, batch {}", planned.name, counted(planned.ranks, "rank"),
+                             count_text(planned.batch));
     rows.push_back({owner,
                     {planned.milliseconds.begin(), planned.milliseconds.end()},
                     duration(step_of(planned) / 1000)});
@@ -92,7 +94,7 @@ std::string steps_figure(const std::vector<PlannedRun>& runs) {
   }
   return figure("", "The predicted step, term by term.",
                 bar_chart(rows, terms, "milliseconds a step"),
-                {"Predicted steps", fmt::format("{} layouts", rows.size())}, behind);
+                {"Predicted steps", counted(rows.size(), "layout")}, behind);
 }
 
 }  // namespace

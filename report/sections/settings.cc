@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text/counts.h"
 #include "report/sections/section.h"
 
 namespace strata::report {
@@ -55,10 +56,10 @@ std::string values_of(const std::vector<const ReportedFolder*>& folders, const s
   std::string text;
   constexpr size_t kMost = 8;
   for (size_t i = 0; i < std::min(kMost, sorted.size()); ++i) {
-    text += fmt::format("{}{} ({} system{})", i == 0 ? "" : ", ", plain(sorted[i].first, 40),
-                        sorted[i].second, sorted[i].second == 1 ? "" : "s");
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", plain(sorted[i].first, 40),
+                        counted(sorted[i].second, "system"));
   }
-  if (sorted.size() > kMost) text += fmt::format(" and {} other values", sorted.size() - kMost);
+  if (sorted.size() > kMost) text += " and " + counted(sorted.size() - kMost, "other value");
   return text;
 }
 
@@ -100,9 +101,9 @@ std::string differences(const std::vector<const ReportedFolder*>& folders,
     }
     table.add(std::move(cells), -1, benchmark);
   }
-  return fmt::format("<details{}><summary>{}: {} settings differ</summary>\n{}</details>\n",
+  return fmt::format("<details{}><summary>{}: {}</summary>\n{}</details>\n",
                      owner_attributes(-1, benchmark), escape(benchmark_name(benchmark)),
-                     names.size(), table.html());
+                     counted(names.size(), "setting differs", "settings differ"), table.html());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compliance/formats/utf8.h"
+#include "base/text/characters.h"
 #include "compliance/log/event_log.h"
 #include "mllog/log_value.h"
 #include "results/export/named_logs.h"
@@ -13,8 +13,6 @@
 
 namespace strata::results {
 namespace {
-
-using compliance::valid_utf8;
 
 // UTF-8 of a log's bytes, which are Latin-1 to the official checker and to parsers here.
 std::string from_latin1(std::string_view bytes) {

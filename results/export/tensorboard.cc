@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "compliance/formats/utf8.h"
+#include "base/text/characters.h"
 #include "results/event_json.h"
 #include "results/export/named_logs.h"
 
@@ -50,11 +50,10 @@ std::vector<TensorBoardScalar> scalars_of(const compliance::EventLog& log) {
       const int64_t point = points[tag]++;
       scalars.push_back({tag, step_of(event).value_or(point), event.time_ms / 1000, single});
     };
-    const std::string key = compliance::valid_utf8(event.key);
+    const std::string key = valid_utf8(event.key);
     add(key, value);
     if (value.is_object()) {
-      for (const auto& [name, field] : value.items())
-        add(key + '/' + compliance::valid_utf8(name), field);
+      for (const auto& [name, field] : value.items()) add(key + '/' + valid_utf8(name), field);
     }
     return true;
   });

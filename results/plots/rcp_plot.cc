@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/text/counts.h"
 #include "compliance/package/scaling.h"
 #include "drawing/chart.h"
 #include "results/plots/plot_parts.h"
@@ -97,7 +98,7 @@ RcpBootstrap rcp_bootstrap(const ReferencePoints& points, double batch_size, uin
   const auto runs = static_cast<size_t>(std::max(result.submission_runs, 0));
   const auto cut = static_cast<size_t>(std::ceil(0.1 * static_cast<double>(runs)));
   if (runs <= 2 * cut || found->epochs.empty())
-    fail("{}: of {} runs none are left without the extremes", points.source(), runs);
+    fail("{}: none of {} is left without the extremes", points.source(), counted(runs, "run"));
   SplitMix64 random(splitmix64(seed));
   std::vector<double> drawn(runs);
   for (size_t i = 0; i < draws; ++i) {

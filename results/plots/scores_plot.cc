@@ -44,7 +44,7 @@ std::vector<std::string> names_of(const std::vector<const Score*>& rows) {
   constexpr size_t kLongestName = 46;
   std::vector<const compliance::ResultFolder*> folders;
   for (const Score* score : rows) folders.push_back(&score->folder);
-  const std::vector<std::string> places = places_apart(folders);
+  const std::vector<std::string> places = distinguishing_places(folders);
   std::vector<std::string> names;
   for (size_t i = 0; i < rows.size(); ++i) {
     names.push_back(name_with_place(*folders[i], places[i]));

@@ -87,7 +87,7 @@ std::string PrivateIds::id_of(const json& description, const std::string& system
 void write_private_id(const fs::path& system_folder, const std::string& id) {
   const fs::path path = system_folder / "privateid.json";
   if (!write_new_file(path, fmt::format("{{\n    \"private_id\": \"{}\"\n}}", id)))
-    fail("{}: is there already", path.string());
+    fail("{}: exists already", path.string());
 }
 
 }  // namespace strata::results

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compliance/formats/utf8.h"
+#include "base/text/characters.h"
 #include "results/summary/workbook.h"
 
 namespace strata::results {
@@ -21,7 +21,7 @@ bool begins_with_escape(std::string_view text) {
 }  // namespace
 
 std::string workbook_text(std::string_view text) {
-  const std::string valid = compliance::valid_utf8(text);
+  const std::string valid = valid_utf8(text);
   std::string escaped;
   for (std::string_view rest = valid; !rest.empty();) {
     const char first = rest.front();

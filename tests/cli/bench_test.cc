@@ -202,7 +202,7 @@ TEST(BenchBalance, PrintsATableOfTheChosenStrategies) {
 
 TEST(BenchBalance, WhatCannotBePlannedIsNamed) {
   expect_refusal(run(balance({"--ranks", "100", "--samples", "1000"})),
-                 {"1000 samples", "100 ranks x 16"});
+                 {"1,000 samples", "100 ranks x 16"});
   expect_refusal(run(balance({"--cost", "{linear: 1}"})), {"--cost", "quadratic", "missing"});
   expect_refusal(run(balance({"--lengths", "/absent.txt"})), {"/absent.txt"});
 }
@@ -242,6 +242,16 @@ TEST_F(BenchWithData, AMachinesRowsArePrintedFromItsJson) {
   write_file_atomically(path("other.json"), R"({"processor": {}})");
   expect_refusal(strata({"bench", "machine", "--from", path("other.json")}),
                  {"other.json", "is not what 'strata bench machine --json' prints"});
+}
+
+TEST_F(BenchWithData, APathThatIsNotUtf8MakesValidJson) {
+  std::filesystem::copy(path("model.json"), path("caf\xe9.json"));
+  const ProcessResult measured =
+      strata({"bench", "machine", "--models", path("caf\xe9.json"), "--tokens", "64", "--steps",
+              "1", "--rounds", "1", "--threads", "1", "--json"});
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  EXPECT_TRUE(json::parse(measured.out)["steps"][0]["model"].get<std::string>().ends_with(
+      "caf\uFFFD.json"));
 }
 
 // Every machine's JSON has its row in the document.

@@ -237,7 +237,7 @@ TEST_F(Outputs, AnEarlierOutputInTheTreeIsReplaced) {
            {"plot", "curves", path("Acme"), "-o", path("Acme/curves.svg")}}) {
     for (int i = 0; i < 2; ++i) {
       const ProcessResult result = strata(words);
-      EXPECT_EQ(result.err.find("is there already"), std::string::npos) << result.err;
+      EXPECT_EQ(result.err.find("exists already"), std::string::npos) << result.err;
       EXPECT_TRUE(fs::exists(words.back())) << words.back() << ": " << result.err;
     }
   }

@@ -132,7 +132,7 @@ TEST_F(SearchCommand, ADryRunRunsNothing) {
   const ProcessResult result = run(search("out", {"--dry-run"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("trial 4: optimizer.lr="), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("rung 1: 1 runs of up to 64 samples"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("rung 1: 1 run of up to 64 samples"), std::string::npos) << result.out;
   EXPECT_FALSE(std::filesystem::exists(path("out")));
 }
 

@@ -141,12 +141,12 @@ TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
 TEST_F(RunConfigTest, TheFirstEvaluationIsAMultipleOfTheInterval) {
   RunConfig config;
   config.target.eval_interval_samples = 30;
-  EXPECT_EQ(next_evaluation(config, 1, 0), 30);
-  EXPECT_EQ(next_evaluation(config, 1, 29), 30);
-  EXPECT_EQ(next_evaluation(config, 1, 30), 60);
+  EXPECT_EQ(samples_at_next_evaluation(config, 1, 0), 30);
+  EXPECT_EQ(samples_at_next_evaluation(config, 1, 29), 30);
+  EXPECT_EQ(samples_at_next_evaluation(config, 1, 30), 60);
   config.target.start_eval_at_sample = 61;
-  EXPECT_EQ(next_evaluation(config, 1, 0), 90);
-  EXPECT_EQ(next_evaluation(config, 1, 100), 120);
+  EXPECT_EQ(samples_at_next_evaluation(config, 1, 0), 90);
+  EXPECT_EQ(samples_at_next_evaluation(config, 1, 100), 120);
 }
 
 TEST_F(RunConfigTest, EveryLoadBalanceStrategyCanBeNamed) {
@@ -273,30 +273,14 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
 
 // The table names members by hand: every key must have one of its own.
 TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
-  const char* const kCandidates[] = {"7",
-                                     "0.5",
-                                     "1.5",
-                                     "[7]",
-                                     "true",
-                                     "false",
-                                     "closed",
-                                     "none",
-                                     "cloud",
-                                     "bf16",
-                                     "random",
-                                     "reference",
-                                     "plain",
-                                     "never",
-                                     "polynomial_decay",
-                                     "layer",
-                                     "recompute",
-                                     "lamb",
-                                     "state",
-                                     "average",
-                                     "pre",
-                                     "token",
-                                     "contiguous",
-                                     "{linear: 1, quadratic: 1}"};
+  const char* const kCandidates[] = {"7",      "0.5",        "1.5",
+                                     "[7]",    "true",       "false",
+                                     "closed", "none",       "cloud",
+                                     "bf16",   "random",     "reference",
+                                     "plain",  "never",      "polynomial_decay",
+                                     "layer",  "recompute",  "lamb",
+                                     "state",  "average",    "pre",
+                                     "token",  "contiguous", "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {

@@ -219,7 +219,7 @@ TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
   write_file_atomically(directory_ / "vocab.txt",
                         read_file(directory_ / "vocab.txt") + "The\n##Name\n");
   EXPECT_TRUE(contains(nlohmann::json::parse(prepare("--json"))["warnings"].dump(),
-                       "2 of 33 entries of the vocabulary have capital letters"));
+                       "capital letters in 2 of the vocabulary's 33 entries"));
 }
 
 TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {

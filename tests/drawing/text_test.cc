@@ -17,9 +17,10 @@ TEST(Escape, ReplacesWhatIsNoUtf8) {
                    "b"),
             "a" + replaced + "b");
   EXPECT_EQ(escape("\xC0\x80"), replaced + replaced) << "an overlong zero";
-  EXPECT_EQ(escape("\xED\xA0\x80"), replaced) << "half of a surrogate pair";
+  EXPECT_EQ(escape("\xED\xA0\x80"), replaced + replaced + replaced) << "half of a surrogate pair";
   EXPECT_EQ(escape("\xE6\x9D"), replaced) << "cut short";
-  EXPECT_EQ(escape("\xF4\x90\x80\x80"), replaced) << "beyond Unicode";
+  EXPECT_EQ(escape("\xF4\x90\x80\x80"), replaced + replaced + replaced + replaced)
+      << "beyond Unicode";
 }
 
 TEST(Escape, ReplacesWhatTurnsTextAround) {
@@ -52,6 +53,7 @@ TEST(Duration, ChoosesItsUnit) {
   EXPECT_EQ(duration(59.94), "59.9 s");
   EXPECT_EQ(duration(744), "12.4 min");
   EXPECT_EQ(duration(7560), "2.1 h");
+  EXPECT_EQ(duration(3600 * 12345.0), "12,345 h");
 }
 
 TEST(Shortened, LosesTheMiddleBetweenCharacters) {

@@ -33,6 +33,8 @@ TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
     EXPECT_TRUE(said->starts_with(reason)) << *said;
   }
   EXPECT_TRUE(refusal({}, 10, 64, {.stages = 5, .micro_batches = 8})) << "24 layers";
+  EXPECT_EQ(refusal({}, 1, 64, {.stages = 3, .micro_batches = 4}),
+            "--stages 3: does not divide 1 rank");
 }
 
 TEST(LayoutChecks, TakesTheOthers) {

@@ -43,6 +43,12 @@ TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
     const std::string error = error_of([&] { parse_measured_step(text, "step.json"); });
     EXPECT_EQ(error.find("step.json: 12 sequences on "), 0u) << error;
   }
+  std::string many(kStep);
+  many.replace(many.find("12"), 2, "2e9");
+  EXPECT_NE(error_of([&] {
+              parse_measured_step(many, "step.json");
+            }).find("2,000,000,000 sequences on 2 ranks"),
+            std::string::npos);
   EXPECT_NE(error_of([] { read_measured_step("/absent.json"); }).find("/absent.json"),
             std::string::npos);
 }

@@ -232,8 +232,8 @@ struct Impatient {
   static constexpr size_t kPage = size_t{32} << 20;
   std::chrono::milliseconds making{0};
   std::atomic<bool> begun = false;
-  ReportServer server{{.limits = {.request = std::chrono::milliseconds(400),
-                                  .answer = std::chrono::milliseconds(400)}},
+  ReportServer server{{.limits = {.request_timeout = std::chrono::milliseconds(400),
+                                  .answer_timeout = std::chrono::milliseconds(400)}},
                       [] { return std::string("one"); },
                       [this] {
                         begun = true;

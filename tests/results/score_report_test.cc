@@ -127,7 +127,7 @@ runs that do not count:
   Strata/a/bert: result_0.txt: aborted
   Strata/b/bert: result_0.txt: aborted
 the plain mean of fewer runs than a submission has, not an olympic one:
-  Strata/laptop/bert: 4 of 3 or more runs, 1 count
+  Strata/laptop/bert: 4 of 3 or more runs, 1 counts
 no energy, since of a run that counts it is not known:
   Strata/laptop/bert: no meter
 no score, since too few runs count:
@@ -146,7 +146,7 @@ convergence check failed:
 TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
   Score score = complete();
   score.target = 0.72;
-  score.unlike = {"global_batch_size is 256 and 512"};
+  score.differing_settings = {"global_batch_size is 256 and 512"};
   const std::string table = score_table({score, plain()});
   EXPECT_NE(table.find("  runs  target  minutes"), std::string::npos) << table;
   EXPECT_NE(table.find("  2/2   0.72    2.5000"), std::string::npos) << table;
@@ -158,7 +158,7 @@ TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
   EXPECT_NE(score_csv({score}).find(",0.72\n"), std::string::npos);
   const auto json = nlohmann::json::parse(score_json({score}))["scores"][0];
   EXPECT_EQ(json["target"], 0.72);
-  EXPECT_EQ(json["unlike"][0], score.unlike[0]);
+  EXPECT_EQ(json["differing_settings"][0], score.differing_settings[0]);
 }
 
 // Submitter, system and benchmark of two rows are the same.
@@ -225,7 +225,7 @@ TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
       "points": "rcps_bert.json", "points_sha256": "4567"},
       "global_batch_size": 256.0, "samples_to_converge": 640.0, "sequences_per_second": 5.5,
       "sequences_per_second_per_accelerator": 0.6875, "energy_joules": 2500.0,
-      "target": null, "unlike": [], "weak": null, "weak_problem": ""})"));
+      "target": null, "differing_settings": [], "weak": null, "weak_problem": ""})"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
 TEST_F(DryRunTest, SamplesThatAreTrainedOnAreNoEvaluationData) {
   std::filesystem::copy(directory_ / "data.hdf5", directory_ / "copy.hdf5");
   config_.data.eval = {directory_ / "copy.hdf5"};
-  EXPECT_PROBLEM("data.eval: 48 of 48 evaluation samples are among the 48 training samples");
+  EXPECT_PROBLEM("data.eval: shares 48 of 48 samples with data.train (48 training samples compared)");
   data::Instances one = counting_instances(10);
   for (size_t i = 0; i + 1 < one.masked_offsets.size() - 1; ++i) {
     for (uint64_t at = one.masked_offsets[i]; at < one.masked_offsets[i + 1]; ++at) {
@@ -92,7 +92,7 @@ TEST_F(DryRunTest, SamplesThatAreTrainedOnAreNoEvaluationData) {
   }
   write_small_data(directory_ / "one.hdf5", one);
   config_.data.eval = {directory_ / "one.hdf5"};
-  EXPECT_PROBLEM("data.eval: 1 of 10 evaluation samples");
+  EXPECT_PROBLEM("data.eval: shares 1 of 10 samples with data.train");
   config_.data.eval_samples = 9;
   EXPECT_EQ(checked().problems, std::vector<std::string>()) << "it is not evaluated";
 }
@@ -134,7 +134,7 @@ TEST_F(DryRunTest, ARunThatEndsBeforeItsFirstEvaluationIsAProblem) {
   config_.target.start_eval_at_sample = 49;
   EXPECT_PROBLEM("the first evaluation is due at 96 samples");
   config_.target = {.max_steps = 6};
-  EXPECT_PROBLEM("the first evaluation is due at 150000 samples");  // by MLPerf's formula
+  EXPECT_PROBLEM("the first evaluation is due at 150,000 samples");  // by MLPerf's formula
 }
 
 TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
@@ -143,7 +143,9 @@ TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
   config_.checkpoint.every_steps = 5;
   EXPECT_EQ(checked().problems, std::vector<std::string>());
   config_.log.loss_interval_steps = 10;
-  EXPECT_PROBLEM("due after step 10, the run has 6 steps");
+  EXPECT_PROBLEM("due after step 10, but the run has 6 steps");
+  config_.target.max_steps = 1;
+  EXPECT_PROBLEM("but the run has 1 step, so it writes none");
 }
 
 TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {

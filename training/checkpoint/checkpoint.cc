@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::training {
 namespace {
@@ -70,8 +71,8 @@ void restore(const std::deque<CheckpointFile>& parts, const std::vector<StateArr
     }
     const int64_t missing = count_once(array.holds, array) - count_once(copied, array);
     if (missing != 0) {
-      fail("the checkpoint after step {} lacks {} elements of {}: it is of another model",
-           parts.front().header().step, missing, array.name);
+      fail("the checkpoint after step {} lacks {} of {}: it is of another model",
+           parts.front().header().step, counted(missing, "element"), array.name);
     }
   }
   backend.synchronize(device::Stream::kCompute);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/text/json.h"
 
 namespace strata::training {
 namespace {
@@ -25,7 +26,7 @@ std::string lane_descriptions(int rank) {
   const auto describe = [&](const char* what, size_t lane, const nlohmann::json& arguments) {
     const nlohmann::json event = {
         {"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", lane}, {"args", arguments}};
-    lines += event.dump() + ",\n";
+    lines += json_text(event) + ",\n";
   };
   describe("process_name", 0, {{"name", fmt::format("rank {}", rank)}});
   describe("process_sort_index", 0, {{"sort_index", rank}});
@@ -82,7 +83,7 @@ std::string Timeline::to_json_events() const {
                                   {"tid", static_cast<int>(span.row)},
                                   {"ts", 1e-3 * static_cast<double>(span.begin_ns - origin_ns_)},
                                   {"dur", 1e-3 * static_cast<double>(span.end_ns - span.begin_ns)}};
-    lines += event.dump() + ",\n";
+    lines += json_text(event) + ",\n";
   }
   return lines;
 }

@@ -161,9 +161,16 @@ uint64_t note_stack(uint64_t* stack) {
   return noted;
 }
 
+template <size_t kBytes>
+void copy_beginning(char (&to)[kBytes], const char* from) {
+  const size_t length = ::strnlen(from, kBytes - 1);
+  std::memcpy(to, from, length);
+  to[length] = '\0';
+}
+
 void describe(const char* call, const char* path) {
-  std::strncpy(report->call, call, sizeof report->call - 1);
-  if (path) std::strncpy(report->path, path, sizeof report->path - 1);
+  copy_beginning(report->call, call);
+  if (path) copy_beginning(report->path, path);
   report->frames = note_stack(report->stack);
   report->failed = 1;
 }

@@ -63,9 +63,10 @@ TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
     log.events.insert(log.events.end(), 8, event);
   const LogVerdict verdict = verdict_on(log);
   EXPECT_GT(verdict.warnings.size(), 10u);  // as the official checker counts them
-  const std::vector<Finding> shorter = repeats_together(verdict.warnings);
+  const std::vector<Finding> shorter = merge_repeats(verdict.warnings);
   ASSERT_EQ(shorter.size(), 1u);
-  EXPECT_NE(shorter[0].summary.find("keys are logged 8 times each instead of once"), std::string::npos)
+  EXPECT_NE(shorter[0].summary.find("keys are logged 8 times each instead of once"),
+            std::string::npos)
       << shorter[0].summary;
   EXPECT_NE(shorter[0].summary.find("global_batch_size"), std::string::npos) << shorter[0].summary;
   const std::string text = log_text(verdict);
@@ -79,9 +80,9 @@ TEST(SimilarKeys, OtherFindingsStayAsTheyAre) {
   twice.found = "2 occurrences";
   Finding missing = repeat;
   missing.found = "0 occurrences";
-  const auto kept = repeats_together({repeat, twice, missing, repeat, missing, missing});
+  const auto kept = merge_repeats({repeat, twice, missing, repeat, missing, missing});
   EXPECT_EQ(kept.size(), 6u);
-  const auto shorter = repeats_together({twice, repeat, missing, repeat, repeat});
+  const auto shorter = merge_repeats({twice, repeat, missing, repeat, repeat});
   ASSERT_EQ(shorter.size(), 3u);
   EXPECT_EQ(shorter[1].id, "log/repeated-events");
 }

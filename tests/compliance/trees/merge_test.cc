@@ -87,11 +87,11 @@ TEST_F(Merge, EveryConflictIsNamedAndNothingIsMade) {
 
 TEST_F(Merge, NeverReplaces) {
   fs::create_directory(at("out"));
-  EXPECT_NE(error_of({"a"}).find("is there already (a folder)"), std::string::npos);
+  EXPECT_NE(error_of({"a"}).find("exists already (a folder)"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(at("out")));
   fs::remove(at("out"));
   fs::create_symlink("nowhere", at("out"));
-  EXPECT_NE(error_of({"a"}).find("is there already"), std::string::npos);
+  EXPECT_NE(error_of({"a"}).find("exists already"), std::string::npos);
   EXPECT_FALSE(fs::exists(at("nowhere")));
 }
 

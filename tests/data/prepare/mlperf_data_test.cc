@@ -92,7 +92,7 @@ TEST_F(MlperfData, AnotherCallMakesOnlyWhatIsMissingOrChanged) {
                         "one two .\nthree four .\n\nyes .\n");
   const MlperfDataSummary summary = make();
   EXPECT_EQ(summary.skipped, 3u);
-  EXPECT_TRUE(contains(lines_, "already there")) << lines_;
+  EXPECT_TRUE(contains(lines_, "exists already")) << lines_;
   options_.force = true;
   EXPECT_EQ(make().skipped, 0u);
   EXPECT_EQ(make().train_samples, summary.train_samples);

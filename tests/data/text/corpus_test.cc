@@ -115,7 +115,7 @@ TEST_F(RawText, AFewBytesThatAreNotUtf8AreLeftOutAndCounted) {
   const auto said = warnings("caf\xe9 \xff\n");
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], file.string() +
-                         ": 2 of 3007 bytes are not UTF-8; the first is 0xE9 at byte 3003, in line "
+                         ": 2 of 3,007 bytes are no UTF-8; the first is 0xE9 at byte 3003, in line "
                          "501; they are left out");
   EXPECT_THROW(warnings("caf\xe9 \xff\xff\xff\n"), Error);
 }
@@ -148,10 +148,11 @@ TEST_F(RawText, ASplitKeepsDocumentNumbersAndLeavesHeldOutSentencesOutOfTraining
 
 TEST_F(RawText, ASplitThatLeavesNothingToTrainOnIsRefused) {
   const Corpus corpus = read({"a\n\na\n"});
-  EXPECT_TRUE(contains(error_of([&] {
-                         split_corpus(corpus, {true, false});
-                       }),
-                       "nothing is left to train on: 1 of 2 documents"));
+  EXPECT_TRUE(
+      contains(error_of([&] {
+                 split_corpus(corpus, {true, false});
+               }),
+               "nothing is left to train on: held out for evaluation are 1 of 2 documents"));
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ TEST(NewerCharacters, CountsWhatIsTreatedOtherwiseAndSaysWhereItFirstStands) {
   EXPECT_EQ(newer.found().at(0x1C90).file, "a.txt");
   EXPECT_EQ(newer.found().at(0x1C90).offset, 1u);
   const std::string text = newer.describe();
-  EXPECT_TRUE(contains(text, "2 characters that Unicode ")) << text;
+  EXPECT_TRUE(contains(text, "treat 2 characters of the text differently")) << text;
   EXPECT_TRUE(contains(text, "U+1C90, 3 times, first in a.txt at byte 1")) << text;
-  EXPECT_TRUE(contains(text, "U+16E97, 1 times, first in b.txt at byte ")) << text;
+  EXPECT_TRUE(contains(text, "U+16E97, 1 time, first in b.txt at byte ")) << text;
 }
 
 TEST(NewerCharacters, LettersThatAreNewCountBesideASigmaAlone) {

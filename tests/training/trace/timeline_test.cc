@@ -49,6 +49,14 @@ TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
   EXPECT_GE(all[0]["ts"].get<double>(), 0) << "time starts with the timeline";
 }
 
+TEST_F(TimelineTest, NamesOfAnyBytesMakeAValidTrace) {
+  Timeline timeline(*alone_);
+  timeline.add(Lane::kCompute, "caf\xe9", Clock::now(), Clock::now());
+  const auto all = spans(written(timeline));
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["name"], "caf\uFFFD");
+}
+
 TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
   Timeline timeline(*alone_);
   using enum comm::Operation::Kind;
