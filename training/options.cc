@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "comm/buckets/units.h"
+#include "comm/buckets/weights/units.h"
 #include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"

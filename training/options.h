@@ -8,7 +8,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/weights/weight_gatherer.h"
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"

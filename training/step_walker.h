@@ -7,7 +7,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/weights/weight_gatherer.h"
 #include "device/graph_cache.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/schedules/schedule.h"

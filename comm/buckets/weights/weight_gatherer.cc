@@ -1,4 +1,4 @@
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/weights/weight_gatherer.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -113,7 +113,8 @@ class ThreadGatherer final : public WeightGatherer {
         {
           const std::lock_guard lock(mutex_);
           const int64_t end = nanoseconds(Clock::now());
-          if (timed_) events_.push_back({Operation::Kind::kGather, unit, Lane::kGathers, begin, end});
+          if (timed_)
+            events_.push_back({Operation::Kind::kGather, unit, Lane::kGathers, begin, end});
           ++done_;
         }
         changed_.notify_all();

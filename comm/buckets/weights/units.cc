@@ -1,4 +1,4 @@
-#include "comm/buckets/units.h"
+#include "comm/buckets/weights/units.h"
 
 #include <algorithm>
 
