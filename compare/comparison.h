@@ -24,8 +24,8 @@ struct Quantity {
   std::optional<double> difference() const;
   // By how much the other side is worse, as a share of the base; negative: better.
   std::optional<double> worse_by() const;
-  // Of the difference by chance alone: the ratio's, else the order's. Empty if a side has fewer
-  // than three values.
+  // Probability of the difference by chance: the ratio's, else the order's. Empty if a side has
+  // fewer than three values.
   std::optional<double> p() const;
 };
 

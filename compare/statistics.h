@@ -20,7 +20,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-// What is known about the ratio of two centers.
+// A test of whether two centers differ.
 struct RatioTest {
   Interval interval;  // of b's center / a's center - 1, with 95 % confidence
   double p = 1;       // two-sided, of a ratio as far from 1 if the centers do not differ
