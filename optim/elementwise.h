@@ -39,8 +39,13 @@ class ElementwiseState {
   void begin_step(device::Stream stream, int64_t step, double learning_rate) {
     const Step values = Method::step(options_, step, learning_rate);
     state_.begin_step(stream, &values);
+    if (step > 1) return;
+    // Steps that were tried before the first one leave no trace: weight decay may have moved a
+    // state.
+    for (const device::StateTensor& each : state_.tensors()) {
+      state_.backend().fill_zero(stream, each.tensor.data, each.tensor.bytes());
+    }
     if constexpr (device::kReadsInitialWeights<Update>) {
-      if (step > 1) return;
       // All at once: a part of the weights may not be updated before a later step.
       for (const Range& range : state_.owned()) {
         state_.backend().convert(stream, {.source = elements_of(arena().weights, range),

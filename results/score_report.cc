@@ -95,7 +95,7 @@ Notes notes_of(const std::vector<Score>& scores) {
     const std::string& place = places[i];
     note_runs(score, place, notes);
     note_times(score, place, notes);
-    if (!score.unlike.empty()) {
+    if (!score.differing_settings.empty()) {
       note(notes, "runs that were not made alike, averaged all the same",
            fmt::format("{}: {}", where(score, place), fmt::join(score.differing_settings, ", ")));
     }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/matmul_call.h"
+#include "device/operations/matmul_call.h"
 
 namespace strata::device::cpu {
 

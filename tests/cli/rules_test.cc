@@ -185,7 +185,7 @@ TEST_F(Points, ADifferenceSaysWhichResultsAreJudgedOtherwise) {
                                           "--rcp", path("points"), "--scores", path("Acme")};
   const ProcessResult printed = strata_at_home(words);
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
-  EXPECT_NE(printed.out.find("1 of 1 result folders"), std::string::npos) << printed.out;
+  EXPECT_NE(printed.out.find("1 of 1 result folder"), std::string::npos) << printed.out;
   std::vector<std::string> as_json = words;
   as_json.push_back("--json");
   const json diff = json_of(as_json);

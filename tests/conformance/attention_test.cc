@@ -21,8 +21,8 @@ Dropout dropout_of(float probability) {
   return {probability, dropout_step_key(11, 22), dropout_place(3, DropoutSite::kAttention)};
 }
 
-Operation forward(const Packed& batch, const Heads& shape, const Dropout& dropout,
-                  const HostMatrix& qkv) {
+OperationCall forward(const Packed& batch, const Heads& shape, const Dropout& dropout,
+                      const HostMatrix& qkv) {
   return [=](Bench& bench) {
     AttentionForward op;
     op.qkv = bench.compute(qkv);
@@ -66,8 +66,8 @@ TEST_P(Attention, Forward) {
 }
 
 // Backward of what `reference` attends to forward, with outputs rounded to the backend's dtypes.
-Operation backward(Backend& backend, const Packed& batch, const Heads& shape,
-                   const Dropout& dropout, const HostMatrix& qkv, const HostMatrix& d_context) {
+OperationCall backward(Backend& backend, const Packed& batch, const Heads& shape,
+                       const Dropout& dropout, const HostMatrix& qkv, const HostMatrix& d_context) {
   auto saved = run_on_reference(forward(batch, shape, dropout, qkv));
   const HostMatrix context = rounded(saved["context"], backend.compute_dtype());
   const HostMatrix log_sum_exp = rounded(saved["log_sum_exp"], backend.master_dtype());
@@ -204,8 +204,8 @@ TEST_P(Attention, GradientsOfNearlyEqualTokensAreMoreThanRounding) {
                        key = inputs.compute(tokens, hidden, 0.4, 0.5),
                        value = inputs.compute(tokens, hidden, 0.02, 1),
                        d_context = inputs.compute(tokens, hidden, 0.02, 1);
-      const Operation operation = backward(backend(), batch, shape, Dropout{},
-                                           side_by_side({query, key, value}), d_context);
+      const OperationCall operation = backward(backend(), batch, shape, Dropout{},
+                                               side_by_side({query, key, value}), d_context);
       const auto d = static_cast<double>(hidden / shape.heads);
       const double magnitudes = d * largest_of(d_context) * largest_of(value);
       double error = 2 * (d + batch.max_length) * std::ldexp(magnitudes, -24);

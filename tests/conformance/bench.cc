@@ -347,7 +347,7 @@ double bound_of(DType dtype) {
   }
 }
 
-std::vector<Output> run_on(Backend& backend, const Operation& operation) {
+std::vector<Output> run_on(Backend& backend, const OperationCall& operation) {
   Bench bench(backend, Bench::Role::kTested);
   operation(bench);
   return bench.finish();
@@ -355,7 +355,7 @@ std::vector<Output> run_on(Backend& backend, const Operation& operation) {
 
 namespace {
 
-std::vector<Output> run_oracle(const Operation& operation) {
+std::vector<Output> run_oracle(const OperationCall& operation) {
   const auto reference = make_reference_backend();
   Bench bench(*reference, Bench::Role::kOracle);
   operation(bench);
@@ -364,7 +364,7 @@ std::vector<Output> run_oracle(const Operation& operation) {
 
 }  // namespace
 
-std::map<std::string, HostMatrix> run_on_reference(const Operation& operation) {
+std::map<std::string, HostMatrix> run_on_reference(const OperationCall& operation) {
   std::map<std::string, HostMatrix> result;
   for (Output& output : run_oracle(operation)) result[output.name] = std::move(output.matrix);
   return result;
@@ -402,7 +402,7 @@ testing::AssertionResult is_near(const Output& output, const HostMatrix& expecte
          << "; " << over << " of " << actual.size() << " elements exceed it";
 }
 
-void expect_conforms(Backend& tested, const Operation& operation, JudgedBy judged_by) {
+void expect_conforms(Backend& tested, const OperationCall& operation, JudgedBy judged_by) {
   const std::vector<Output> first = run_on(tested, operation), again = run_on(tested, operation);
   const std::vector<Output> expected = run_oracle(operation);
   ASSERT_EQ(first.size(), expected.size());

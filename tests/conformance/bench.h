@@ -126,7 +126,7 @@ class Bench {
   LossTotals* totals_ = nullptr;
 };
 
-using Operation = std::function<void(Bench&)>;
+using OperationCall = std::function<void(Bench&)>;
 
 // The largest allowed max|a - b| / max|b| of an output tensor.
 double bound_of(DType dtype);
@@ -141,11 +141,11 @@ testing::AssertionResult is_near(const Output& actual, const HostMatrix& expecte
 enum class JudgedBy { kComputeDType, kOutputDType };
 
 // Runs `operation` twice on `tested`, expects the same bits, and compares with the reference.
-void expect_conforms(Backend& tested, const Operation& operation,
+void expect_conforms(Backend& tested, const OperationCall& operation,
                      JudgedBy judged_by = JudgedBy::kComputeDType);
 
 // The outputs of `operation`, by name.
-std::map<std::string, HostMatrix> run_on_reference(const Operation& operation);
-std::vector<Output> run_on(Backend& backend, const Operation& operation);
+std::map<std::string, HostMatrix> run_on_reference(const OperationCall& operation);
+std::vector<Output> run_on(Backend& backend, const OperationCall& operation);
 
 }  // namespace strata::device

@@ -56,7 +56,7 @@ TEST(ConformanceFailure, NamesTheWorstElementWithItsExpectedAndActualValue) {
 TEST(ConformanceFailure, IsPrintedByTheSuite) {
   static std::unique_ptr<Backend> backend;
   backend = make_reference_backend();
-  static const Operation wrong = [](Bench& bench) {
+  static const OperationCall wrong = [](Bench& bench) {
     const Tensor out = bench.master_output("y", 1, 2);
     const bool tested = &bench.backend() == backend.get();
     out.as<double>()[0] = 1;
@@ -65,7 +65,7 @@ TEST(ConformanceFailure, IsPrintedByTheSuite) {
   EXPECT_NONFATAL_FAILURE(expect_conforms(*backend, wrong),
                           "y [1, 2] f64, element [0, 1]: expected 2, actual 3");
   static int runs = 0;
-  static const Operation unsteady = [](Bench& bench) {
+  static const OperationCall unsteady = [](Bench& bench) {
     const Tensor out = bench.master_output("y", 1, 1);
     out.as<double>()[0] = &bench.backend() == backend.get() ? 1 + 0.25e-12 * runs++ : 1;
   };

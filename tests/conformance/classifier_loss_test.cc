@@ -131,7 +131,7 @@ TEST_P(Classifier, EqualScoresCountForTheLowestClass) {
     const HostMatrix x{kRows, kHidden, std::vector<double>(kRows * kHidden)};
     const HostMatrix weight = Inputs(backend(), 1).compute(classes, kHidden);
     const HostMatrix bias{1, classes, std::vector<double>(classes, 0.5)};
-    const Operation operation = [&](Bench& bench) {
+    const OperationCall operation = [&](Bench& bench) {
       ClassifierLoss op;
       op.x = bench.compute(x);
       op.weight = bench.compute(weight);
@@ -160,7 +160,7 @@ TEST_P(Classifier, RowsWithoutALabelCountForNothing) {
     const HostMatrix d_weight = all.inputs.master(shape.classes, shape.hidden, 0.1);
     const HostMatrix d_bias = all.inputs.master(1, shape.classes, 0.1);
     for (size_t row = 0; row < all.labels.size(); row += 3) all.labels[row] = -1;
-    const Operation operation = [&](Bench& bench) {
+    const OperationCall operation = [&](Bench& bench) {
       ClassifierLoss op = all.place(bench);
       op.d_x = bench.compute_output("d_x", shape.rows, shape.hidden);
       op.accumulate = true;

@@ -33,7 +33,7 @@ struct Values {
   HostMatrix word, position, segment, gamma, beta, dy;
 };
 
-Operation forward(const Case& c, const Values& values, bool keep) {
+OperationCall forward(const Case& c, const Values& values, bool keep) {
   return [=](Bench& bench) {
     EmbeddingsForward op;
     op.token_ids = bench.indices(values.tokens);

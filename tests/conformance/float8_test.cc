@@ -200,7 +200,7 @@ TEST_P(Float8, TensorsAreRoundedToTheNearestCodes) {
   for (const DType dtype : {kE4M3, kE5M2}) {
     const HostMatrix x = inputs.compute(48, 112, 2);
     for (const float scale : {0x1p-12f, 1.0f, 128.0f, 0x1p17f}) {
-      const Operation run = [&](Bench& bench) {
+      const OperationCall run = [&](Bench& bench) {
         bench.backend().round_to_float8(
             Stream::kCompute, {bench.compute(x), copy(bench, dtype, x.rows, x.cols, scale, 1.5f)});
       };
@@ -231,7 +231,7 @@ TEST_P(Float8, LayerNorm) {
                      gamma = inputs.compute(1, h, 0.5, 1), beta = inputs.compute(1, h, 0.5),
                      dy = inputs.compute(t, h, 1e-5), gradient = inputs.master(1, h);
     const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kOutput)};
-    const Operation forward = [&](Bench& bench) {
+    const OperationCall forward = [&](Bench& bench) {
       bench.backend().residual_layernorm_forward(
           Stream::kCompute, {.x = bench.compute(x),
                              .residual = bench.compute(residual),
@@ -303,7 +303,7 @@ TEST_P(Float8, Attention) {
     Inputs inputs(backend(), 8);
     const HostMatrix qkv = inputs.compute(t, 3 * h, 1.7), d_context = inputs.compute(t, h, 1e-5);
     const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kAttention)};
-    const Operation forward = [&](Bench& bench) {
+    const OperationCall forward = [&](Bench& bench) {
       bench.backend().attention_forward(
           Stream::kCompute, {.qkv = bench.compute(qkv),
                              .sequences = bench.sequences(batch),

@@ -29,7 +29,7 @@ struct Values {
   HostMatrix x, residual, gamma, beta, dy, d_gamma, d_beta;
 };
 
-Operation forward(const Case& c, const Values& values, bool keep) {
+OperationCall forward(const Case& c, const Values& values, bool keep) {
   return [=](Bench& bench) {
     ResidualLayerNormForward op;
     op.x = bench.compute(values.x);

@@ -71,7 +71,7 @@ TEST_P(Rows, OfNumberMinusOneAreZeroAndAddNothing) {
     Inputs inputs(backend(), 3);
     const HostMatrix x = inputs.compute(20, hidden), dy = inputs.compute(9, hidden);
     const std::vector<int32_t> rows = {4, -1, 19, 0, -1, 7, 3, -1, -1};
-    const Operation gather = [&](Bench& bench) {
+    const OperationCall gather = [&](Bench& bench) {
       bench.backend().gather_rows(Stream::kCompute, {bench.compute(x), bench.indices(rows),
                                                      bench.compute_output("y", 9, hidden)});
     };

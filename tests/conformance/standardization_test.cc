@@ -54,7 +54,7 @@ class Standardization : public ConformanceOf<Operation::kStandardizationLoss> {
   HostMatrix statistics(const Case& c, uint64_t seed) {
     return Inputs(backend(), seed).master(1, c.statistics());
   }
-  static Operation loss(const Case& c, const HostMatrix& x) {
+  static OperationCall loss(const Case& c, const HostMatrix& x) {
     return [=](Bench& bench) {
       StandardizationLoss op;
       op.x = bench.compute(x);

@@ -98,7 +98,7 @@ void expect_ranges_to_begin_anywhere(Backend& backend, const Place& place,
 
 // Runs `operation`, which writes the outputs "weights", first, and "compute_weights", last.
 inline void expect_compute_weights_rounded(Backend& backend, const HostMatrix& old_weights,
-                                           const Operation& operation) {
+                                           const OperationCall& operation) {
   const auto outputs = run_on(backend, operation);
   const Output &weights = outputs.front(), &compute_weights = outputs.back();
   ASSERT_EQ(weights.name, "weights");

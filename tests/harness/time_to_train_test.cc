@@ -149,7 +149,7 @@ TEST_F(TimeToTrain, CacheClearIsTrueOnlyWhereItIs) {
   write_file_atomically(directory_ / "data", "x");
   system_.data = {directory_ / "data"};
   const std::string text = said([&] { run(); });
-  EXPECT_NE(text.find("cleared on every node: 1 data files from the page cache"), std::string::npos)
+  EXPECT_NE(text.find("cleared on every node: 1 data file from the page cache"), std::string::npos)
       << text;
   EXPECT_EQ(text.find("not cleared"), std::string::npos) << text;
   EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": true"), std::string::npos);
@@ -159,7 +159,8 @@ TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
   const std::string text = said([&] { run(); });
   size_t at = 0;
   for (const char* line :
-       {"device: a fake, 1 rank\n", "experiment 0: seed ", "data: 100 training and 7 evaluation",
+       {"device: a fake, 1 rank\n", "experiment 0: seed ",
+        "data: 100 training samples and 7 evaluation samples",
         "step 3: accuracy 0.0300 (target 0.0800)", "step 6: accuracy 0.0600", "step 9: accuracy",
         "result_0: success with accuracy 0.0900 (target 0.0800) after 90 samples in "}) {
     const size_t found = text.find(line, at);

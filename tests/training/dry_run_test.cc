@@ -145,6 +145,7 @@ TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
   config_.log.loss_interval_steps = 10;
   EXPECT_PROBLEM("due after step 10, but the run has 6 steps");
   config_.target.max_steps = 1;
+  config_.target.eval_interval_samples = 8;
   EXPECT_PROBLEM("but the run has 1 step, so it writes none");
 }
 
@@ -152,7 +153,7 @@ TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {
   config_.data.shapes = write_small_shapes(*open_small(counting_instances(48)));
   EXPECT_EQ(checked().problems, std::vector<std::string>());
   config_.data.shapes = write_small_shapes(*open_small(counting_instances(46)));
-  EXPECT_PROBLEM("is of other samples (46) than data.train has (48)");
+  EXPECT_PROBLEM("was made from other data (46 samples) than data.train (48 samples)");
 }
 
 TEST_F(DryRunTest, WhatIsNotThereIsCalledMissingByItsKey) {

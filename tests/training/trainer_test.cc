@@ -253,7 +253,7 @@ TEST_F(TrainerTest, MadgradAcClipAndSgdLearnToo) {
   config.optimizer.lr = 1;  // of gradients, not of signs
   EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
   config.optimizer.name = config::OptimizerKind::kSgd;
-  config.optimizer.lr = 0.3;
+  config.optimizer.lr = 0.05;
   EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "device/matmul_call.h"
+#include "device/operations/matmul_call.h"
 
 namespace strata::device::cpu {
 

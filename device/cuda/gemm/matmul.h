@@ -7,7 +7,7 @@
 
 #include "device/cuda/host/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
-#include "device/matmul_call.h"
+#include "device/operations/matmul_call.h"
 
 namespace strata::device::cuda {
 

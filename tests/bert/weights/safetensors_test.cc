@@ -124,7 +124,7 @@ TEST_F(Safetensors, EveryTruncationIsNoticed) {
 
 TEST_F(Safetensors, DamagedHeadersAreRefused) {
   const std::string four(4, '\0');
-  expect_refused("1234567", {"7 bytes is too short"});
+  expect_refused("1234567", {"too short for a safetensors file: 7 bytes"});
   expect_refused(with_header("not JSON", four), {"JSON"});
   expect_refused(with_header("[1]", four), {"JSON"});
   expect_refused(std::string(8, '\xff') + "{}", {"truncated"});

@@ -111,7 +111,7 @@ TEST_F(MlperfData, TextThatIsNotMlperfsIsSaid) {
 TEST_F(MlperfData, CharactersNewerThanTheReferencesAreSaidAndCanBeTreatedAsItDoes) {
   const fs::path part = options_.text / "part-00001-of-00003";
   write_file_atomically(part, "one two\u1C90 .\nthree four .\n\nyes .\n");
-  const std::string said = fmt::format("U+1C90, 1 times, first in {} at byte 7\n", part.string());
+  const std::string said = fmt::format("U+1C90, 1 time, first in {} at byte 7\n", part.string());
   MlperfDataSummary summary = make();
   EXPECT_EQ(summary.newer_characters.found().size(), 1u);
   EXPECT_TRUE(lines_.ends_with(said)) << lines_;
@@ -125,7 +125,7 @@ TEST_F(MlperfData, CharactersNewerThanTheReferencesAreSaidAndCanBeTreatedAsItDoe
 TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
   fs::remove(options_.text / "part-00001-of-00003");
   std::string message = error_of([&] { make(); });
-  EXPECT_TRUE(contains(message, "part-00001-of-00003: missing, as 1 of 3 parts are")) << message;
+  EXPECT_TRUE(contains(message, "part-00001-of-00003: missing (1 of 3 parts)")) << message;
   fs::remove(options_.text / "eval.txt");
   message = error_of([&] { make(); });
   EXPECT_TRUE(contains(message, "eval.txt: missing")) << message;

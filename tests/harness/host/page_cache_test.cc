@@ -48,7 +48,7 @@ TEST_F(PageCache, FilesLeaveIt) {
   ASSERT_GT(resident(), 0u);
   const CacheClearing clearing = clear_page_cache(std::span(&path_, 1), false);
   EXPECT_TRUE(clearing.cleared);
-  EXPECT_EQ(clearing.what, "1 data files from the page cache");
+  EXPECT_EQ(clearing.what, "1 data file from the page cache");
   EXPECT_EQ(resident(), 0u);
   EXPECT_EQ(read_file(path_).size(), kPages * 4096) << "the file itself stays";
 }

@@ -100,7 +100,7 @@ TEST(PublishedRun, WhatCannotBeUsedSaysWhy) {
   EXPECT_NE(problem(log_of(ends, 100).set("gradient_accumulation_steps", "0"))
                 .find("gradient_accumulation_steps is 0"),
             std::string::npos);
-  EXPECT_NE(problem(log_of({{10, 1000}}, 100)).find("1 evaluations"), std::string::npos);
+  EXPECT_NE(problem(log_of({{10, 1000}}, 100)).find("1 evaluation"), std::string::npos);
   EXPECT_NE(problem(log_of({{10, 1}, {10, 1}, {10, 1}}, 100, 60'000)).find("one after the other"),
             std::string::npos);
   EXPECT_NE(read_published_run(std::filesystem::path("/absent.txt")).problem.find("/absent.txt"),

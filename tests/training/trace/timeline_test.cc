@@ -51,7 +51,8 @@ TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
 
 TEST_F(TimelineTest, NamesOfAnyBytesMakeAValidTrace) {
   Timeline timeline(*alone_);
-  timeline.add(Lane::kCompute, "caf\xe9", Clock::now(), Clock::now());
+  timeline.add(comm::Lane::kCompute, "caf\xe9", nanoseconds(Clock::now()),
+               nanoseconds(Clock::now()));
   const auto all = spans(written(timeline));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0]["name"], "caf\uFFFD");
