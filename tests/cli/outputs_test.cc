@@ -181,7 +181,7 @@ TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
       EXPECT_EQ(refused.exit_code, 2) << row.command << ' ' << row.option << ' ' << name;
       EXPECT_NE(refused.err.find(row.option + " " + path(name) + ": "), std::string::npos)
           << row.command << ' ' << name << ": " << refused.err;
-      EXPECT_NE(refused.err.find("which the command reads; name another file"), std::string::npos)
+      EXPECT_NE(refused.err.find("; name another file"), std::string::npos)
           << row.command << ' ' << name << ": " << refused.err;
     }
   }
