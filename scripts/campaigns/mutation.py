@@ -56,7 +56,7 @@ WIDER = {
     "harness": ["test_cli=Train.*:*Signal.*:RunningJob.*:*ResumedJob*"],
 }
 # The reduction on device streams is built with CUDA alone; its tests need no GPU.
-NEEDS_CUDA = {"comm/buckets/stream_engine.cc": ["test_comm_streams_mpi:2", "test_training_streams_mpi:2"]}
+NEEDS_CUDA = {"comm/order/stream_executor.cc": ["test_comm_streams_mpi:2", "test_training_streams_mpi:2"]}
 
 MEMORY_LIMIT = 16 << 30  # bytes of address space: a mutant may ask for any amount
 MOST_SECONDS = 1200  # of a suite without a mutant
@@ -502,7 +502,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time, each on a copy of its own (default 1)")
     parser.add_argument("--headers", action="store_true",
                         help="headers too, of which each compiles all that include it: minutes a mutant")
-    parser.add_argument("--cuda", action="store_true", help="build with CUDA, for comm/buckets/stream_engine.cc")
+    parser.add_argument("--cuda", action="store_true", help="build with CUDA, for comm/order/stream_executor.cc")
     arguments = parser.parse_args()
 
     results = Results(arguments.results)

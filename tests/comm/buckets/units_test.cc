@@ -70,9 +70,8 @@ TEST(BucketReadiness, RoundsFollowEachOther) {
   std::vector<std::pair<int, int>> whole;  // buckets and rounds
   const auto mark_ready = [&](int64_t begin, int64_t end) {
     whole.clear();
-    readiness.mark_ready(begin, end, [&](int bucket, int round) {
-      whole.emplace_back(bucket, round);
-    });
+    readiness.mark_ready(begin, end,
+                         [&](int bucket, int round) { whole.emplace_back(bucket, round); });
     return whole;
   };
   using Whole = std::vector<std::pair<int, int>>;
