@@ -18,7 +18,7 @@
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/setup.h"
-#include "training/step_executor.h"
+#include "training/step/step_executor.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 

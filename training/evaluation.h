@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bert/model/model.h"
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "comm/communicator.h"
 #include "comm/order/executor.h"
 #include "data/files/instance_file.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "comm/buckets/units.h"
+#include "comm/buckets/sharding/units.h"
 #include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"

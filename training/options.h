@@ -8,7 +8,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"
@@ -18,7 +18,7 @@
 #include "training/checkpoint/training_state.h"
 #include "training/schedules/schedule.h"
 #include "training/schedules/step_list.h"
-#include "training/step_work.h"
+#include "training/step/step_work.h"
 
 namespace strata::training {
 

@@ -7,7 +7,7 @@
 
 #include "comm/buckets/bucket_plan.h"
 #include "comm/buckets/bucket_readiness.h"
-#include "comm/buckets/shared_buffers.h"
+#include "comm/buckets/sharding/shared_buffers.h"
 #include "comm/order/operation.h"
 
 namespace strata::comm {

@@ -1,4 +1,4 @@
-#include "training/step_executor.h"
+#include "training/step/step_executor.h"
 
 #include <gtest/gtest.h>
 

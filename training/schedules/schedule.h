@@ -37,7 +37,7 @@ struct Schedule {
   // overwrites what the one before left.
   int rounds = 1;
   // Where weights are sharded: of every block, the unit that its weights are gathered with,
-  // counted from the heads' (comm/buckets/units.h). Empty: all weights are in memory.
+  // counted from the heads' (comm/buckets/sharding/units.h). Empty: all weights are in memory.
   std::vector<int> units;
   // Where backward is delayed: of every block of the model, by how many steps. The step that begins
   // micro-batch t then goes back with micro-batch t - delay, and reads the weights of that one's

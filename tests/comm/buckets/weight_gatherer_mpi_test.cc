@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/units.h"
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "device/buffer.h"
 #include "tests/support/host_backend.h"
 

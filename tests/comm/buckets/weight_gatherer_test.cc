@@ -1,4 +1,4 @@
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "comm/buckets/gradient_buckets.h"
 #include "device/graph_cache.h"
 #include "training/schedules/step_list.h"
-#include "training/step_work.h"
+#include "training/step/step_work.h"
 
 namespace strata::training {
 

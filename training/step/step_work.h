@@ -6,7 +6,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/bucket_work.h"
-#include "comm/buckets/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/schedules/schedule.h"
 #include "training/trace/compute_times.h"

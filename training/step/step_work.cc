@@ -1,4 +1,4 @@
-#include "training/step_work.h"
+#include "training/step/step_work.h"
 
 #include <utility>
 
@@ -82,11 +82,8 @@ void StepWork::run(const Task& task, comm::BucketWork& buckets) {
     case kStash:
       return model_.stash_weights(block(task), numbered(task).micro_batch);
     case kReady:
-      return complete(task);
     case kFreeze:
-      // Its gradients must not count in norms. The tied words' have the heads' part still.
-      model_.clear_gradients(model_.untied(block(task)));
-      return;
+      return complete(task);
     case kGather:
       return weights_->gather(schedule_.units[static_cast<size_t>(task.block)]);
     case kReceiveInput:
@@ -129,8 +126,14 @@ void StepWork::compute(const Task& task) {
   if (times_) times_->end(task, block.name());
 }
 
+// The gradients of a frozen block must not count in norms. Those of tied words have the heads' part
+// even then.
 void StepWork::complete(const Task& task) {
-  block(task).complete();
+  if (task.kind == kFreeze) {
+    model_.clear_gradients(model_.untied(block(task)));
+  } else {
+    block(task).complete();
+  }
   if (task.block == 0 && delay_step_ > 0 && delayed_->averages_tied) model_.halve_word_gradient();
 }
 
