@@ -156,34 +156,31 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config,
   amax_agreement_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_);
   weight_gatherer_ = training::make_weight_gatherer(config, *backend_, ranks.communicator, *model_);
-  walker_.emplace(*model_, training::make_schedule(config, bert_, replicas, model_->stage()),
-                  training::make_graph_cache(config, *backend_), stages_->stages(),
-                  weight_gatherer_.get(),
-                  training::make_delayed_work(config, bert_, model_->stage()));
+  work_.emplace(*model_, training::make_schedule(config, bert_, replicas, model_->stage()),
+                stages_->stages(), weight_gatherer_.get(),
+                training::make_delayed_work(config, bert_, model_->stage()));
+  captures_graphs_ = config.device.graphs;
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
     comm::Communicator& communicator, const comm::BucketOptions& options) {
   comm::BucketOptions with_stages = options;
   with_stages.parts = stages_->stages();
-  return training::make_gradient_buckets(*backend_, communicator, *model_, with_stages, *optimizer_,
-                                         &held_);
+  auto buckets = training::make_gradient_buckets(*backend_, communicator, *model_, with_stages,
+                                                 *optimizer_, &frozen_);
+  executors_[buckets.get()] = std::make_unique<training::StepExecutor>(
+      *work_, *buckets,
+      captures_graphs_ ? std::make_unique<device::GraphCache>(*backend_) : nullptr);
+  return buckets;
 }
 
 SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::GradientBuckets& buckets,
                                                       training::Timeline* timeline) {
   buckets.time_steps(true);
-  if (weight_gatherer_) weight_gatherer_->time_steps(true);
   Step result = run(batch, buckets, &*times_);
   buckets.time_steps(false);
-  if (weight_gatherer_) weight_gatherer_->time_steps(false);
   result.compute = times_->read(timeline);
-  const auto gathers =
-      weight_gatherer_ ? weight_gatherer_->take_times() : std::vector<comm::OperationTime>();
-  if (timeline) {
-    timeline->add(buckets.times());
-    timeline->add(gathers);
-  }
+  if (timeline) executors_.at(&buckets)->add_times(*timeline);
   return result;
 }
 
@@ -213,15 +210,16 @@ SyntheticTraining::Step SyntheticTraining::train_on(size_t number, comm::Gradien
   ranks_.communicator.barrier();
   const auto begin = Clock::now();
   constexpr double kLearningRate = 1e-6;
-  held_ = walker_->begin_step(steps_);
+  training::StepExecutor& executor = *executors_.at(&buckets);
+  frozen_ = executor.begin_step(steps_);
   optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
-  for (const training::Segment& segment : walker_->segments()) {
+  for (const training::Segment& segment : executor.segments()) {
     if (segment.begins) {
       if (times) times->begin();
       model_->upload(batches_[number][static_cast<size_t>(segment.micro_batch)]);
-      walker_->begin(segment, step);
+      work_->begin(segment.micro_batch, step);
     }
-    result.reduce = walker_->run(segment, buckets, times);
+    result.reduce = executor.run(segment, times);
   }
   amax_agreement_->agree();
   backend_->synchronize(device::Stream::kCompute);

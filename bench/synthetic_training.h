@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/setup.h"
-#include "training/step_walker.h"
+#include "training/step/step_executor.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
@@ -89,8 +90,11 @@ class SyntheticTraining {
   training::ParameterMemory parameter_memory() const {
     return training::parameter_memory(*model_, *optimizer_);
   }
-  bool knows_phases() const { return !walker_->captures_graphs(); }
-  device::GraphCache::Captured captured_graphs() const { return walker_->captured_graphs(); }
+  bool knows_phases() const { return !captures_graphs_; }
+  device::GraphCache::Captured captured_graphs() const {
+    return captures_graphs_ ? executors_.begin()->second->captured_graphs()
+                            : device::GraphCache::Captured();
+  }
   size_t batches() const { return batches_.size(); }
   // [micro-batches][sequences] tokens, of this rank.
   const std::vector<std::vector<int32_t>>& lengths(size_t batch) const { return lengths_[batch]; }
@@ -115,10 +119,13 @@ class SyntheticTraining {
   std::optional<training::AmaxAgreement> amax_agreement_;
   std::optional<training::ComputeTimes> times_;
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
-  std::optional<training::StepWalker> walker_;
+  std::optional<training::StepWork> work_;
+  bool captures_graphs_;
+  // Of the buckets that were made.
+  std::map<const comm::GradientBuckets*, std::unique_ptr<training::StepExecutor>> executors_;
   int64_t steps_ = 0;
-  int64_t layers_ = 0;       // that the last step had
-  std::vector<Range> held_;  // arena elements that a step does not update, where work is delayed
+  int64_t layers_ = 0;         // that the last step had
+  std::vector<Range> frozen_;  // arena elements that a step does not update, where work is delayed
 };
 
 }  // namespace strata::bench

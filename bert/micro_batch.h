@@ -1,8 +1,6 @@
 // A micro-batch as blocks see it.
 #pragma once
 
-#include <functional>
-
 #include "bert/device_batch.h"
 #include "device/dropout.h"
 
@@ -24,18 +22,11 @@ struct MicroBatch {
   bool training = false;             // with dropout and gradients
   bool accumulate = false;  // not its step's first: parameter gradients are added to what is there
   const float* layer_scales = nullptr;  // of every layer, in host memory; null: 1
-  // Called by a block's backward once it has issued what completes Block::halfway(); null: nobody
-  // asks.
-  const std::function<void()>* on_halfway = nullptr;
 
   int64_t tokens() const { return batch->sequences.tokens; }
   // What a layer's sublayers are multiplied by before they are added to the residual stream; 0: the
   // layer is dropped (bert/blocks/layer_drop.h).
   float layer_scale(size_t layer) const { return layer_scales ? layer_scales[layer] : 1.0f; }
-
-  void at_halfway() const {
-    if (on_halfway) (*on_halfway)();
-  }
 
   // Of one place in the model; none in evaluation.
   device::Dropout dropout(float probability, size_t layer, device::DropoutSite site) const {

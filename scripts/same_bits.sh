@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# Says whether two builds of strata train alike to the bit: 20 steps of a small model in fp32, bf16 and fp8, on one rank and on two,
-# with accumulation, Adam, LAMB, sharded state and several clip modes; losses of every step and final weights are compared.
-# Usage: scripts/same_bits.sh OLD_STRATA NEW_STRATA     for example build/old/cli/strata build/release/cli/strata
-# Prints a line for every run. Exits 1 where one differs.
+# Says whether two builds of strata train alike to the bit: 20 steps of a small model on 1, 2 and 4 ranks. Every value of precision,
+# clip mode, order of work, sharding and optimizer occurs on each number of ranks; then N random combinations follow.
+# The losses of every step and the final weights are compared.
+# Usage: scripts/same_bits.sh OLD_STRATA NEW_STRATA [N [SEED]]     N: 200, SEED: 1
+# Prints a line for every run: same, DIFFERENT, or refused, if both programs refuse the combination. Exits 1 if one differs.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 case ${1:-} in
   -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
 esac
-[[ $# -eq 2 ]] || give_up "give two programs; see --help"
-for program in "$@"; do [[ -x $program ]] || give_up "$program is not there, or no program"; done
+[[ $# -ge 2 && $# -le 4 ]] || give_up "give two programs; see --help"
+combinations=${3:-200}
+RANDOM=${4:-1}
+for program in "$1" "$2"; do [[ -x $program ]] || give_up "$program is not there, or no program"; done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,14 +30,15 @@ initialization: {clear_whole_cache: false}
 log: {step_trace: true, save_checkpoint: true}
 YAML
 
-# run PROGRAM RANKS DIRECTORY KEY=VALUE...
+# run PROGRAM RANKS DIRECTORY KEY=VALUE...; fails if the program refuses the configuration.
 run() {
-  local program=$1 ranks=$2 directory=$3 set=()
+  local program=$1 ranks=$2 directory=$3 status=0 set=()
   shift 3
   for override in "$@"; do set+=(--set "$override"); done
-  # Exit code 1: the target is out of reach.
   "$root/scripts/mpirun.sh" -n "$ranks" "$program" train --config "$work/run.yaml" --set run.output="$directory" \
-    "${set[@]}" >"$directory.txt" 2>&1 || [[ $? -eq 1 ]] || { cat "$directory.txt" >&2; give_up "$program failed"; }
+    "${set[@]}" >"$directory.txt" 2>&1 || status=$?
+  # 1: the target is out of reach. 2: bad usage or input.
+  [[ $status -le 1 ]] || { grep -q '^strata: ' "$directory.txt" && return 1; cat "$directory.txt" >&2; give_up "$program failed"; }
 }
 
 # Losses of every step, and a sum of the final weights' bytes.
@@ -44,21 +48,54 @@ result() {
   sha256sum <"$folder/result_0.safetensors"
 }
 
+precisions=(fp32 bf16 fp16 fp8)
+clips=(none after_allreduce before_allreduce bucket_before_allreduce)
+shardings=(none state gradients all)
+optimizers=(adam lamb madgrad acclip)
+# Orders of work; those with several stages or modules need as many ranks as they say, or none can run them.
+orders=("batch.gradient_accumulation_steps=1" "batch.gradient_accumulation_steps=3" "batch.gradient_accumulation_steps=2 batch.accumulation_order=layer"
+  "batch.gradient_accumulation_steps=2 batch.activations=recompute" "batch.gradient_accumulation_steps=2 parallel.stages=2"
+  "batch.gradient_accumulation_steps=2 parallel.stages=2 parallel.pipeline=contiguous" "reduce.early_words=true" "reduce.half_layers=true"
+  "ouroboros.modules=2 ouroboros.warmup_steps=3")
+reductions=("" "reduce.dtype=bf16" "reduce.dtype=bf16 reduce.accumulate=bf16_chunked")
+
 status=0 number=0
-for precision in fp32 bf16 fp8; do
-  for ranks in 1 2; do
-    for rest in "clip.mode=bucket_before_allreduce" \
-      "clip.mode=after_allreduce batch.gradient_accumulation_steps=3" \
-      "clip.mode=before_allreduce reduce.dtype=bf16 optimizer.name=lamb" \
-      "clip.mode=none optimizer.name=lamb optimizer.sharded=state batch.gradient_accumulation_steps=2"; do
-      read -ra overrides <<<"model.precision=$precision reduce.bucket_megabytes=0.2 $rest"
-      number=$((number + 1))
-      for side in 1 2; do run "${!side}" "$ranks" "$work/$number.$side" "${overrides[@]}"; result "$work/$number.$side" >"$work/$number.$side.result"; done
-      [[ $(wc -l <"$work/$number.1.result") -eq 21 ]] || give_up "a run has other than 20 steps: $(cat "$work/$number.1.txt")"
-      verdict=same
-      cmp -s "$work/$number.1.result" "$work/$number.2.result" || { verdict=DIFFERENT; status=1; }
-      printf '%-9s %s rank%s, %s %s\n' "$verdict" "$ranks" "$([[ $ranks == 1 ]] || echo s)" "$precision" "$rest"
-    done
+# compare RANKS KEY=VALUE...
+compare() {
+  local ranks=$1 verdict=same refused=0 side
+  shift
+  number=$((number + 1))
+  for side in 1 2; do
+    local program=$old
+    [[ $side -eq 1 ]] || program=$new
+    run "$program" "$ranks" "$work/$number.$side" "$@" || refused=$((refused + side))
+    [[ $refused -ge $side ]] || result "$work/$number.$side" >"$work/$number.$side.result"
   done
+  if [[ $refused -eq 3 ]]; then
+    verdict=refused
+  elif [[ $refused -ne 0 ]] || ! cmp -s "$work/$number.1.result" "$work/$number.2.result"; then
+    verdict=DIFFERENT status=1
+  elif [[ $(wc -l <"$work/$number.1.result") -ne 21 ]]; then
+    give_up "a run has other than 20 steps: $(cat "$work/$number.1.txt")"
+  fi
+  rm -rf "${work:?}/$number".*
+  printf '%-9s %s rank%s, %s\n' "$verdict" "$ranks" "$([[ $ranks == 1 ]] || echo s)" "$*"
+}
+
+any() { local values=("$@"); echo "${values[RANDOM % ${#values[@]}]}"; }
+
+old=$1 new=$2
+for ranks in 1 2 4; do
+  small="reduce.bucket_megabytes=0.2"
+  for precision in "${precisions[@]}"; do compare "$ranks" $small model.precision="$precision"; done
+  for clip in "${clips[@]}"; do compare "$ranks" $small clip.mode="$clip" batch.gradient_accumulation_steps=2 reduce.dtype=bf16; done
+  for sharded in "${shardings[@]}"; do compare "$ranks" $small optimizer.sharded="$sharded" clip.mode=after_allreduce batch.gradient_accumulation_steps=2; done
+  for optimizer in "${optimizers[@]}"; do compare "$ranks" $small optimizer.name="$optimizer" optimizer.sharded=state clip.mode=none; done
+  for order in "${orders[@]}"; do read -ra keys <<<"$order"; compare "$ranks" $small clip.mode=after_allreduce "${keys[@]}"; done
+done
+for ((i = 0; i < combinations; ++i)); do
+  read -ra keys <<<"$(any "${orders[@]}") $(any "${reductions[@]}")"
+  compare "$(any 1 2 4)" reduce.bucket_megabytes="$(any 0.05 0.2 25)" model.precision="$(any "${precisions[@]}")" clip.mode="$(any "${clips[@]}")" \
+    optimizer.sharded="$(any "${shardings[@]}")" optimizer.name="$(any "${optimizers[@]}")" "${keys[@]}"
 done
 exit $status

@@ -1,7 +1,9 @@
 #include "training/evaluation.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text/counts.h"
@@ -61,6 +63,7 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
     units.push_back(unit.range);
   }
   forward_ = with_gathers(forward_, units_of_blocks(model.layout(), units));
+  make_list();
   // The first rank has most samples.
   const int64_t ranks = communicator.size();
   const int64_t most_samples = (samples_ + ranks - 1) / ranks;
@@ -106,16 +109,34 @@ void Evaluator::evaluate_in_stages(size_t first, int count, int free) {
 
 // Ranks gather together, those without a batch, too.
 void Evaluator::evaluate_gathering(const bert::DeviceBatch* batch) {
+  gathering_batch_ = batch;
+  executor_->begin(list_);
+  executor_->run(0, list_.size());
+  executor_->finish();
+}
+
+// Forward through all blocks, with the gathers that it waits for.
+void Evaluator::make_list() {
+  executor_ = comm::make_executor(model_.backend());
+  std::map<int, int> gathered;  // units
+  int last = comm::kNoObject;   // forward
   for (const Task& task : forward_.tasks) {
-    const int unit = forward_.units[static_cast<size_t>(task.block)];
+    const auto block = static_cast<size_t>(task.block);
+    const int unit = forward_.units[block];
+    comm::Operation operation{.kind = task.kind, .object = task.block};
+    if (last != comm::kNoObject) operation.after = {last};
     if (task.kind == Task::Kind::kGather) {
-      weights_->gather(unit);
+      operation.lane = comm::Lane::kGathers;
+      operation.run = [this, unit] { weights_->gather(unit); };
+      gathered[unit] = list_.add(std::move(operation));
       continue;
     }
-    weights_->wait(unit);
-    if (!batch) continue;
-    model_.blocks()[static_cast<size_t>(task.block)]->forward(model_.evaluated(*batch),
-                                                              model_.activations());
+    operation.after.push_back(gathered.at(unit));
+    operation.run = [this, block] {
+      if (!gathering_batch_) return;
+      model_.blocks()[block]->forward(model_.evaluated(*gathering_batch_), model_.activations());
+    };
+    last = list_.add(std::move(operation));
   }
 }
 

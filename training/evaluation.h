@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "bert/model/model.h"
-#include "comm/buckets/weights/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "comm/communicator.h"
+#include "comm/order/executor.h"
 #include "data/files/instance_file.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/schedules/schedule.h"
@@ -38,13 +39,14 @@ class Evaluator {
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
   // the device. `free`: where backward is delayed, the activations that may be overwritten
-  // (StepWalker::free_activations); else all may be.
+  // (StepWork::free_activations); else all may be.
   bert::Losses evaluate(int free = 0);
 
  private:
   void upload_samples();
   void evaluate_in_stages(size_t first, int count, int free);
   void evaluate_gathering(const bert::DeviceBatch* batch);
+  void make_list();
 
   bert::Model& model_;
   const data::InstanceSource& source_;
@@ -57,7 +59,11 @@ class Evaluator {
   bool uploaded_ = false;
   comm::WeightGatherer* weights_;   // null: all are in memory
   int64_t most_micro_batches_ = 0;  // of any rank
-  Schedule forward_;                // where weights are gathered
+  // Where weights are gathered.
+  Schedule forward_;
+  comm::OperationList list_;
+  const bert::DeviceBatch* gathering_batch_ = nullptr;  // null: this rank has none
+  std::unique_ptr<comm::Executor> executor_;            // last: its thread uses what is above
 };
 
 }  // namespace strata::training

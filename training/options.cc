@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "comm/buckets/weights/units.h"
+#include "comm/buckets/sharding/units.h"
 #include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
@@ -31,6 +31,18 @@ bool shards_gradients(const config::RunConfig& config, int ranks) {
 // Whether they keep only shards of weights.
 bool shards_weights(const config::RunConfig& config, int ranks) {
   return config.optimizer.sharded == config::Sharding::kAll && ranks > 1;
+}
+
+// How often a step reduces gradients that are sharded.
+int rounds_of_reduction(const config::RunConfig& config) {
+  const bool once = config.batch.accumulation_order == config::AccumulationOrder::kLayer;
+  return once ? 1 : config.batch.gradient_accumulation_steps;
+}
+
+// Where backward may pause.
+std::vector<int64_t> model_boundaries(const config::RunConfig& config,
+                                      const bert::ParameterLayout& layout) {
+  return config.reduce.half_layers ? layout.boundaries_with_halves() : layout.boundaries;
 }
 
 std::vector<Range> units_of(const config::RunConfig& config, const bert::ParameterLayout& layout) {
@@ -227,8 +239,7 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
   }
   if (model.parameters().shards_gradients()) {
     options.gradient_shards = model.parameters().gradient_sums();
-    const bool once = config.batch.accumulation_order == config::AccumulationOrder::kLayer;
-    options.rounds = once ? 1 : config.batch.gradient_accumulation_steps;
+    options.rounds = rounds_of_reduction(config);
   }
   return options;
 }
@@ -237,8 +248,38 @@ std::vector<Range> gradient_buckets(const config::RunConfig& config,
                                     const bert::ParameterLayout& layout) {
   comm::BucketOptions options = bucket_options(config);
   if (config.reduce.early_words) options.tied_rows.table = layout.words();
-  return comm::make_buckets(
-      config.reduce.half_layers ? layout.boundaries_with_halves() : layout.boundaries, options);
+  return comm::make_buckets(model_boundaries(config, layout), options);
+}
+
+comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::ParameterLayout& layout,
+                             int ranks, const bert::Stage& stage) {
+  constexpr auto kMaster = device::DType::kF32;
+  static char present;  // stands for memory that is never used
+  const device::Tensor whole{&present, kMaster, 1, layout.size};
+  comm::BucketOptions options = bucket_options(config);
+  if (config.reduce.early_words) options.tied_rows.table = layout.words();
+  device::Arena gradients(whole);
+  if (shards_gradients(config, ranks)) {
+    const comm::UnitMemory memory = comm::place_units(units_of(config, layout));
+    gradients = {{&present, kMaster, 1, memory.elements}, layout.size, memory.runs};
+    options.gradient_shards = device::Arena(whole);
+    options.rounds = rounds_of_reduction(config);
+  }
+  const bool shards_state = config.optimizer.sharded != config::Sharding::kNone;
+  if (shards_state && !shards_weights(config, ranks)) options.gathered_weights = whole;
+  comm::BucketPlan plan = comm::make_bucket_plan(
+      options, model_boundaries(config, layout), gradients, ranks,
+      config.device.backend->memory_is_host, config.optimizer.name == config::OptimizerKind::kLamb);
+  plan.in_parts = stage.count > 1;
+  return plan;
+}
+
+StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& model, int ranks,
+                   const bert::Stage& stage) {
+  const auto delayed = make_delayed_work(config, model, stage);
+  return make_step_plan(delayed ? delayed->schedule : make_schedule(config, model, ranks, stage),
+                        bert::ParameterLayout(model, stage), config.reduce.early_words,
+                        config.reduce.half_layers, shards_gradients(config, ranks));
 }
 
 std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
@@ -297,14 +338,14 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
                                                              const bert::Model& model,
                                                              const comm::BucketOptions& options,
                                                              optim::Optimizer& optimizer,
-                                                             const std::vector<Range>* held) {
-  const auto update = [&optimizer, held](const comm::ReducedGradients& reduced) {
+                                                             const std::vector<Range>* frozen) {
+  const auto update = [&optimizer, frozen](const comm::ReducedGradients& reduced) {
     Range left = reduced.range;
     const auto update_to = [&](int64_t end) {
       if (end > left.begin) optimizer.update(reduced.stream, {left.begin, end}, reduced.clip);
     };
-    for (size_t i = 0; held && i < held->size(); ++i) {
-      const Range& range = (*held)[i];
+    for (size_t i = 0; frozen && i < frozen->size(); ++i) {
+      const Range& range = (*frozen)[i];
       if (range.end <= left.begin || range.begin >= left.end) continue;
       update_to(range.begin);
       left.begin = std::min(range.end, left.end);

@@ -8,7 +8,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/weights/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"
@@ -17,7 +17,8 @@
 #include "optim/schedule.h"
 #include "training/checkpoint/training_state.h"
 #include "training/schedules/schedule.h"
-#include "training/step_walker.h"
+#include "training/schedules/step_list.h"
+#include "training/step/step_work.h"
 
 namespace strata::training {
 
@@ -69,6 +70,14 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
 std::vector<Range> gradient_buckets(const config::RunConfig& config,
                                     const bert::ParameterLayout& layout);
 
+// What the buckets of a rank that reduces with `ranks - 1` others add to its steps; `layout`: of
+// its stage of the model. Makes no buckets.
+comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::ParameterLayout& layout,
+                             int ranks, const bert::Stage& stage);
+// The plan of a step of such a rank, from the schedule that it goes over to in the end.
+StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& model, int ranks,
+                   const bert::Stage& stage);
+
 // Where device.graphs asks for them, else null.
 std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
                                                      device::Backend& backend);
@@ -89,10 +98,10 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config
 
 // Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
 // gather weights, LAMB must have been made for this rank's shard; Adam may have the whole state.
-// `held`: rising elements of the arena that are not updated, read at every update; null: none.
+// `frozen`: rising elements of the arena that are not updated, read at every update; null: none.
 std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(
     device::Backend& backend, comm::Communicator& communicator, const bert::Model& model,
     const comm::BucketOptions& options, optim::Optimizer& optimizer,
-    const std::vector<Range>* held = nullptr);
+    const std::vector<Range>* frozen = nullptr);
 
 }  // namespace strata::training

@@ -30,11 +30,12 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       amax_agreement_(model, communicator),
       buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
                                      bucket_options(config, model, ranks_.stages()), *optimizer_,
-                                     &held_)),
+                                     &frozen_)),
       weight_gatherer_(make_weight_gatherer(config, backend, communicator, model)),
-      walker_(model, make_schedule(config, model.config(), ranks_.replicas().size(), model.stage()),
-              make_graph_cache(config, backend), ranks_.stages(), weight_gatherer_.get(),
-              make_delayed_work(config, model.config(), model.stage())) {
+      work_(model, make_schedule(config, model.config(), ranks_.replicas().size(), model.stage()),
+            ranks_.stages(), weight_gatherer_.get(),
+            make_delayed_work(config, model.config(), model.stage())),
+      executor_(work_, *buckets_, make_graph_cache(config, backend)) {
   optim::check_schedule(learning_rate_schedule_);
 }
 
@@ -47,21 +48,21 @@ StepResult Trainer::step() {
   uploaded_first_ = true;
   const bert::TrainingStep step = next_global_batch(result);
   result.dropped_layers = dropped_layers();
-  held_ = walker_.begin_step(step_);
+  frozen_ = executor_.begin_step(step_);
   if (loss_scale_) {
     result.loss_scale = loss_scale_->scale;
     buckets_->scale_loss(loss_scale_->scale);
   }
-  // A step that is skipped is none of the optimizer's.
+  // The optimizer does not count skipped steps.
   const int64_t skipped = loss_scale_ ? loss_scale_->skipped_steps : 0;
   optimizer_->begin_step(device::Stream::kCompute, step_ - skipped, result.learning_rate);
-  for (const Segment& segment : walker_.segments()) {
+  for (const Segment& segment : executor_.segments()) {
     if (segment.begins) {
       result.tokens += std::ssize(batch_.tokens);
-      walker_.begin(segment, step);
+      work_.begin(segment.micro_batch, step);
       if (times_) times_->begin();
     }
-    result.reduce = walker_.run(segment, *buckets_, times_.get());
+    result.reduce = executor_.run(segment, times_.get());
     // The device still works on this micro-batch while the next is fetched, unless it is timed.
     if (segment.begins) result.data_seconds += upload_next();
   }
@@ -75,8 +76,7 @@ StepResult Trainer::step() {
   result.seconds = seconds_since(begin);
   if (times_) times_->read(timeline_);
   if (timeline_) {
-    timeline_->add(buckets_->times());
-    if (weight_gatherer_) timeline_->add(weight_gatherer_->take_times());
+    executor_.add_times(*timeline_);
     timeline_->add_step(fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
@@ -202,7 +202,6 @@ void Trainer::record(Timeline* timeline) {
   const bool timed = timeline && !captures_graphs();
   times_ = timed ? std::make_unique<ComputeTimes>(model_.backend()) : nullptr;
   buckets_->time_steps(timed);
-  if (weight_gatherer_) weight_gatherer_->time_steps(timed);
 }
 
 bert::HostWeights Trainer::weights() {
@@ -216,32 +215,33 @@ bert::HostWeights Trainer::weights() {
 
 void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
   optimizer_->begin_step(device::Stream::kCompute, 1, 0.0);
-  for (const Segment& segment : walker_.segments()) {
+  executor_.begin_step(0);
+  for (const Segment& segment : executor_.segments()) {
     if (segment.begins) {
       model_.upload(batch);
-      walker_.begin(segment, scale);
+      work_.begin(segment.micro_batch, scale);
     }
-    walker_.issue(segment, *buckets_, nullptr);
+    executor_.issue(segment);
   }
   amax_agreement_.agree();
 }
 
 bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
+  executor_.begin_step(0);
   // A step's first micro-batch, one in the middle and its last, as far as these are different.
   const auto last = static_cast<int>(accumulation_ - 1);
   bool captured = true;
   std::set<int> micro_batches{last};
-  for (int i = 0; i < 2 * walker_.schedule().in_flight; ++i)
-    micro_batches.insert(std::min(i, last));
+  for (int i = 0; i < 2 * work_.schedule().in_flight; ++i) micro_batches.insert(std::min(i, last));
   for (const int micro_batch : micro_batches) {
     for (int slot = 0; slot < model_.slots(); ++slot) {
-      for (const Segment& segment : walker_.segments()) {
+      for (const Segment& segment : executor_.segments()) {
         if (segment.micro_batch != micro_batch) continue;
         if (segment.begins) {
           model_.upload(batch);
-          walker_.begin(segment, scale);
+          work_.begin(segment.micro_batch, scale);
         }
-        captured &= walker_.capture(segment, *buckets_);
+        captured &= executor_.capture(segment);
       }
     }
   }

@@ -25,7 +25,7 @@
 #include "training/checkpoint/training_state.h"
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/stage_ranks.h"
-#include "training/step_walker.h"
+#include "training/step/step_executor.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
@@ -70,8 +70,8 @@ class Trainer {
   // Where graphs are launched: captures those of micro-batches of the shape of `batch`, which have
   // run, in a step that begins like this. Returns whether there was room; see device::GraphCache.
   bool capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale);
-  bool captures_graphs() const { return walker_.captures_graphs(); }
-  device::GraphCache::Captured captured_graphs() const { return walker_.captured_graphs(); }
+  bool captures_graphs() const { return executor_.captures_graphs(); }
+  device::GraphCache::Captured captured_graphs() const { return executor_.captured_graphs(); }
   // Has `visit` called with each of this rank's micro-batches in the first `steps` steps on data of
   // these classes: the step, from 1, and the samples.
   void visit_micro_batches(
@@ -96,8 +96,8 @@ class Trainer {
   // that cannot be read, up to a batch ahead.
   StepResult step();
 
-  // For evaluations between steps: see StepWalker.
-  int free_activations() const { return walker_.free_activations(); }
+  // For evaluations between steps: see StepWork.
+  int free_activations() const { return work_.free_activations(); }
 
   // All master weights of the whole model, also where they are sharded, or ranks have stages of it:
   // all ranks call together.
@@ -166,10 +166,11 @@ class Trainer {
   std::optional<optim::LossScale> loss_scale_;
   int64_t scale_growth_steps_;
   AmaxAgreement amax_agreement_;
-  std::vector<Range> held_;  // arena elements that this step does not update
+  std::vector<Range> frozen_;  // arena elements that this step does not update
   std::unique_ptr<comm::GradientBuckets> buckets_;
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
-  StepWalker walker_;
+  StepWork work_;
+  StepExecutor executor_;
   data::PackedBatch batch_;
   std::unique_ptr<data::BatchLoader> loader_;  // last: its thread uses what is above
 };

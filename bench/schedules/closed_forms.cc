@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/synthetic_training.h"
-#include "comm/buckets/weights/units.h"
+#include "comm/buckets/sharding/units.h"
 #include "training/options.h"
 
 namespace strata::bench {

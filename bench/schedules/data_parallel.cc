@@ -8,7 +8,7 @@
 #include "bench/schedules/closed_forms.h"
 #include "bench/synthetic_training.h"
 #include "training/options.h"
-#include "training/schedules/explanation.h"
+#include "training/schedules/step_list.h"
 
 namespace strata::bench {
 namespace {
@@ -59,15 +59,16 @@ double attention_share(const training::Schedule& schedule, bool layered) {
 // before its end as attention takes of it.
 std::vector<double> ready_blocks(const training::Schedule& schedule, double attention,
                                  const bert::ParameterLayout& layout,
-                                 const std::vector<Range>& buckets, bool early_words,
+                                 const comm::BucketPlan& buckets, bool tied_rows,
                                  bool half_layers) {
-  std::vector<double> blocks(buckets.size());
-  for (const training::ExplainedTask& each :
-       training::explain(schedule, layout, buckets, early_words, half_layers)) {
-    const bool halfway = each.task.kind == training::Task::Kind::kBackward;
-    for (const int bucket : each.buckets) {
-      blocks[static_cast<size_t>(bucket)] = each.task.block + (halfway ? attention : 0);
-    }
+  const training::StepPlan plan =
+      training::make_step_plan(schedule, layout, tied_rows, half_layers);
+  const comm::OperationList operations = training::make_step_list(plan, buckets).operations;
+  std::vector<double> blocks;
+  for (int bucket = 0; bucket < buckets.count(); ++bucket) {
+    const comm::Operation& ready = operations[training::ready_operation(operations, bucket)];
+    const bool halfway = ready.kind == training::Task::Kind::kBackwardHalf;
+    blocks.push_back(ready.object + (halfway ? attention : 0));
   }
   return blocks;
 }
@@ -135,7 +136,7 @@ class MeasuredOrder {
         training::make_schedule(config, training_.model().config(), ranks_.size());
     ready_blocks_ =
         ready_blocks(schedule, attention_share(schedule, layered_), training_.model().layout(),
-                     buckets(), order.early_words, config.reduce.half_layers);
+                     buckets_->plan(), order.early_words, config.reduce.half_layers);
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_bytes(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());

@@ -148,7 +148,7 @@ Pipelines measure_pipelines(const SectionSetup& setup) {
                     last ? &setup.timeline : nullptr);
       if (last) {
         setup.timeline.add_step(name_of(config.parallel.pipeline, config.parallel.stages), begin,
-                           Clock::now());
+                                Clock::now());
       }
     }
     result.pipelines.push_back(pipeline.result());

@@ -58,9 +58,6 @@ class Block {
   int index() const { return index_; }
   // The gradients that are complete once the backward of a step's last micro-batch is through.
   const Range& gradients() const { return gradients_; }
-  // Those of them, the first in the arena, that this backward completes well before its end, and
-  // whose weights it reads no more then (see MicroBatch::on_halfway). Empty: there are none.
-  virtual Range halfway() const { return {gradients_.begin, gradients_.begin}; }
   // The one that reads this block's output.
   void connect(const Block& next) { next_ = &next; }
 
@@ -70,6 +67,12 @@ class Block {
   // activations, and the backward of the block after this one.
   virtual void forward(const MicroBatch& micro_batch, const Activations& activations) = 0;
   virtual void backward(const MicroBatch& micro_batch, const Activations& activations) = 0;
+  // The same in two parts. Once a layer's first part is through, the gradients of its first half
+  // (LayerPlace::halfway) are complete, and nothing reads their weights any more.
+  virtual void backward_half(const MicroBatch&, const Activations&) {}
+  virtual void backward_rest(const MicroBatch& micro_batch, const Activations& activations) {
+    backward(micro_batch, activations);
+  }
   // Called after the last backward of a step, or of a round: makes gradients() whole.
   virtual void complete() {}
 

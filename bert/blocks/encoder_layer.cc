@@ -21,7 +21,6 @@ EncoderLayer::EncoderLayer(const BlockContext& context, const ParameterLayout& l
                            int index, Float8Scales* scales)
     : Block(context, fmt::format("layer_{}", layer), index,
             layout.group(fmt::format("layer_{}", layer))),
-      halfway_(layout.layers[layer].halfway()),
       query_key_value_(context, layout.layers[layer].query_key_value,
                        gemm(scales, layer, 0, context.workspace.float8_dy.query_key_value)),
       attention_(context, layer),
@@ -95,7 +94,7 @@ void EncoderLayer::forward(const MicroBatch& micro_batch, const Activations& act
                         .y_float8 = output_copy(micro_batch, activations)});
 }
 
-void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& activations) {
+void EncoderLayer::backward_half(const MicroBatch& micro_batch, const Activations& activations) {
   const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size,
                 i = context_.config.intermediate_size;
   const auto& saved = activations.of<Saved>(index());
@@ -105,10 +104,8 @@ void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& ac
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_attended = context_.activation(workspace.d_residual, t, h);
   const Tensor d_intermediate = context_.activation(workspace.d_intermediate, t, i);
-  const Tensor d_context = context_.activation(workspace.d_context, t, h);
-  const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
 
-  bool output_bias = false, intermediate_bias = false, attention_output_bias = false;
+  bool output_bias = false, intermediate_bias = false;
   const device::Float8Copy output_dy = output_.dy_copy(micro_batch);
   output_norm_.backward(micro_batch, saved.output_norm,
                         {.dy = d_hidden,
@@ -130,8 +127,19 @@ void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                                 intermediate_bias);
   intermediate_.data_gradient(micro_batch,
                               {.dy = d_intermediate, .accumulate = true, .dx = d_attended});
-  micro_batch.at_halfway();
+}
 
+void EncoderLayer::backward_rest(const MicroBatch& micro_batch, const Activations& activations) {
+  const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size;
+  const auto& saved = activations.of<Saved>(index());
+  const Workspace& workspace = context_.workspace;
+  const Tensor d_hidden = activations.gradient(t);  // of the output, then of the input
+  const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
+  const Tensor d_attended = context_.activation(workspace.d_residual, t, h);
+  const Tensor d_context = context_.activation(workspace.d_context, t, h);
+  const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
+
+  bool attention_output_bias = false;
   const device::Float8Copy attention_output_dy = attention_output_.dy_copy(micro_batch);
   attention_norm_.backward(
       micro_batch, saved.attention_norm,

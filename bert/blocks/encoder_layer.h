@@ -19,8 +19,12 @@ class EncoderLayer final : public Block {
 
   std::unique_ptr<BlockActivations> make_activations() const override;
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
-  void backward(const MicroBatch& micro_batch, const Activations& activations) override;
-  Range halfway() const override { return {gradients().begin, halfway_}; }
+  void backward(const MicroBatch& micro_batch, const Activations& activations) override {
+    backward_half(micro_batch, activations);
+    backward_rest(micro_batch, activations);
+  }
+  void backward_half(const MicroBatch& micro_batch, const Activations& activations) override;
+  void backward_rest(const MicroBatch& micro_batch, const Activations& activations) override;
   device::Float8Copy input_copy(const MicroBatch& micro_batch,
                                 const Activations& activations) const override;
 
@@ -37,7 +41,6 @@ class EncoderLayer final : public Block {
     ResidualNorm::Saved output_norm;
   };
 
-  int64_t halfway_;
   Linear query_key_value_;
   Attention attention_;
   Linear attention_output_;

@@ -14,7 +14,6 @@ PreNormLayer::PreNormLayer(const BlockContext& context, const ParameterLayout& l
     : Block(context, fmt::format("layer_{}", layer), index,
             layout.group(fmt::format("layer_{}", layer))),
       layer_(layer),
-      halfway_(layout.layers[layer].halfway()),
       attention_norm_(context, layout.layers[layer].attention_norm),
       query_key_value_(context, layout.layers[layer].query_key_value),
       attention_(context, layer),
@@ -83,7 +82,7 @@ void PreNormLayer::forward(const MicroBatch& micro_batch, const Activations& act
        .y = y});
 }
 
-void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& activations) {
+void PreNormLayer::backward_half(const MicroBatch& micro_batch, const Activations& activations) {
   const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size,
                 i = context_.config.intermediate_size;
   const float scale = micro_batch.layer_scale(layer_);
@@ -97,10 +96,8 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_normed = context_.activation(workspace.d_residual, t, h);
   const Tensor d_intermediate = context_.activation(workspace.d_intermediate, t, i);
-  const Tensor d_context = context_.activation(workspace.d_context, t, h);
-  const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
 
-  bool intermediate_bias = false, attention_output_bias = false;
+  bool intermediate_bias = false;
   context_.backend.residual_add_backward(
       kCompute,
       {.dy = d_stream,
@@ -120,8 +117,21 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                                 context_.activation(saved.intermediate_input, t, h), d_intermediate,
                                 intermediate_bias);
   intermediate_.data_gradient(micro_batch, {.dy = d_intermediate, .dx = d_normed});
-  micro_batch.at_halfway();
+}
 
+void PreNormLayer::backward_rest(const MicroBatch& micro_batch, const Activations& activations) {
+  const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size;
+  const float scale = micro_batch.layer_scale(layer_);
+  if (scale == 0) return;
+  const auto& saved = activations.of<Saved>(index());
+  const Workspace& workspace = context_.workspace;
+  const Tensor d_stream = activations.gradient(t);  // of the output, then of u, then of the input
+  const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
+  const Tensor d_normed = context_.activation(workspace.d_residual, t, h);
+  const Tensor d_context = context_.activation(workspace.d_context, t, h);
+  const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
+
+  bool attention_output_bias = false;
   output_norm_.backward(
       micro_batch, saved.output_norm,
       {.dy = d_normed,

@@ -17,8 +17,12 @@ class PreNormLayer final : public Block {
 
   std::unique_ptr<BlockActivations> make_activations() const override;
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
-  void backward(const MicroBatch& micro_batch, const Activations& activations) override;
-  Range halfway() const override { return {gradients().begin, halfway_}; }
+  void backward(const MicroBatch& micro_batch, const Activations& activations) override {
+    backward_half(micro_batch, activations);
+    backward_rest(micro_batch, activations);
+  }
+  void backward_half(const MicroBatch& micro_batch, const Activations& activations) override;
+  void backward_rest(const MicroBatch& micro_batch, const Activations& activations) override;
 
  private:
   struct Saved final : BlockActivations {
@@ -35,7 +39,6 @@ class PreNormLayer final : public Block {
   };
 
   size_t layer_;
-  int64_t halfway_;
   ResidualNorm attention_norm_;
   Linear query_key_value_;
   Attention attention_;

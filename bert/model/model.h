@@ -160,7 +160,7 @@ class Model {
   // A batch as blocks see it in evaluation: without dropout or gradients.
   MicroBatch evaluated(const DeviceBatch& batch) const;
 
-  // For tests and measurements; training walks a schedule (training/step_walker.h).
+  // For tests and measurements; training runs lists of operations (training/step/step_executor.h).
   // All blocks that are here in order, with the first activations. Both passes write gradients.
   // `mark_ready` may be empty.
   void forward(const MicroBatch& micro_batch);

@@ -13,7 +13,7 @@
 #include "cli/options/config_options.h"
 #include "cli/ranks.h"
 #include "training/options.h"
-#include "training/schedules/explanation.h"
+#include "training/schedules/step_list.h"
 
 namespace strata::cli {
 namespace {
@@ -95,94 +95,94 @@ void print_table(const bench::StepBenchmark& b) {
   fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
 }
 
-// The order of work of one step, of one stage of the model.
+// The operations of one step, on a rank with one stage of the model.
 struct Explanation {
-  training::Schedule schedule;
+  training::StepPlan plan;
   int own_blocks = 0;
-  size_t buckets = 0;
-  std::vector<training::ExplainedTask> tasks;
+  int buckets = 0;
+  comm::OperationList operations;
 
-  const bert::Stage& stage() const { return schedule.stage; }
+  const bert::Stage& stage() const { return plan.schedule.stage; }
+  // Steps since the operation's micro-batch began.
+  int lag_of(const comm::Operation& operation) const {
+    if (operation.object == comm::kNoObject || is_of_bucket(operation.kind)) return 0;
+    return training::lag_of(plan.schedule, {operation.kind, operation.object, operation.round});
+  }
+  int peer_of(const comm::Operation& operation) const {
+    if (operation.lane != comm::Lane::kMessages) return -1;
+    return training::peer_of(plan.schedule, {operation.kind, operation.object, operation.round});
+  }
 };
 
 Explanation explain(const config::RunConfig& config, int ranks, const bert::Stage& stage) {
   const bert::BertConfig model = training::make_bert_config(config);
   const bert::ParameterLayout layout(model, stage);
-  const std::vector<Range> buckets = training::gradient_buckets(config, layout);
-  const auto delayed = training::make_delayed_work(config, model, stage);
-  Explanation explanation{.schedule = delayed
-                                          ? delayed->schedule
-                                          : training::make_schedule(config, model, ranks, stage),
+  const comm::BucketPlan buckets = training::bucket_plan(config, layout, ranks, stage);
+  Explanation explanation{.plan = training::step_plan(config, model, ranks, stage),
                           .own_blocks = static_cast<int>(layout.groups.size()),
-                          .buckets = buckets.size()};
-  explanation.tasks = training::explain(explanation.schedule, layout, buckets,
-                                        config.reduce.early_words, config.reduce.half_layers);
+                          .buckets = buckets.count()};
+  explanation.operations = training::make_step_list(explanation.plan, buckets).operations;
   return explanation;
 }
 
 nlohmann::ordered_json to_json(const Explanation& explanation) {
   auto list = nlohmann::ordered_json::array();
-  for (const training::ExplainedTask& each : explanation.tasks) {
-    nlohmann::ordered_json line = {{"task", name_of(each.task.kind)},
-                                   {"micro_batch", each.task.micro_batch}};
-    if (const int lag = lag_of(explanation.schedule, each.task); lag > 0) line["lag"] = lag;
-    if (!each.block.empty()) line["block"] = each.block;
-    if (each.peer >= 0) line["peer"] = each.peer;
-    if (!each.gradients.empty()) {
-      for (const Range& range : each.gradients) {
-        line["gradients"].push_back({range.begin, range.end});
-      }
-      line["buckets"] = each.buckets;
+  for (const comm::Operation& operation : explanation.operations.operations()) {
+    const bool is_of_bucket = comm::is_of_bucket(operation.kind);
+    nlohmann::ordered_json line = {{"operation", name_of(operation.kind)},
+                                   {"lane", name_of(operation.lane)}};
+    if (is_of_bucket && operation.object != comm::kNoObject) {
+      line["bucket"] = operation.object;
+    } else if (operation.object != comm::kNoObject) {
+      line["block"] = object_of(operation, explanation.plan);
     }
+    line[is_of_bucket ? "round" : "micro_batch"] = operation.round;
+    if (const int lag = explanation.lag_of(operation); lag > 0) line["lag"] = lag;
+    if (const int peer = explanation.peer_of(operation); peer >= 0) line["peer"] = peer;
+    line["after"] = operation.after;
     list.push_back(line);
   }
-  nlohmann::ordered_json result = {{"schedule", explanation.schedule.name}};
+  const training::Schedule& schedule = explanation.plan.schedule;
+  nlohmann::ordered_json result = {{"schedule", schedule.name}};
   if (explanation.stage().count > 1) {
     result.update({{"stage", explanation.stage().index}, {"stages", explanation.stage().count}});
   }
   result.update({{"blocks", explanation.own_blocks},
-                 {"micro_batches", explanation.schedule.micro_batches},
-                 {"in_flight", explanation.schedule.in_flight},
+                 {"micro_batches", schedule.micro_batches},
+                 {"in_flight", schedule.in_flight},
                  {"buckets", explanation.buckets},
-                 {"tasks", list}});
+                 {"operations", list}});
   return result;
 }
 
-// A task a line.
+// An operation a line.
 void print(const Explanation& explanation) {
-  const training::Schedule& schedule = explanation.schedule;
+  const training::Schedule& schedule = explanation.plan.schedule;
   const bert::Stage& stage = explanation.stage();
   fmt::print("{}{}: {}, {}, {} in flight, {} of gradients\n\n", schedule.name,
              stage.count > 1 ? fmt::format(", stage {} of {}", stage.index, stage.count) : "",
              counted(explanation.own_blocks, "block"),
              counted(schedule.micro_batches, "micro-batch"), schedule.in_flight,
              counted(explanation.buckets, "bucket"));
-  const int width = stage.count > 1 ? 16 : 9;  // "receive_gradient", "recompute"
-  fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", "", "micro-batch", "block", "task", width,
-             "what becomes ready");
-  for (size_t i = 0; i < explanation.tasks.size(); ++i) {
-    const training::ExplainedTask& each = explanation.tasks[i];
-    std::string ready;
-    if (each.peer >= 0) {
-      const bool sent = each.task.kind == training::Task::Kind::kSendOutput ||
-                        each.task.kind == training::Task::Kind::kSendGradient;
-      ready = fmt::format("{} stage {}", sent ? "to" : "from", each.peer);
+  fmt::print("{:>5}  {:<12} {:<16} {:<12} {:>11}  {}\n", "", "lane", "operation", "of",
+             "micro-batch", "after");
+  const std::vector<comm::Operation>& operations = explanation.operations.operations();
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const comm::Operation& operation = operations[i];
+    const int lag = explanation.lag_of(operation), peer = explanation.peer_of(operation);
+    std::string round = std::to_string(operation.round);
+    if (lag > 0) round = counted(lag, "step") + " ago";
+    if (comm::is_of_bucket(operation.kind) && schedule.rounds == 1) round.clear();
+    std::string after = fmt::format("{}", fmt::join(operation.after, ", "));
+    if (peer >= 0) {
+      const bool sends = operation.kind == comm::Operation::Kind::kSendOutput ||
+                         operation.kind == comm::Operation::Kind::kSendGradient;
+      after += fmt::format("{}{} stage {}", after.empty() ? "" : "; ", sends ? "to" : "from", peer);
     }
-    if (each.task.kind == training::Task::Kind::kUpdate) ready = "every bucket is updated";
-    if (!each.gradients.empty()) {
-      int64_t gradients = 0;
-      for (const Range& range : each.gradients) gradients += range.size();
-      ready = fmt::format("{:.2f} million gradients", 1e-6 * static_cast<double>(gradients));
-      if (!each.buckets.empty()) {
-        ready += fmt::format("; {} {}", noun_of(each.buckets.size(), "bucket"),
-                             fmt::join(each.buckets, ", "));
-      }
-    }
-    const int lag = lag_of(schedule, each.task);
-    const std::string micro_batch =
-        lag > 0 ? counted(lag, "step") + " ago" : std::to_string(each.task.micro_batch);
-    fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", i, micro_batch,
-               each.block.empty() ? "all" : each.block, name_of(each.task.kind), width, ready);
+    const std::string line =
+        fmt::format("{:>5}  {:<12} {:<16} {:<12} {:>11}  {}", i, name_of(operation.lane),
+                    name_of(operation.kind), object_of(operation, explanation.plan), round, after);
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
   }
 }
 
@@ -221,8 +221,8 @@ void add_bench_step(CLI::App& bench) {
   add_length_option(*command, options->benchmark.length);
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--explain", options->explain,
-                    "Print the order of work of one step instead: block, micro-batch, direction, "
-                    "what becomes ready; of every stage of a pipeline");
+                    "Print the operations of one step instead: lane, block or bucket, micro-batch, "
+                    "and which operations each comes after; of every stage of a pipeline");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();

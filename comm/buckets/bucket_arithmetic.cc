@@ -96,8 +96,8 @@ void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
 double* BucketArithmetic::norm_of_sums() const {
   if (plan_.rule->norms_sums()) return whole_norm_squared();
   // What was clipped by its norm is finite if that is, unless it is reduced in a narrower type.
-  const bool checked = !plan_.rule->clips_own() ||
-                       (plan_.converts && options_.reduce_dtype == device::DType::kF16);
+  const bool checked =
+      !plan_.rule->clips_own() || (plan_.converts && options_.reduce_dtype == device::DType::kF16);
   return plan_.scaled_loss && checked ? checked_norm_squared() : nullptr;
 }
 

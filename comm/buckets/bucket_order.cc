@@ -40,9 +40,8 @@ std::optional<int> BucketOrder::before_writing(const Range& range) {
 }
 
 void BucketOrder::mark_ready(const Range& range, int operation) {
-  readiness_.mark_ready(range.begin, range.end, [&](int bucket, int) {
-    ready_[static_cast<size_t>(bucket)] = operation;
-  });
+  readiness_.mark_ready(range.begin, range.end,
+                        [&](int bucket, int) { ready_[static_cast<size_t>(bucket)] = operation; });
   add_reductions();
 }
 
@@ -90,9 +89,12 @@ void BucketOrder::add_cast_backs(size_t left) {
 
 void BucketOrder::add_cast_back() {
   const auto reduction = static_cast<int>(cast_backs_.size());
-  cast_backs_.push_back(add(kCastBack, reduction % plan_.count(), reduction / plan_.count(),
-                            Lane::kArithmetic, {reduced_[static_cast<size_t>(reduction)]},
-                            [work = work_, reduction] { work->cast_back(reduction); }));
+  // Sums are added up to one norm in the order of buckets.
+  const bool follows = plan_.rule->norms_sums() || plan_.scaled_loss || plan_.has_tied_rows;
+  cast_backs_.push_back(
+      add(kCastBack, reduction % plan_.count(), reduction / plan_.count(), Lane::kArithmetic,
+          {reduced_[static_cast<size_t>(reduction)], follows ? last_cast_back() : kNoObject},
+          [work = work_, reduction] { work->cast_back(reduction); }));
 }
 
 void BucketOrder::add_touched_rows(int operation) {
@@ -104,9 +106,12 @@ void BucketOrder::add_touched_rows(int operation) {
 
 // ---- For clip rules.
 
+// One norm is added up in the order of buckets.
 int BucketOrder::add_norm(int bucket, int ready, NormIn norm) {
-  return add(kNorm, bucket, 0, Lane::kArithmetic, {ready},
-             [work = work_, bucket, norm] { work->norm(bucket, norm == NormIn::kWhole); });
+  const bool whole = norm == NormIn::kWhole;
+  return last_norm_ =
+             add(kNorm, bucket, 0, Lane::kArithmetic, {ready, whole ? last_norm_ : kNoObject},
+                 [work = work_, bucket, whole] { work->norm(bucket, whole); });
 }
 
 int BucketOrder::add_reduce_norm(int after, NormOf norm) {
@@ -126,7 +131,8 @@ void BucketOrder::add_updates(int end_of_backward) {
   const int rows = plan_.has_tied_rows ? add_rows() : kNoObject;
   const int whole = rows == kNoObject ? last_cast_back() : rows;
   const int normed = plan_.rule->add_before_updates(*this, whole);
-  const int checked = plan_.scaled_loss ? add_overflow(normed == kNoObject ? whole : normed) : normed;
+  const int checked =
+      plan_.scaled_loss ? add_overflow(normed == kNoObject ? whole : normed) : normed;
   const bool at_once = plan_.gathers && !plan_.defers && plan_.on_host;
   std::vector<int> updates;
   for (int i = 0; i < plan_.count(); ++i) {

@@ -7,15 +7,16 @@
 
 #include "comm/buckets/bucket_plan.h"
 #include "comm/buckets/bucket_readiness.h"
-#include "comm/buckets/shared_buffers.h"
+#include "comm/buckets/sharding/shared_buffers.h"
 #include "comm/order/operation.h"
 
 namespace strata::comm {
 
 class BucketWork;
 
-// Adds to a list, as backward completes gradients, what happens to their buckets: clip, reduce, cast
-// back, one after another, and in the end the updates. Whoever adds backward's operations calls it.
+// Adds to a list, as backward completes gradients, what happens to their buckets: clip, reduce,
+// cast back, one after another, and in the end the updates. Whoever adds backward's operations
+// calls it.
 class BucketOrder {
  public:
   // `work` does what the operations say; null: they are not to be run. All outlive it.
@@ -63,12 +64,13 @@ class BucketOrder {
   BucketWork* work_;
   BucketReadiness readiness_;
   SharedBuffers buffers_;
-  std::vector<int> ready_;        // [buckets] the operation that completed each, in the last round
-  int normed_ = 0;                // buckets, where the rule needs all of them
+  std::vector<int> ready_;  // [buckets] the operation that completed each, in the last round
+  int normed_ = 0;          // buckets, where the rule needs all of them
   int before_reductions_ = kNoObject;
-  int reductions_ = 0;            // that have been added
-  std::vector<int> cast_backs_;   // of the first reductions, in order
-  std::vector<int> reduced_;      // of all reductions: what the cast back comes after
+  int last_norm_ = kNoObject;
+  int reductions_ = 0;           // that have been added
+  std::vector<int> cast_backs_;  // of the first reductions, in order
+  std::vector<int> reduced_;     // of all reductions: what the cast back comes after
   int rows_touched_ = kNoObject, rows_ready_ = kNoObject;
 };
 

@@ -11,9 +11,9 @@
 namespace strata::comm {
 
 struct BucketPlan {
-  std::vector<Range> buckets;             // in the order of their reduction
-  int table_buckets = 0;                  // the first of them, of the tied rows' table
-  std::vector<device::Arena::Run> runs;   // of the gradients' memory
+  std::vector<Range> buckets;            // in the order of their reduction
+  int table_buckets = 0;                 // the first of them, of the tied rows' table
+  std::vector<device::Arena::Run> runs;  // of the gradients' memory
   const ClipRule* rule = nullptr;
   int ranks = 1;              // that reduce
   int rounds = 1;             // of reductions

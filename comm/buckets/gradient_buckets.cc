@@ -18,10 +18,7 @@ GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communi
             std::move(deferred_update)),
       buffers_(plan_.runs, plan_.buckets),
       readiness_(plan_.buckets, plan_.rounds),
-      // A single rank sends nothing, so extra threads would only slow backward down.
-      executor_(plan_.on_host ? make_thread_executor(backend, {.reduce = plan_.exchanges(),
-                                                               .gathers = plan_.gathers})
-                              : make_stream_executor(backend)) {
+      executor_(make_executor(backend)) {
   make_external_list();
   executor_->begin(external_);
 }

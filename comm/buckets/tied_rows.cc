@@ -22,8 +22,8 @@ RowExchange::RowExchange(device::Backend& backend, Communicator& communicator, T
       reduce_dtype_(reduce_dtype),
       touched_(static_cast<size_t>(sparse.rows)) {
   if (sparse.size() != table.size() || sparse.dtype != table.dtype) {
-    fail("{} sparse gradients of a table of {}: they must be equally many, of one dtype", sparse.size(),
-         table.size());
+    fail("{} sparse gradients of a table of {}: they must be equally many, of one dtype",
+         sparse.size(), table.size());
   }
   table_.rows = sparse_.rows;
   table_.cols = sparse_.cols;
@@ -72,6 +72,8 @@ void RowExchange::add() {
 }
 
 Tensor RowExchange::summed() const { return {summed_.data(), sparse_.dtype, rows(), sparse_.cols}; }
-Tensor RowExchange::reduced() const { return {reduced_.data(), reduce_dtype_, rows(), sparse_.cols}; }
+Tensor RowExchange::reduced() const {
+  return {reduced_.data(), reduce_dtype_, rows(), sparse_.cols};
+}
 
 }  // namespace strata::comm

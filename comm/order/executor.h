@@ -19,8 +19,8 @@ class Executor {
   // Waits only for operations that have begun. The others are forgotten.
   virtual ~Executor() = default;
 
-  // A step of `list` begins, which outlives it. Does not allocate where the list is no longer than
-  // those before.
+  // A step of `list` begins, which outlives it. Does not allocate if the list is no longer than
+  // those before and has no further lanes. Throws Error if a thread cannot be started.
   virtual void begin(const OperationList& list) = 0;
   // Runs the caller's lanes of the operations [first, end), the others beside them. On streams it
   // issues all of them.
@@ -41,16 +41,15 @@ class Executor {
   virtual const std::vector<OperationTime>& times() const = 0;
 };
 
-// The lanes that need threads of their own beside the caller's.
-struct LaneThreads {
-  bool reduce = false;   // kArithmetic and kCollectives; without, the caller runs kArithmetic
-  bool gathers = false;  // kGathers
-};
-// A lane is a thread. Idle threads sleep. Throws Error if one cannot be started.
-std::unique_ptr<Executor> make_thread_executor(device::Backend& backend, const LaneThreads& threads);
+// In host memory, where Backend::memory_is_host(), a lane is a thread, started once a list has the
+// lane. Idle threads sleep. The caller also runs kArithmetic if a list has no collectives: a single
+// rank sends nothing, so an extra thread would only slow backward down.
+//
+// On a device a lane is a stream: kCompute is Stream::kCompute, the others are Stream::kReduce.
+// Whatever an operation does on the host it does as it is issued.
+std::unique_ptr<Executor> make_executor(device::Backend& backend);
 
-// A lane is a stream: kCompute is Stream::kCompute, the others are Stream::kReduce, whose
-// operations on the host run as they are issued.
+std::unique_ptr<Executor> make_thread_executor(device::Backend& backend);
 std::unique_ptr<Executor> make_stream_executor(device::Backend& backend);
 
 }  // namespace strata::comm

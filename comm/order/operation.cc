@@ -15,12 +15,14 @@ const char* name_of(Lane lane) {
 
 const char* name_of(Operation::Kind kind) {
   constexpr const char* kNames[] = {
-      "gather",         "forward",       "recompute",    "backward",      "halfway",
-      "stash",          "ready",         "receive_input", "send_output",  "receive_gradient",
-      "send_gradient",  "end_backward",  "touched_rows", "rows_ready",    "norm",
-      "clip",           "reduce",        "cast_back",    "reduce_norm",   "check_overflow",
-      "reduce_overflow", "reduce_touched", "collect_rows", "reduce_rows", "add_rows",
-      "update",         "reduce_sums",   "finish_update", "gather_updated"};
+      "gather",        "forward",        "recompute",       "backward",
+      "backward_half", "backward_rest",  "stash",           "ready",
+      "freeze",        "receive_input",  "send_output",     "receive_gradient",
+      "send_gradient", "end_backward",   "touched_rows",    "rows_ready",
+      "norm",          "clip",           "reduce",          "cast_back",
+      "reduce_norm",   "check_overflow", "reduce_overflow", "reduce_touched",
+      "collect_rows",  "reduce_rows",    "add_rows",        "update",
+      "reduce_sums",   "finish_update",  "gather_updated"};
   static_assert(std::size(kNames) == static_cast<size_t>(Operation::Kind::kGatherUpdated) + 1);
   return kNames[static_cast<size_t>(kind)];
 }

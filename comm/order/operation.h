@@ -27,15 +27,17 @@ struct Operation {
     kForward,          // forward
     kRecompute,        // the same forward again, for what backward reads
     kBackward,         // backward
-    kHalfway,          // backward has completed the first half of the block's gradients
+    kBackwardHalf,     // its first part, which completes the first half of the block's gradients
+    kBackwardRest,     // its second part
     kStash,            // keep the block's weights for a backward in a later step
     kReady,            // the block's gradients, or a bucket's, are complete, or a round of them
+    kFreeze,           // the same of a block that the step does not update: clear its gradients
     kReceiveInput,     // of the block, which its forward waits for
     kSendOutput,       // of the block
     kReceiveGradient,  // of the block's output, which its backward waits for
     kSendGradient,     // of the block's input
     // ---- They have no object.
-    kEndBackward,  // all gradients are complete
+    kEndBackward,  // all gradients are complete, all messages have arrived
     kTouchedRows,  // it is known which tied-embedding rows this rank touches
     kRowsReady,    // the gradients of these rows are complete
     // ---- The object is a bucket, or kNoObject; they are of a round.
@@ -56,10 +58,10 @@ struct Operation {
     kGatherUpdated,   // gather updated weights from the ranks that updated them
   };
   Kind kind = Kind::kForward;
-  int object = -1;                // a block's index or a bucket's; kNoObject: it has none
-  int round = 0;                  // micro-batch, or round of the bucket's reductions
-  Lane lane = Lane::kCompute;     // where it runs
-  std::vector<int> after = {};    // operations that must be done first, by their place in the list
+  int object = -1;                 // a block's index or a bucket's; kNoObject: it has none
+  int round = 0;                   // micro-batch, or round of the bucket's reductions
+  Lane lane = Lane::kCompute;      // where it runs
+  std::vector<int> after = {};     // operations that must be done first, by their place in the list
   std::function<void()> run = {};  // empty: external, somebody says when it is done
   // Whether device graphs may contain it: no other rank takes part in it.
   bool may_be_captured = false;
@@ -69,6 +71,11 @@ inline constexpr int kNoObject = -1;
 const char* name_of(Operation::Kind kind);
 // Whether the object, if there is one, is a bucket.
 inline bool is_of_bucket(Operation::Kind kind) { return kind >= Operation::Kind::kNorm; }
+
+// Whether executors time it. Forward and backward are timed by what they mark themselves.
+inline bool is_timed(const Operation& operation) {
+  return is_of_bucket(operation.kind) || operation.lane == Lane::kGathers;
+}
 
 // Operations in an order in which one thread could run them. An earlier one goes first where a lane
 // can choose, so that the list's order is priority.

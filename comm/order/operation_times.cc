@@ -19,7 +19,8 @@ StepTimes step_times(std::span<const OperationTime> operations, int64_t backward
   StepTimes times;
   times.wait_seconds = seconds(end_ns - backward_end_ns);
   for (const OperationTime& operation : operations) {
-    double& sum = is_communication(operation)   ? times.communication_seconds
+    if (operation.kind == Operation::Kind::kGather) continue;  // of weights, ahead of their use
+    double& sum = is_communication(operation) ? times.communication_seconds
                   : is_update(operation.kind) ? times.update_seconds
                                               : times.clip_seconds;
     sum += seconds(operation.end_ns - operation.begin_ns);

@@ -23,7 +23,7 @@ inline bool is_communication(const OperationTime& operation) {
 
 // What a step cost on this rank. Waiting for other ranks counts as communication.
 struct StepTimes {
-  double communication_seconds = 0;  // in collectives and gathers
+  double communication_seconds = 0;  // in collectives and gathers of updated weights
   // The part after backward in which nothing else was done.
   double exposed_communication_seconds = 0;
   double wait_seconds = 0;    // from backward's end to the last update

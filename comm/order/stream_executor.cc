@@ -88,7 +88,9 @@ class StreamExecutor final : public Executor {
   void issue(int first, int end) {
     compute_point_place_ = -1;  // what was captured cannot be waited for elsewhere
     for (int place = first; place < end; ++place) issue(place);
-    if (end == list_->size() && !list_->lane(Lane::kArithmetic).empty()) {
+    const bool has_other_lanes =
+        !list_->lane(Lane::kArithmetic).empty() || !list_->lane(Lane::kGathers).empty();
+    if (end == list_->size() && has_other_lanes) {
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
     compute_point_place_ = -1;
@@ -97,13 +99,16 @@ class StreamExecutor final : public Executor {
   void issue(int place) {
     const Operation& operation = (*list_)[place];
     const Stream stream = stream_of(operation.lane);
+    if (operation.after.empty() && stream != Stream::kCompute) {
+      backend_.wait(stream, backend_.record(Stream::kCompute));  // the step before
+    }
     for (const int before : operation.after) {
       if (stream_of((*list_)[before].lane) != stream) backend_.wait(stream, event(before, place));
     }
     if (timed_ && place == list_->end_of_backward()) {
       backward_end_ = stopwatch_->mark(Stream::kCompute);
     }
-    const bool marks = timed_ && is_of_bucket(operation.kind);
+    const bool marks = timed_ && is_timed(operation);
     const size_t begin = marks ? stopwatch_->mark(stream) : 0;
     if (operation.run) operation.run();
     if (marks) marked_.push_back({place, begin, stopwatch_->mark(stream)});
@@ -155,6 +160,10 @@ class StreamExecutor final : public Executor {
 };
 
 }  // namespace
+
+std::unique_ptr<Executor> make_executor(device::Backend& backend) {
+  return backend.memory_is_host() ? make_thread_executor(backend) : make_stream_executor(backend);
+}
 
 std::unique_ptr<Executor> make_stream_executor(device::Backend& backend) {
   return std::make_unique<StreamExecutor>(backend);

@@ -28,22 +28,15 @@ Stream stream_of(Lane lane) {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(device::Backend& backend, const LaneThreads& threads) : backend_(backend) {
-    try {
-      if (threads.reduce) {
-        start(Lane::kArithmetic);
-        start(Lane::kCollectives);
-      }
-      if (threads.gathers) start(Lane::kGathers);
-    } catch (const std::exception& error) {  // no further thread, or no memory for one
-      stop();
-      fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
-           error.what());
-    }
-  }
+  explicit ThreadExecutor(device::Backend& backend) : backend_(backend) {}
   ~ThreadExecutor() override { stop(); }
 
   void begin(const OperationList& list) override {
+    start_threads(list);
+    const std::vector<int>& gathers = list.lane(Lane::kGathers);
+    if (!gathers.empty() && list[gathers.front()].after.empty()) {
+      backend_.synchronize(Stream::kCompute);
+    }
     const std::lock_guard lock(mutex_);
     list_ = &list;
     left_ = list.size();
@@ -55,6 +48,7 @@ class ThreadExecutor final : public Executor {
     for (LaneState& lane : lanes_) lane.first = 0;
     times_.clear();
     times_.reserve(missing_.size());
+    notify_all();  // some operations come after none
   }
 
   void run(int first, int end) override {
@@ -114,15 +108,27 @@ class ThreadExecutor final : public Executor {
     std::condition_variable changed;  // its thread may have something to do
   };
   LaneState& state(Lane lane) { return lanes_[static_cast<size_t>(lane)]; }
-  // The caller works on it instead of the lane's thread.
+  // The caller works on the lane instead of the lane's thread.
   bool is_helped(Lane lane) const {
-    return lane == Lane::kArithmetic && (caller_helps_ || !has_thread(lane));
+    return lane == Lane::kArithmetic && (caller_helps_ || list_->lane(Lane::kCollectives).empty());
   }
-  bool has_thread(Lane lane) const {
-    return lanes_[static_cast<size_t>(lane)].thread.joinable();
-  }
+  bool has_thread(Lane lane) const { return lanes_[static_cast<size_t>(lane)].thread.joinable(); }
 
+  void start_threads(const OperationList& list) {
+    try {
+      if (!list.lane(Lane::kCollectives).empty()) {
+        start(Lane::kArithmetic);
+        start(Lane::kCollectives);
+      }
+      if (!list.lane(Lane::kGathers).empty()) start(Lane::kGathers);
+    } catch (const std::exception& error) {  // no further thread, or no memory for one
+      stop();
+      fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
+           error.what());
+    }
+  }
   void start(Lane lane) {
+    if (has_thread(lane)) return;
     state(lane).thread = std::thread([this, lane] { guarded([&] { loop(lane); }); });
   }
   void stop() {
@@ -145,7 +151,7 @@ class ThreadExecutor final : public Executor {
       {
         std::unique_lock lock(mutex_);
         state(lane).changed.wait(lock, [&] {
-          if (!stop_ && !is_helped(lane)) place = take(lane);
+          if (!stop_ && list_ && !is_helped(lane)) place = take(lane);
           return stop_ || place >= 0;
         });
         if (stop_) return;
@@ -178,7 +184,7 @@ class ThreadExecutor final : public Executor {
 
   // The first operation of a lane that may begin now, -1: none.
   int take(Lane lane) {
-    if (!list_ || state(lane).busy) return -1;
+    if (state(lane).busy) return -1;
     const std::vector<int>& places = list_->lane(lane);
     size_t& first = state(lane).first;
     while (first < places.size() && missing_[static_cast<size_t>(places[first])] < 0) ++first;
@@ -215,7 +221,7 @@ class ThreadExecutor final : public Executor {
     const int64_t begin = now_ns();
     operation.run();
     note_on_device(place);
-    if (!is_of_bucket(operation.kind)) return;
+    if (!is_timed(operation)) return;
     const std::lock_guard lock(mutex_);
     times_.push_back({operation.kind, operation.object, operation.lane, begin, now_ns()});
   }
@@ -263,9 +269,8 @@ class ThreadExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_thread_executor(device::Backend& backend,
-                                               const LaneThreads& threads) {
-  return std::make_unique<ThreadExecutor>(backend, threads);
+std::unique_ptr<Executor> make_thread_executor(device::Backend& backend) {
+  return std::make_unique<ThreadExecutor>(backend);
 }
 
 }  // namespace strata::comm

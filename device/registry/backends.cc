@@ -70,6 +70,7 @@ BackendKind cuda_kind() {
       .compute_dtypes = {DType::kF32, DType::kBF16, DType::kF16},
       .float8_tokens = 16,
       .captures_graphs = true,
+      .memory_is_host = false,
       .options = {attention_option(), epilogues_option(), communication_multiprocessors_option()}};
 #ifdef STRATA_CUDA
   cuda.make = [](const BackendOptions& options) {

@@ -48,6 +48,7 @@ struct BackendKind {
   bool (*bf16_is_native)() = [] { return true; };
   int float8_tokens = 1;         // optional: GEMMs in FP8 take multiples of so many tokens
   bool captures_graphs = false;  // optional: device.graphs may ask for Backend::capture
+  bool memory_is_host = true;    // optional: as Backend::memory_is_host() says
   std::vector<BackendOption> options = {};                            // optional
   std::unique_ptr<Backend> (*make)(const BackendOptions&) = nullptr;  // null: not in this build
   const char* how_to_get = "build Strata with it";                    // for people, if make is null

@@ -29,17 +29,23 @@ TEST(BenchStep, ExplainsTheOrderOfWork) {
   const json explained = json::parse(result.out)["stages"][0];
   EXPECT_EQ(explained["schedule"], "micro_batch_order");
   EXPECT_EQ(explained["blocks"], 4);
-  const json& tasks = explained["tasks"];
-  ASSERT_EQ(tasks.size(), 2u * 8 + 4 + 1);
-  EXPECT_EQ(tasks[0], (json{{"task", "forward"}, {"micro_batch", 0}, {"block", "embeddings"}}));
-  EXPECT_EQ(tasks[4]["task"], "backward");
-  EXPECT_EQ(tasks[4]["block"], "heads");
-  EXPECT_EQ(tasks[13]["task"], "ready");
-  EXPECT_EQ(tasks[13]["gradients"][0][0], 0);
-  EXPECT_EQ(tasks.back()["task"], "update");
+  const json& operations = explained["operations"];
+  EXPECT_EQ(operations[0], (json{{"operation", "forward"},
+                                 {"lane", "compute"},
+                                 {"block", "embeddings"},
+                                 {"micro_batch", 0},
+                                 {"after", json::array()}}));
+  EXPECT_EQ(operations[4]["operation"], "backward");
+  EXPECT_EQ(operations[4]["block"], "heads");
+  EXPECT_EQ(operations[4]["after"], json{3});
+  EXPECT_EQ(operations[13]["operation"], "ready");
+  EXPECT_EQ(operations.back()["operation"], "update");
+  EXPECT_EQ(operations.back()["bucket"], 0);
+  EXPECT_EQ(operations.back()["lane"], "arithmetic");
   const ProcessResult table = run(command);
-  EXPECT_NE(table.out.find("micro-batch  block"), std::string::npos) << table.out;
-  EXPECT_NE(table.out.find("every bucket is updated"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("lane         operation"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("arithmetic   update           bucket 0"), std::string::npos)
+      << table.out;
 }
 
 TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
@@ -55,9 +61,12 @@ TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
     EXPECT_EQ(stages[stage]["stage"], stage);
     EXPECT_EQ(stages[stage]["blocks"], stage == 0 ? 3 : 1);
   }
-  EXPECT_EQ(
-      stages[1]["tasks"][0],
-      (json{{"task", "receive_input"}, {"micro_batch", 0}, {"block", "layer_1"}, {"peer", 0}}));
+  EXPECT_EQ(stages[1]["operations"][0], (json{{"operation", "receive_input"},
+                                              {"lane", "messages"},
+                                              {"block", "layer_1"},
+                                              {"micro_batch", 0},
+                                              {"peer", 0},
+                                              {"after", json::array()}}));
 }
 
 // Of a device that sleeps, on two ranks; `more` options.

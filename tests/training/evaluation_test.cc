@@ -61,9 +61,6 @@ TEST_F(Evaluation, SeesTheModelAsItIsNow) {
 class CountingGatherer final : public comm::WeightGatherer {
  public:
   void gather(int unit) override { ++gathers[unit]; }
-  void wait(int unit) override { EXPECT_GT(gathers[unit], 0) << unit; }
-  void time_steps(bool) override {}
-  std::vector<comm::OperationTime> take_times() override { return {}; }
 
   std::map<int, int> gathers;  // of every unit
 };

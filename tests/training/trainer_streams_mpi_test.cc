@@ -222,7 +222,10 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
     }
     EXPECT_EQ(spans.at("update 0"), 2);
     EXPECT_EQ(spans.contains("reduce 0"), world_->size() > 1);
-    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded != kNone);
+    const config::Sharding sharded = GetParam().sharded;
+    EXPECT_EQ(spans.contains("gather heads"), world_->size() > 1 && sharded == kAll);
+    EXPECT_EQ(spans.contains("gather_updated 0"),
+              world_->size() > 1 && sharded != kNone && sharded != kAll);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace strata::training {
 
 // Bytes of device memory on this rank. With n parameters and shards of n_r on r ranks, U elements
-// in units (comm/buckets/weights/units.h: two layers, embeddings and heads), c bytes of the compute
+// in units (comm/buckets/sharding/units.h: two layers, embeddings and heads), c bytes of the compute
 // dtype, or 0 where that is f32, and c' bytes of what blocks read (c, or 4):
 //   optimizer.sharded   weights             gradients      state
 //   none                (4 + c) n           4 n            8 n

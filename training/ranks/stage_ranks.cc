@@ -58,7 +58,7 @@ void StageMessages::begin(const Schedule& schedule, const Task& task, int64_t to
 }
 
 std::optional<Task> StageMessages::wait_for_input_of(const Task& task) {
-  if (task.kind != kForward && task.kind != kBackward) return std::nullopt;
+  if (!reads_message(task.kind)) return std::nullopt;
   const Task receipt{task.kind == kForward ? kReceiveInput : kReceiveGradient, task.block,
                      task.micro_batch};
   if (!under_way(receipt)) return std::nullopt;

@@ -42,8 +42,8 @@ class Progress {
 
  private:
   using enum Task::Kind;
-  static uint16_t bit(Task::Kind kind) { return static_cast<uint16_t>(1u << size_t(kind)); }
-  uint16_t& done(int block, int micro_batch) {
+  static uint32_t bit(Task::Kind kind) { return uint32_t{1} << static_cast<uint32_t>(kind); }
+  uint32_t& done(int block, int micro_batch) {
     return done_[static_cast<size_t>(block * schedule_.micro_batches + micro_batch)];
   }
   bool has(Task::Kind kind, int block, int micro_batch) {
@@ -162,10 +162,9 @@ class Progress {
         if (!reads_other_stage(block)) return "no other stage reads it";
         if (!has(kBackward, block, m)) return "backward has not been there";
         return has(kind, block, m) ? "it was sent before" : "";
-      case kUpdate:
-        break;
+      default:
+        return "it is no task of a schedule";
     }
-    return {};
   }
 
   std::string update() {
@@ -191,7 +190,7 @@ class Progress {
   }
 
   const Schedule& schedule_;
-  std::vector<uint16_t> done_;  // [blocks][micro-batches]: bits of kinds
+  std::vector<uint32_t> done_;  // [blocks][micro-batches]: bits of kinds
   std::vector<int> backwards_;  // micro-batches that a block's backward is through
   std::vector<int> ready_;      // rounds of its gradients
   std::vector<int> left_;       // backwards of a micro-batch that are to come
@@ -223,13 +222,6 @@ void check_delays(const Schedule& schedule) {
 
 }  // namespace
 
-const char* name_of(Task::Kind kind) {
-  constexpr const char* kNames[] = {
-      "gather", "forward",       "recompute",   "backward",         "stash",        "ready",
-      "update", "receive_input", "send_output", "receive_gradient", "send_gradient"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 int lag_of(const Schedule& schedule, const Task& task) {
   using enum Task::Kind;
   if (schedule.delays.empty()) return 0;
@@ -250,6 +242,11 @@ int lag_of(const Schedule& schedule, const Task& task) {
 bool reads_weights(const Task& task) {
   using enum Task::Kind;
   return task.kind == kForward || task.kind == kRecompute || task.kind == kBackward;
+}
+
+bool reads_message(Task::Kind kind) {
+  using enum Task::Kind;
+  return kind == kForward || kind == kBackward || kind == kBackwardHalf;
 }
 
 UnitsInMemory::UnitsInMemory(const std::vector<int>& units)
@@ -309,22 +306,6 @@ int peer_of(const Schedule& schedule, const Task& task) {
   const bool after = task.kind == kSendOutput || task.kind == kReceiveGradient;
   if (!before && !after) return -1;
   return schedule.stage.of_block(task.block + (before ? -1 : 1), schedule.blocks);
-}
-
-std::vector<Segment> segments_of(const Schedule& schedule) {
-  std::vector<Segment> segments;
-  std::vector<bool> begun(static_cast<size_t>(schedule.micro_batches));
-  const std::span<const Task> tasks = schedule.tasks;
-  for (size_t first = 0; first < tasks.size();) {
-    size_t end = first + 1;
-    while (end < tasks.size() && tasks[end].micro_batch == tasks[first].micro_batch) ++end;
-    const int micro_batch = tasks[first].micro_batch;
-    segments.push_back(
-        {micro_batch, !begun[static_cast<size_t>(micro_batch)], tasks.subspan(first, end - first)});
-    begun[static_cast<size_t>(micro_batch)] = true;
-    first = end;
-  }
-  return segments;
 }
 
 }  // namespace strata::training

@@ -1,5 +1,5 @@
-// The order of work of one step, as data: what a step walks, and what `strata bench step --explain`
-// prints. micro_batch_order.h, layer_order.h and pipeline.h make them; gathers.h adds tasks.
+// The order of forward and backward in one step, as data. micro_batch_order.h, layer_order.h and
+// pipeline.h make schedules; gathers.h adds tasks; step_list.h makes a step's operations from them.
 #pragma once
 
 #include <cstdint>
@@ -8,34 +8,23 @@
 #include <vector>
 
 #include "bert/stage.h"
+#include "comm/order/operation.h"
 
 namespace strata::training {
 
-// One piece of work.
+// One piece of work, which becomes an operation of a step (step_list.h).
 struct Task {
-  enum class Kind : uint8_t {
-    kGather,     // begin to gather the weights of a block's unit from the ranks that keep them
-    kForward,    // a block's forward of a micro-batch
-    kRecompute,  // the same forward again, for what its backward reads
-    kBackward,   // a block's backward of a micro-batch
-    kStash,      // keep a block's weights for a backward in a later step
-    kReady,      // a block's gradients are complete, or a round of them: they may be reduced
-    kUpdate,     // every bucket is reduced and its weights are updated
-    // What crosses from stage to stage. It begins here, and goes on beside the tasks that follow.
-    kReceiveInput,     // of a block, which its forward waits for
-    kSendOutput,       // of a block
-    kReceiveGradient,  // of a block's output, which its backward waits for
-    kSendGradient,     // of a block's input
-  };
+  using Kind = comm::Operation::Kind;
   Kind kind = Kind::kForward;
-  int block = 0;  // its index in Model::blocks(); of kUpdate: none
+  int block = 0;  // its index in Model::blocks()
   int micro_batch = 0;
 
   bool operator==(const Task&) const = default;
 };
-const char* name_of(Task::Kind kind);
 // Forward, recompute or backward.
 bool reads_weights(const Task& task);
+// Whether it may wait for what another stage sends.
+bool reads_message(Task::Kind kind);
 
 struct Schedule {
   std::string name;
@@ -48,7 +37,7 @@ struct Schedule {
   // overwrites what the one before left.
   int rounds = 1;
   // Where weights are sharded: of every block, the unit that its weights are gathered with,
-  // counted from the heads' (comm/buckets/weights/units.h). Empty: all weights are in memory.
+  // counted from the heads' (comm/buckets/sharding/units.h). Empty: all weights are in memory.
   std::vector<int> units;
   // Where backward is delayed: of every block of the model, by how many steps. The step that begins
   // micro-batch t then goes back with micro-batch t - delay, and reads the weights of that one's
@@ -98,14 +87,5 @@ bool completes(std::span<const Task> tasks);
 
 // The stage that a task of `schedule` sends to or receives from; -1: it does neither.
 int peer_of(const Schedule& schedule, const Task& task);
-
-// Tasks that follow each other and are of one micro-batch.
-struct Segment {
-  int micro_batch = 0;
-  bool begins = false;  // its micro-batch
-  std::span<const Task> tasks;
-};
-// `schedule` must outlive them.
-std::vector<Segment> segments_of(const Schedule& schedule);
 
 }  // namespace strata::training

@@ -65,10 +65,15 @@ void Timeline::add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t 
   add(row_of(lane), std::move(name), begin_ns, end_ns);
 }
 
-void Timeline::add(std::span<const comm::OperationTime> operations) {
+void Timeline::add(std::span<const comm::OperationTime> operations,
+                   std::span<const std::string> blocks) {
   for (const comm::OperationTime& operation : operations) {
     std::string name = name_of(operation.kind);
-    if (operation.object != comm::kNoObject) name += fmt::format(" {}", operation.object);
+    if (is_of_bucket(operation.kind) && operation.object != comm::kNoObject) {
+      name += fmt::format(" {}", operation.object);
+    } else if (operation.object != comm::kNoObject) {
+      name += " " + blocks[static_cast<size_t>(operation.object)];
+    }
     add(operation.lane, std::move(name), operation.begin_ns, operation.end_ns);
   }
 }

@@ -23,7 +23,9 @@ class Timeline {
   void add_step(std::string name, Clock::time_point begin, Clock::time_point end);
   // In ns of that clock.
   void add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
-  void add(std::span<const comm::OperationTime> operations);
+  // `blocks`: their names.
+  void add(std::span<const comm::OperationTime> operations,
+           std::span<const std::string> blocks = {});
 
   // Writes every rank's spans as one file, on rank 0; all ranks call together. Throws Error where
   // it cannot be written.

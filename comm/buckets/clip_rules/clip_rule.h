@@ -1,5 +1,5 @@
-// How gradients are clipped: the operations that a rule adds to a step, and its arithmetic. A file a
-// rule.
+// How gradients are clipped: the operations that a rule adds to a step, and its arithmetic. A file
+// a rule.
 #pragma once
 
 #include <cstdint>

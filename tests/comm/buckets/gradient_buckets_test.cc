@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "device/buffer.h"
@@ -269,6 +270,29 @@ TEST(GradientBuckets, RangesMayBeReportedInAnyOrderAndAnyPieces) {
   buckets.finish_step();
   const auto expected = gradient_of(0, 1);
   for (int64_t i = 0; i < kGradients; ++i) ASSERT_EQ(step.applied[i], expected[i]);
+}
+
+// A norm over all buckets does not depend on which of them is ready first.
+TEST_P(GradientBucketsInEveryMode, BucketsMayBeReadyInAnyOrder) {
+  BucketStep step;
+  MirrorCommunicator world;
+  GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
+                          step.update());
+  std::vector<double> in_order;
+  for (const bool reversed : {false, true}) {
+    for (int trial = 0; trial < 20; ++trial) {
+      step.set(gradient_of(0, 1));
+      std::ranges::fill(step.applied, 0.0);
+      for (size_t i = 0; i < kRanges; ++i) {
+        const size_t range = reversed ? kRanges - 1 - i : i;
+        report(buckets, range, range + 1);
+        if (reversed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      buckets.finish_step();
+      if (in_order.empty()) in_order = step.applied;
+      ASSERT_EQ(step.applied, in_order);
+    }
+  }
 }
 
 TEST(GradientBuckets, WrongReportsAreRefused) {

@@ -1,11 +1,11 @@
-#include "comm/buckets/weights/units.h"
+#include "comm/buckets/sharding/units.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "comm/buckets/bucket_ranges.h"
 #include "comm/buckets/bucket_readiness.h"
-#include "comm/buckets/shared_buffers.h"
+#include "comm/buckets/sharding/shared_buffers.h"
 
 namespace strata::comm {
 namespace {

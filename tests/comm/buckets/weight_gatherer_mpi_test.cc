@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/weights/units.h"
-#include "comm/buckets/weights/weight_gatherer.h"
+#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 #include "device/buffer.h"
 #include "tests/support/host_backend.h"
 
@@ -60,6 +62,33 @@ class WeightGathererOverRanks : public testing::TestWithParam<bool> {
   std::vector<Range> shards_;
   device::Arena kept_, gathered_;
   std::unique_ptr<WeightGatherer> gatherer_;
+
+  // Gathers the units in this order, each one ahead of `use`.
+  void gather(const std::vector<int>& units, const std::function<void(int unit)>& use) {
+    OperationList list;
+    std::vector<int> gathered;
+    int last = kNoObject;
+    const auto add_gather = [&](int unit) {
+      gathered.push_back(
+          list.add({.kind = Operation::Kind::kGather,
+                    .object = unit,
+                    .lane = Lane::kGathers,
+                    .after = last == kNoObject ? std::vector<int>() : std::vector{last},
+                    .run = [this, unit] { gatherer_->gather(unit); }}));
+    };
+    add_gather(units.front());
+    for (size_t i = 0; i < units.size(); ++i) {
+      if (i + 1 < units.size()) add_gather(units[i + 1]);
+      last = list.add({.object = units[i], .after = {gathered[i]}, .run = [&use, unit = units[i]] {
+                         use(unit);
+                       }});
+    }
+    executor_->begin(list);
+    executor_->run(0, list.size());
+    executor_->finish();
+  }
+
+  std::unique_ptr<Executor> executor_ = make_executor(backend_);
 };
 
 INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOverRanks, testing::Bool(), [](const auto& test) {
@@ -71,43 +100,30 @@ TEST_P(WeightGathererOverRanks, EveryRankSeesAllWeightsOfAUnit) {
   ASSERT_EQ(units_.size(), 5u);
   for (int step = 0; step < 3; ++step) {
     set_shards(step);
-    gatherer_->gather(4);
-    for (int unit = 4; unit >= 0; --unit) {
-      if (unit > 0) gatherer_->gather(unit - 1);
-      gatherer_->wait(unit);
-      expect_weights(static_cast<size_t>(unit), step);
-      gatherer_->wait(unit);  // again: nothing to wait for
-    }
+    gather({4, 3, 2, 1, 0}, [&](int unit) { expect_weights(static_cast<size_t>(unit), step); });
     expect_weights(4, step);  // it stays
   }
 }
 
 TEST_P(WeightGathererOverRanks, SendsItsShardToEveryOtherRank) {
   const int64_t before = world_->traffic()->bytes();
-  gatherer_->gather(1);
-  gatherer_->wait(1);
+  gather({1}, [](int) {});
   int64_t kept = 0;
   for (const size_t bucket : {1, 2}) kept += shards_[bucket].size();
   EXPECT_EQ(world_->traffic()->bytes() - before, (world_->size() - 1) * kept * 4);
 }
 
-TEST_P(WeightGathererOverRanks, SaysWhenItGathered) {
-  gatherer_->gather(0);
-  gatherer_->wait(0);
-  EXPECT_TRUE(gatherer_->take_times().empty()) << "was not asked";
-  gatherer_->time_steps(true);
-  gatherer_->gather(3);
-  gatherer_->gather(2);
-  gatherer_->wait(3);
-  gatherer_->wait(2);
-  const std::vector<OperationTime> events = gatherer_->take_times();
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].object, 3);
-  EXPECT_EQ(events[1].object, 2);
-  EXPECT_EQ(events[0].kind, Operation::Kind::kGather);
-  EXPECT_LE(events[0].begin_ns, events[0].end_ns);
-  EXPECT_LE(events[0].end_ns, events[1].begin_ns);
-  EXPECT_TRUE(gatherer_->take_times().empty());
+TEST_P(WeightGathererOverRanks, IsTimed) {
+  executor_->time_steps(true);
+  gather({3, 2}, [](int) {});
+  const std::vector<OperationTime>& times = executor_->times();
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].object, 3);
+  EXPECT_EQ(times[1].object, 2);
+  EXPECT_EQ(times[0].kind, Operation::Kind::kGather);
+  EXPECT_EQ(times[0].lane, Lane::kGathers);
+  EXPECT_LE(times[0].begin_ns, times[0].end_ns);
+  EXPECT_LE(times[0].end_ns, times[1].begin_ns);
 }
 
 TEST_P(WeightGathererOverRanks, BucketsLieInOneUnit) {

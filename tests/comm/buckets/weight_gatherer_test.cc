@@ -1,9 +1,10 @@
-#include "comm/buckets/weights/weight_gatherer.h"
+#include "comm/buckets/sharding/weight_gatherer.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
+#include "comm/order/executor.h"
 #include "device/buffer.h"
 #include "tests/comm/mirror_communicator.h"
 #include "tests/support/deferred_backend.h"
@@ -41,14 +42,33 @@ class BrokenLink final : public MirrorCommunicator {
   std::unique_ptr<Communicator> duplicate() override { return std::make_unique<BrokenLink>(); }
 };
 
-TEST(WeightGatherer, AnErrorReachesWhoeverWaitsAndWhoeverGathersNext) {
+// `before`, then a gathering of unit 0, then `behind`.
+OperationList list_of(WeightGatherer& gatherer, std::function<void()> before,
+                      std::function<void()> behind) {
+  OperationList list;
+  list.add({.run = std::move(before)});
+  list.add({.kind = Operation::Kind::kGather,
+            .object = 0,
+            .lane = Lane::kGathers,
+            .after = {0},
+            .run = [&gatherer] { gatherer.gather(0); }});
+  list.add({.after = {1}, .run = std::move(behind)});
+  return list;
+}
+
+TEST(WeightGatherer, AnErrorReachesWhoeverWaitsForTheWeights) {
   testing_support::HostBackend host;
   BrokenLink two_ranks;
   const Weights weights(host);
   const auto gatherer = weights.gatherer(host, two_ranks);
-  gatherer->gather(0);
-  EXPECT_THROW(gatherer->wait(0), Error);
-  EXPECT_THROW(gatherer->gather(1), Error);
+  bool used = false;
+  const OperationList list = list_of(
+      *gatherer, [] {}, [&] { used = true; });
+  const auto executor = make_executor(host);
+  executor->begin(list);
+  EXPECT_THROW(executor->run(0, list.size()), Error);
+  EXPECT_THROW(executor->finish(), Error);
+  EXPECT_FALSE(used);
 }
 
 class Late final : public testing_support::DeferredBackend {
@@ -77,18 +97,26 @@ TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
     MirrorCommunicator two_ranks;
     const Weights weights(late);
     const auto gatherer = weights.gatherer(late, two_ranks);
+    const auto executor = make_executor(late);
     constexpr int kSteps = 3;
     std::vector<std::vector<float>> written, found(kSteps, std::vector<float>(kUnit));
     for (int step = 0; step < kSteps; ++step) {
       written.emplace_back(kShard, static_cast<float>(100 + step));
     }
     for (size_t step = 0; step < kSteps; ++step) {
-      late.copy_to_device(Stream::kCompute, weights.shards.data(), written[step].data(),
-                          kShard * sizeof(float));
-      gatherer->gather(0);
-      gatherer->wait(0);
-      late.copy_to_host(Stream::kCompute, found[step].data(), weights.units.data(),
-                        kUnit * sizeof(float));
+      const OperationList list = list_of(
+          *gatherer,
+          [&] {
+            late.copy_to_device(Stream::kCompute, weights.shards.data(), written[step].data(),
+                                kShard * sizeof(float));
+          },
+          [&] {
+            late.copy_to_host(Stream::kCompute, found[step].data(), weights.units.data(),
+                              kUnit * sizeof(float));
+          });
+      executor->begin(list);
+      executor->run(0, list.size());
+      executor->finish();
     }
     late.synchronize(Stream::kCompute);
     for (size_t step = 0; step < kSteps; ++step) {

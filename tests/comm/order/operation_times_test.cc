@@ -17,7 +17,8 @@ OperationTime took(int bucket, Operation::Kind kind, int64_t begin_ns, int64_t e
 }
 
 TEST(ExposedCommunication, IsWhatRunsBesideNothing) {
-  const std::vector<OperationTime> events = {took(0, kReduce, 100, 200), took(1, kReduce, 200, 350)};
+  const std::vector<OperationTime> events = {took(0, kReduce, 100, 200),
+                                             took(1, kReduce, 200, 350)};
   EXPECT_EQ(exposed_communication_ns(events, 0), 250);
   EXPECT_EQ(exposed_communication_ns(events, 150), 200) << "backward ended at 150";
   EXPECT_EQ(exposed_communication_ns(events, 350), 0);
@@ -25,10 +26,9 @@ TEST(ExposedCommunication, IsWhatRunsBesideNothing) {
 }
 
 TEST(ExposedCommunication, IsNotWhatRunsBesideAnUpdate) {
-  const std::vector<OperationTime> events = {took(0, kUpdate, 120, 150),
-                                           took(1, kReduce, 100, 200),
-                                           took(0, kCastBack, 190, 260),
-                                           took(2, kReduce, 200, 300)};
+  const std::vector<OperationTime> events = {took(0, kUpdate, 120, 150), took(1, kReduce, 100, 200),
+                                             took(0, kCastBack, 190, 260),
+                                             took(2, kReduce, 200, 300)};
   EXPECT_EQ(exposed_communication_ns(events, 0), 200 - 30 - 70);
   EXPECT_EQ(exposed_communication_ns(events, 130), 170 - 20 - 70);
 }
@@ -42,11 +42,11 @@ TEST(ExposedCommunication, CountsReductionsAndGatheringsAtTheSameTimeOnce) {
 TEST(StepTimes, AreSumsByKindOfWork) {
   constexpr int64_t kSecond = 1'000'000'000;
   const std::vector<OperationTime> events = {took(0, kClip, 1 * kSecond, 2 * kSecond),
-                                           took(0, kReduce, 2 * kSecond, 5 * kSecond),
-                                           took(0, kCastBack, 5 * kSecond, 9 * kSecond),
-                                           took(0, kUpdate, 9 * kSecond, 14 * kSecond),
-                                           took(0, kFinishUpdate, 14 * kSecond, 20 * kSecond),
-                                           took(0, kGatherUpdated, 20 * kSecond, 27 * kSecond)};
+                                             took(0, kReduce, 2 * kSecond, 5 * kSecond),
+                                             took(0, kCastBack, 5 * kSecond, 9 * kSecond),
+                                             took(0, kUpdate, 9 * kSecond, 14 * kSecond),
+                                             took(0, kFinishUpdate, 14 * kSecond, 20 * kSecond),
+                                             took(0, kGatherUpdated, 20 * kSecond, 27 * kSecond)};
   const StepTimes times = step_times(events, 4 * kSecond, 28 * kSecond);
   EXPECT_DOUBLE_EQ(times.wait_seconds, 28 - 4);
   EXPECT_DOUBLE_EQ(times.clip_seconds, 1 + 4);

@@ -24,6 +24,7 @@ TEST(Backends, AreWhatTheirKindsSay) {
       EXPECT_EQ(backend->name(), kind.name);
       EXPECT_EQ(backend->compute_dtype(), dtype) << kind.name;
       EXPECT_EQ(backend->capture([] {}) != nullptr, kind.captures_graphs) << kind.name;
+      EXPECT_EQ(backend->memory_is_host(), kind.memory_is_host) << kind.name;
     }
   }
 }

@@ -73,7 +73,10 @@ TEST(Gathers, BlocksOfOneUnitAreGatheredTogether) {
 }
 
 TEST(Gathers, SegmentsStayWhole) {
-  EXPECT_EQ(segments_of(with_gathers(micro_batch_rounds(kBlocks, 3, false), kUnits)).size(), 3u);
+  const Schedule gathering = with_gathers(micro_batch_rounds(kBlocks, 3, false), kUnits);
+  for (size_t i = 1; i < gathering.tasks.size(); ++i) {
+    EXPECT_LE(gathering.tasks[i - 1].micro_batch, gathering.tasks[i].micro_batch);
+  }
 }
 
 TEST(Gathers, WeightsThatAreNotThereAreFound) {

@@ -11,7 +11,6 @@
 
 #include "tests/support/error_of.h"
 #include "tests/training/schedules/rank_simulation.h"
-#include "training/schedules/explanation.h"
 #include "training/schedules/layer_order.h"
 
 namespace strata::training {

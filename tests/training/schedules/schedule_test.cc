@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tuple>
-
 #include "tests/support/error_of.h"
-#include "training/schedules/explanation.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 
@@ -60,31 +57,6 @@ TEST(Schedules, RecomputeRightBeforeBackward) {
     }
     EXPECT_EQ(recomputed, 3 * 3);
   }
-}
-
-TEST(Segments, AreTheTasksOfOneMicroBatchThatFollowEachOther) {
-  const Schedule schedule = micro_batch_order(3, 2);
-  const auto segments = segments_of(schedule);
-  ASSERT_EQ(segments.size(), 2u);
-  EXPECT_EQ(segments[0].tasks.size(), 6u);
-  EXPECT_EQ(segments[1].tasks.size(), 10u);
-  EXPECT_TRUE(segments[0].begins);
-  EXPECT_TRUE(segments[1].begins);
-  const Schedule woven{.name = "woven",
-                       .blocks = 1,
-                       .micro_batches = 2,
-                       .in_flight = 2,
-                       .tasks = {{kForward, 0, 0},
-                                 {kForward, 0, 1},
-                                 {kBackward, 0, 0},
-                                 {kBackward, 0, 1},
-                                 {kReady, 0, 1},
-                                 {kUpdate, 0, 1}}};
-  const auto parts = segments_of(woven);
-  ASSERT_EQ(parts.size(), 4u);
-  EXPECT_TRUE(parts[1].begins);
-  EXPECT_FALSE(parts[2].begins);
-  EXPECT_NO_THROW(check_schedule(woven));
 }
 
 TEST(Schedules, WhatCannotBeWalkedIsRefused) {
@@ -142,70 +114,6 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
       .in_flight = 2,
       .tasks = {{kForward, 0, 0}, {kForward, 0, 1}, {kBackward, 0, 1}}};
   EXPECT_THROW(check_schedule(backwards_swapped), Error);
-}
-
-TEST(Explanation, SaysWhichBucketsBecomeReadyWithWhichBlock) {
-  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
-  const auto blocks = static_cast<int>(layout.groups.size());
-  const std::vector<int64_t>& ends = layout.boundaries;
-  // The first bucket holds the heads and half of the last layer.
-  const std::vector<Range> buckets = {
-      {0, (ends[1] + ends[2]) / 2}, {(ends[1] + ends[2]) / 2, ends[2]}, {ends[2], layout.size}};
-  const auto tasks = explain(micro_batch_order(blocks, 2), layout, buckets);
-  std::vector<std::string> ready;
-  std::vector<std::vector<int>> complete;
-  for (const ExplainedTask& each : tasks) {
-    if (each.task.kind != kReady) continue;
-    EXPECT_EQ(each.task.micro_batch, 1);
-    ready.push_back(each.block);
-    complete.push_back(each.buckets);
-  }
-  EXPECT_EQ(ready, layout.groups);
-  EXPECT_EQ(complete, (std::vector<std::vector<int>>{{}, {0, 1}, {}, {2}}));
-  EXPECT_EQ(tasks.front().block, "embeddings");
-  EXPECT_EQ(tasks.back().block, "");
-  EXPECT_THROW(explain(micro_batch_order(blocks + 1, 1), layout, buckets), Error);
-
-  // The words, which begin the embeddings, are ready with the heads.
-  const Range words = layout.words();
-  EXPECT_EQ(words.begin, ends[ends.size() - 2]);
-  ready.clear();
-  complete.clear();
-  for (const ExplainedTask& each :
-       explain(micro_batch_order(blocks, 2), layout,
-               {words, {0, ends[2]}, {ends[2], words.begin}, {words.end, layout.size}}, true)) {
-    if (each.task.kind == kReady) complete.push_back(each.buckets);
-  }
-  EXPECT_EQ(complete, (std::vector<std::vector<int>>{{0}, {1}, {2}, {3}}));
-}
-
-TEST(Explanation, SaysWhichBucketsBecomeReadyHalfwayThroughABackward) {
-  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
-  const auto blocks = static_cast<int>(layout.groups.size());
-  const std::vector<int64_t> pauses = layout.boundaries_with_halves();
-  ASSERT_EQ(pauses.size(), layout.boundaries.size() + layout.layers.size());
-  std::vector<Range> buckets;
-  for (size_t i = 0; i + 1 < pauses.size(); ++i) buckets.push_back({pauses[i], pauses[i + 1]});
-  using Ready = std::tuple<std::string, Task::Kind, std::vector<int>>;
-  std::vector<Ready> ready;
-  for (const ExplainedTask& each :
-       explain(micro_batch_order(blocks, 2), layout, buckets, false, true)) {
-    if (each.buckets.empty()) continue;
-    EXPECT_EQ(each.task.micro_batch, 1);
-    ready.emplace_back(each.block, each.task.kind, each.buckets);
-  }
-  EXPECT_EQ(ready, (std::vector<Ready>{{"heads", kReady, {0}},
-                                       {"layer_1", kBackward, {1}},
-                                       {"layer_1", kReady, {2}},
-                                       {"layer_0", kBackward, {3}},
-                                       {"layer_0", kReady, {4}},
-                                       {"embeddings", kReady, {5}}}));
-  // The feed-forward matrices, the first in a layer.
-  for (const bert::LayerPlace& layer : layout.layers) {
-    const int64_t matrices = layer.output.weight.size() + layer.intermediate.weight.size();
-    EXPECT_EQ(layer.halfway(), layer.output.weight.offset + matrices);
-    EXPECT_GT(layer.output.bias.offset, layer.halfway());
-  }
 }
 
 }  // namespace

@@ -92,17 +92,13 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
                                                   {5, "messages"}}));
   std::map<std::string, std::string> lane_of;
   for (const json& span : spans(trace)) lane_of[span["name"]] = lanes.at(span["tid"]);
-  const std::map<std::string, std::string> expected = {{"clip 3", "arithmetic"},
-                                                       {"reduce 3", "collectives"},
-                                                       {"reduce_norm", "collectives"},
-                                                       {"cast_back 3", "arithmetic"},
-                                                       {"update 3", "arithmetic"},
-                                                       {"gather_updated 3", "gathers"},
-                                                       {"collect_rows", "arithmetic"},
-                                                       {"reduce_rows", "collectives"},
-                                                       {"add_rows", "arithmetic"},
-                                                       {"step 1", "step"},
-                                                       {"forward", "compute"}};
+  const std::map<std::string, std::string> expected = {
+      {"clip 3", "arithmetic"},       {"reduce 3", "collectives"},
+      {"reduce_norm", "collectives"}, {"cast_back 3", "arithmetic"},
+      {"update 3", "arithmetic"},     {"gather_updated 3", "gathers"},
+      {"collect_rows", "arithmetic"}, {"reduce_rows", "collectives"},
+      {"add_rows", "arithmetic"},     {"step 1", "step"},
+      {"forward", "compute"}};
   EXPECT_EQ(lane_of, expected);
   for (const json& span : spans(trace)) {
     const double duration = span["dur"].get<double>();

@@ -1,4 +1,4 @@
-#include "training/step_walker.h"
+#include "training/step/step_executor.h"
 
 #include <gtest/gtest.h>
 
@@ -51,11 +51,11 @@ Schedule one_ahead(int blocks, int micro_batches) {
   return schedule;
 }
 
-class StepWalkerTest : public testing::Test {
+class StepExecutorTest : public testing::Test {
  protected:
   static constexpr int kMicroBatches = 3;
 
-  StepWalkerTest() {
+  StepExecutorTest() {
     for (int i = 0; i < kMicroBatches; ++i) {
       const auto first = static_cast<uint32_t>(4 * i);
       source_->read(std::array{first, first + 1, first + 2, first + 3}, batches_.emplace_back());
@@ -77,8 +77,9 @@ class StepWalkerTest : public testing::Test {
     const auto optimizer = make_optimizer(config, backend, model, *alone);
     const auto buckets =
         make_gradient_buckets(backend, *alone, model, bucket_options(config, model), *optimizer);
-    StepWalker walker(model, schedule,
-                      graphs ? std::make_unique<device::GraphCache>(backend) : nullptr);
+    StepWork work(model, schedule);
+    StepExecutor executor(work, *buckets,
+                          graphs ? std::make_unique<device::GraphCache>(backend) : nullptr);
     size_t uploaded = 0;
     const auto upload_next = [&] {
       model.upload(batches_[uploaded++ % static_cast<size_t>(schedule.micro_batches)]);
@@ -86,9 +87,10 @@ class StepWalkerTest : public testing::Test {
     upload_next();
     for (uint64_t step = 1; step <= steps; ++step) {
       optimizer->begin_step(device::Stream::kCompute, static_cast<int64_t>(step), 1e-3);
-      for (const Segment& segment : walker.segments()) {
-        if (segment.begins) walker.begin(segment, {.seed = 1, .step = step});
-        walker.run(segment, *buckets, nullptr);
+      executor.begin_step(static_cast<int64_t>(step));
+      for (const Segment& segment : executor.segments()) {
+        if (segment.begins) work.begin(segment.micro_batch, {.seed = 1, .step = step});
+        executor.run(segment);
         if (segment.begins) upload_next();
       }
     }
@@ -102,7 +104,7 @@ class StepWalkerTest : public testing::Test {
   std::vector<data::PackedBatch> batches_;
 };
 
-TEST_F(StepWalkerTest, EveryOrderOfWorkTrainsTheSameBits) {
+TEST_F(StepExecutorTest, EveryOrderOfWorkTrainsTheSameBits) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches));
   for (const bool recompute : {false, true}) {
@@ -112,7 +114,7 @@ TEST_F(StepWalkerTest, EveryOrderOfWorkTrainsTheSameBits) {
 }
 
 // What is recomputed is issued, and launched, in its place.
-TEST_F(StepWalkerTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAnother) {
+TEST_F(StepExecutorTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAnother) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const auto cpu = make_backend(small_run());
   const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches), *cpu);
@@ -126,7 +128,7 @@ TEST_F(StepWalkerTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAnot
 
 // The late device works on what it was given when it was given it: activations, batches and graphs
 // of the two micro-batches in flight are kept apart.
-TEST_F(StepWalkerTest, MicroBatchesInFlightDoNotTouchEachOther) {
+TEST_F(StepExecutorTest, MicroBatchesInFlightDoNotTouchEachOther) {
   constexpr uint64_t kSteps = 6;
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   // All of one shape, so that graphs are shared.
@@ -151,7 +153,7 @@ TEST_F(StepWalkerTest, MicroBatchesInFlightDoNotTouchEachOther) {
 }
 
 // Its gradients are zeros, which the second micro-batch adds to, in forward already.
-TEST_F(StepWalkerTest, TheFirstMicroBatchMayHaveNoMaskedPosition) {
+TEST_F(StepExecutorTest, TheFirstMicroBatchMayHaveNoMaskedPosition) {
   batches_[0].masked_positions.clear();
   batches_[0].masked_ids.clear();
   const int blocks = static_cast<int>(small_bert().layers) + 2;
@@ -159,28 +161,37 @@ TEST_F(StepWalkerTest, TheFirstMicroBatchMayHaveNoMaskedPosition) {
   EXPECT_EQ(train(layer_order(blocks, kMicroBatches, false)), expected);
 }
 
-TEST_F(StepWalkerTest, WhatIsReadyAheadOfTheUpdatesSegmentCannotBeCaptured) {
+TEST_F(StepExecutorTest, WhatIsReadyAheadOfTheUpdatesSegmentCannotBeCaptured) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const auto backend = make_backend(small_run());
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4), {.in_flight = 2});
-  EXPECT_THROW(StepWalker(model, layer_order(blocks, 2, false),
-                          std::make_unique<device::GraphCache>(*backend)),
-               Error);
+  model.set_weights(bert::random_weights(model.layout(), 1));
+  const config::RunConfig config = small_run();
+  const auto alone = comm::make_single_communicator();
+  const auto optimizer = make_optimizer(config, *backend, model, *alone);
+  const auto buckets =
+      make_gradient_buckets(*backend, *alone, model, bucket_options(config, model), *optimizer);
+  StepWork work(model, layer_order(blocks, 2, false));
+  EXPECT_EQ(testing_support::error_of([&] {
+              StepExecutor(work, *buckets, std::make_unique<device::GraphCache>(*backend));
+            }),
+            "schedule layer_order: block 3 is ready before the last segment, so graphs cannot be "
+            "captured; use device.graphs false");
 }
 
-TEST_F(StepWalkerTest, AScheduleMustSuitTheModel) {
+TEST_F(StepExecutorTest, AScheduleMustSuitTheModel) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   EXPECT_THROW(train(micro_batch_order(blocks + 1, 1)), Error);
   Schedule roomy = micro_batch_order(blocks, 1);
   const auto backend = make_backend(small_run());
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4));
   roomy.in_flight = 2;
-  EXPECT_THROW(StepWalker(model, roomy, nullptr), Error) << "memory for one";
-  EXPECT_THROW(StepWalker(model, micro_batch_order(blocks, 1, true), nullptr), Error)
+  EXPECT_THROW(StepWork(model, roomy), Error) << "memory for one";
+  EXPECT_THROW(StepWork(model, micro_batch_order(blocks, 1, true)), Error)
       << "memory for all layers";
   const Schedule gathering =
       with_gathers(micro_batch_order(blocks, 1), std::vector<int>(static_cast<size_t>(blocks)));
-  EXPECT_EQ(testing_support::error_of([&] { StepWalker(model, gathering, nullptr); }),
+  EXPECT_EQ(testing_support::error_of([&] { StepWork(model, gathering); }),
             "schedule micro_batch_order: gathers weights, unlike the model");
 }
 

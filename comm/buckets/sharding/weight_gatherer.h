@@ -5,31 +5,20 @@
 #include <vector>
 
 #include "base/range.h"
-#include "comm/order/operation_times.h"
 #include "comm/communicator.h"
 #include "device/arena.h"
 #include "device/backend.h"
 
 namespace strata::comm {
 
-// Like GradientBuckets: in host memory a thread of its own gathers, on a communicator of its own;
-// in device memory the caller issues everything on Stream::kReduce. Ranks gather the same units in
-// the same order.
+// Does what operations of the lane kGathers say. Ranks gather the same units in the same order.
 class WeightGatherer {
  public:
   virtual ~WeightGatherer() = default;
 
-  // Begins to gather unit `unit`, counted as the runs of the units' arena are, after whatever the
-  // compute stream has been given so far: that is the last to read what lies in the unit's memory.
+  // Gathers unit `unit`, counted as the runs of the units' arena are: in host memory now, on a
+  // device on Stream::kReduce.
   virtual void gather(int unit) = 0;
-  // What the compute stream is given next sees the unit's weights, which gather() was called for;
-  // in host memory the caller waits. Rethrows what gathering threw.
-  virtual void wait(int unit) = 0;
-
-  // From now on gathers are timed, or not.
-  virtual void time_steps(bool on) = 0;
-  // Those since the last call; their object is the unit. In device memory waits for them.
-  virtual std::vector<OperationTime> take_times() = 0;
 };
 
 // `shards` [n, at least this rank's local shard of every bucket] go to all ranks' `units` [n], of

@@ -1,4 +1,4 @@
-#include "comm/buckets/shared_buffers.h"
+#include "comm/buckets/sharding/shared_buffers.h"
 
 #include "base/error.h"
 

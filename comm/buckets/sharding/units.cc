@@ -1,4 +1,4 @@
-#include "comm/buckets/weights/units.h"
+#include "comm/buckets/sharding/units.h"
 
 #include <algorithm>
 

@@ -1,0 +1,109 @@
+#include "comm/buckets/sharding/weight_gatherer.h"
+
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/buckets/bucket_options.h"
+#include "comm/collectives.h"
+
+namespace strata::comm {
+namespace {
+
+using device::Stream;
+using device::Tensor;
+
+// A bucket of a unit.
+struct Part {
+  Tensor kept;   // this rank's shard
+  Tensor place;  // where it lies in the bucket
+  Tensor whole;
+};
+
+// Of every unit.
+using Parts = std::vector<std::vector<Part>>;
+
+Parts parts_of(const Communicator& communicator, const device::Arena& shards,
+               const device::Arena& units, const std::vector<Range>& buckets) {
+  Parts parts;
+  size_t found = 0;
+  for (const device::Arena::Run& unit : units.runs()) {
+    std::vector<Part>& of_unit = parts.emplace_back();
+    for (const Range& bucket : buckets) {
+      if (bucket.begin < unit.range.begin || bucket.end > unit.range.end) continue;
+      const Range shard = local_shard(bucket, communicator);
+      of_unit.push_back(
+          {elements_of(shards, shard), elements_of(units, shard), elements_of(units, bucket)});
+      ++found;
+    }
+  }
+  if (found != buckets.size()) fail("weights: a bucket to gather lies in more than one unit");
+  return parts;
+}
+
+class UnitGatherer final : public WeightGatherer {
+ public:
+  UnitGatherer(device::Backend& backend, Communicator& communicator, Parts parts, int max_ctas)
+      : backend_(backend),
+        on_host_(backend.memory_is_host()),
+        communicator_(communicator.duplicate()),
+        collectives_(on_host_
+                         ? make_host_collectives(*communicator_)
+                         : make_collectives(*communicator_, backend, Stream::kReduce, max_ctas)),
+        parts_(std::move(parts)) {
+    if (!on_host_) connect();
+  }
+  // See BucketWork.
+  ~UnitGatherer() override {
+    if (on_host_) return;
+    if (std::uncaught_exceptions() > 0) {
+      collectives_.reset();
+      return;
+    }
+    try {
+      backend_.synchronize(Stream::kReduce);
+    } catch (...) {
+      // Whoever uses the device next meets its error again.
+    }
+  }
+
+  void gather(int unit) override {
+    for (const Part& part : parts_[static_cast<size_t>(unit)]) {
+      if (on_host_) {
+        std::memcpy(part.place.data, part.kept.data, part.kept.bytes());
+      } else if (part.kept.size() > 0) {
+        backend_.convert(Stream::kReduce, {.source = part.kept, .destination = part.place});
+      }
+      collectives_->all_gather(part.whole.data, part.whole.size(), part.whole.dtype);
+    }
+  }
+
+ private:
+  // Libraries make the connections that they need when they first need them.
+  void connect() {
+    for (const std::vector<Part>& unit : parts_) {
+      for (const Part& part : unit) {
+        collectives_->all_gather(part.whole.data, part.whole.size(), part.whole.dtype);
+      }
+    }
+    backend_.synchronize(Stream::kReduce);
+  }
+
+  device::Backend& backend_;
+  const bool on_host_;
+  const std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<device::Collectives> collectives_;
+  const Parts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<WeightGatherer> make_weight_gatherer(
+    device::Backend& backend, Communicator& communicator, const device::Arena& shards,
+    const device::Arena& units, const std::vector<Range>& buckets, int max_ctas) {
+  return std::make_unique<UnitGatherer>(backend, communicator,
+                                        parts_of(communicator, shards, units, buckets), max_ctas);
+}
+
+}  // namespace strata::comm
