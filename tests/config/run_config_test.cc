@@ -138,6 +138,18 @@ TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
             std::filesystem::current_path() / "cost 5$");
 }
 
+TEST_F(RunConfigTest, PathsOfAResolvedConfigurationStandForThemselves) {
+  for (const char* name : {"$HOME", "a/${DATA}/x", "part-*", "x?y", "[0-9]"}) {
+    RunConfig config = load(kSmallest);
+    config.data.train = {directory_ / name};
+    config.data.eval = {directory_ / name, directory_ / "b"};
+    config.run.output = directory_ / name;
+    write_file_atomically(file_, to_yaml(config));
+    EXPECT_THROW(load_run_config(file_), Error) << "no such file is there";
+    EXPECT_EQ(to_yaml(load_resolved_config(file_)), to_yaml(config));
+  }
+}
+
 TEST_F(RunConfigTest, TheFirstEvaluationIsAMultipleOfTheInterval) {
   RunConfig config;
   config.target.eval_interval_samples = 30;
@@ -273,30 +285,14 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
 
 // The table names members by hand: every key must have one of its own.
 TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
-  const char* const kCandidates[] = {"7",
-                                     "0.5",
-                                     "1.5",
-                                     "[7]",
-                                     "true",
-                                     "false",
-                                     "closed",
-                                     "none",
-                                     "cloud",
-                                     "bf16",
-                                     "random",
-                                     "reference",
-                                     "plain",
-                                     "never",
-                                     "polynomial_decay",
-                                     "layer",
-                                     "recompute",
-                                     "lamb",
-                                     "state",
-                                     "average",
-                                     "pre",
-                                     "token",
-                                     "contiguous",
-                                     "{linear: 1, quadratic: 1}"};
+  const char* const kCandidates[] = {"7",      "0.5",        "1.5",
+                                     "[7]",    "true",       "false",
+                                     "closed", "none",       "cloud",
+                                     "bf16",   "random",     "reference",
+                                     "plain",  "never",      "polynomial_decay",
+                                     "layer",  "recompute",  "lamb",
+                                     "state",  "average",    "pre",
+                                     "token",  "contiguous", "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {
