@@ -192,17 +192,17 @@ int LogWriter::write_whole(std::string_view lines, bool to_the_end) {
       !reserve(needed + kReservedAtOnce - kKeptForTheEnd)) {
     return errno;
   }
-  ssize_t written = 0;
-  do {
-    written = ::write(fd_, lines.data(), lines.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == std::ssize(lines)) {
-    bytes_ += written;
-    return 0;
+  for (std::string_view left = lines; !left.empty();) {
+    const ssize_t written = ::write(fd_, left.data(), left.size());
+    if (written < 0 && errno != EINTR) {
+      const int reason = errno;
+      (void)!::ftruncate(fd_, bytes_);
+      return reason;
+    }
+    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
   }
-  const int reason = written < 0 ? errno : ENOSPC;
-  (void)!::ftruncate(fd_, bytes_);
-  return reason;
+  bytes_ += std::ssize(lines);
+  return 0;
 }
 
 int64_t latest_time_ms(const std::filesystem::path& log) {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -231,7 +232,7 @@ TEST_F(FullDisk, LinesWaitUntilThereIsSpace) {
   LogWriter log(path_);
   log.let_lines_wait(10'000);
   log.event("key", 0);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   fill_after(std::filesystem::file_size(path_) + 10);  // a part of the next one fits
   for (const int i : {1, 2, 3}) log.event("key", i);
   EXPECT_EQ(whole_events_of(path_).size(), 1u);
@@ -244,7 +245,7 @@ TEST_F(FullDisk, LinesWaitUntilThereIsSpace) {
   const auto events = whole_events_of(path_);
   ASSERT_EQ(events.size(), 6u);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(events[static_cast<size_t>(i)]["value"], i);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "\nstrata: " + path_.string() +
                 ": cannot write event 'key': File too large; events wait in memory until there is "
                 "space\n\nstrata: " +
@@ -256,10 +257,10 @@ TEST_F(FullDisk, NoMoreLinesWaitThanMay) {
   log.let_lines_wait(1000);
   log.event("key", 0);
   fill_after(std::filesystem::file_size(path_));
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   std::string error;
   for (int i = 1; i < 100 && error.empty(); ++i) error = error_of([&] { log.event("key", i); });
-  testing::internal::GetCapturedStderr();
+  ::testing::internal::GetCapturedStderr();
   EXPECT_NE(error.find("the log is whole up to the events that wait for space"), std::string::npos)
       << error;
   EXPECT_LE(log.waiting().size(), 1000u);

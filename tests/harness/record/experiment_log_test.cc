@@ -75,7 +75,7 @@ TEST_F(FullDisk, RunStopWaitsForSpaceWithItsOwnTime) {
   fill();
   log_seed(log, 1);
   log.run_stop(true, 640);
-  const double seconds = log.logged_seconds();
+  const double logged = log.logged_seconds();
   EXPECT_EQ(events().size(), 1u);
   EXPECT_EQ(std::ranges::count(log.text(), '\n'), 3);
   {
@@ -89,15 +89,16 @@ TEST_F(FullDisk, RunStopWaitsForSpaceWithItsOwnTime) {
   EXPECT_EQ(events().size(), 3u);
   expect_last_is_run_stop("success");
   const auto all = events();
-  EXPECT_NEAR((all[2]["time_ms"].get<double>() - all[0]["time_ms"].get<double>()) * 1e-3, seconds,
+  EXPECT_NEAR((all[2]["time_ms"].get<double>() - all[0]["time_ms"].get<double>()) * 1e-3, logged,
               1e-9);
-  EXPECT_LT(seconds, 0.4);
+  EXPECT_LT(logged, 0.4);
 }
 
 TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
   {
     ExperimentLog log(path_);
     log.run_start();
+    for (int i = 0; i < 20; ++i) log_seed(log, i);  // the limit leaves room for what is said
     fill();
     log_seed(log, 1);
     log.run_stop(true, 640);
@@ -111,9 +112,10 @@ TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
         << error;
     EXPECT_NE(error.find("File too large"), std::string::npos) << error;
   }
+  give_space();
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("its last 2 events before run_stop are missing"), std::string::npos) << said;
-  EXPECT_EQ(events().size(), 1u);  // the limit leaves no room for run_stop aborted
+  EXPECT_EQ(events().size(), 21u);  // the limit leaves no room for run_stop aborted
 }
 
 TEST_F(FullDisk, EventsWaitOnlyWhileARunIsOn) {
@@ -233,12 +235,8 @@ TEST_F(RunLogTest, ASignalEndsTheProcessWithTheLogAborted) {
 }
 
 TEST_F(RunLogTest, ASignalBeforeTheRunLeavesNoLog) {
-  write_file_atomically(directory_ / "result_0.yaml", "a: 1\n");
-  write_file_atomically(directory_ / "result_1.yaml", "a: 1\n");
   EXPECT_EQ(signalled(SIGTERM, false, path_), 128 + SIGTERM);
   EXPECT_FALSE(std::filesystem::exists(path_));
-  EXPECT_FALSE(std::filesystem::exists(directory_ / "result_0.yaml")) << "of the same run";
-  EXPECT_TRUE(std::filesystem::exists(directory_ / "result_1.yaml"));
 }
 
 }  // namespace
