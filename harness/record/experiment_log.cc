@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "compliance/log/event_log.h"
 #include "harness/record/event_log.h"
+#include "harness/record/result_tree.h"
 
 namespace strata::harness {
 namespace {
@@ -137,8 +138,7 @@ void ExperimentLog::discard() {
 ExperimentLog::Closed ExperimentLog::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  std::error_code ignored;  // gone already
-  if (!started_ && log_.enabled()) std::filesystem::remove(log_.path(), ignored);
+  if (!started_ && log_.enabled()) remove_not_begun(log_.path());
   if (!running_) return started_ ? Closed::kEnded : Closed::kNotBegun;
   if (write_run_stop_that_waits()) return Closed::kEnded;
   running_ = stopping_ = false;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -171,7 +172,10 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
 void remove_not_begun(const std::filesystem::path& log) noexcept {
   std::error_code ignored;  // gone already
   std::filesystem::remove(log, ignored);
-  std::filesystem::remove(std::filesystem::path(log).replace_extension(".yaml"), ignored);
+  try {
+    std::filesystem::remove(std::filesystem::path(log).replace_extension(".yaml"), ignored);
+  } catch (const std::bad_alloc&) {  // the next start names it
+  }
 }
 
 void refuse_links(const ResultTree& tree, int experiment) {

@@ -285,14 +285,30 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
 
 // The table names members by hand: every key must have one of its own.
 TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
-  const char* const kCandidates[] = {"7",      "0.5",        "1.5",
-                                     "[7]",    "true",       "false",
-                                     "closed", "none",       "cloud",
-                                     "bf16",   "random",     "reference",
-                                     "plain",  "never",      "polynomial_decay",
-                                     "layer",  "recompute",  "lamb",
-                                     "state",  "average",    "pre",
-                                     "token",  "contiguous", "{linear: 1, quadratic: 1}"};
+  const char* const kCandidates[] = {"7",
+                                     "0.5",
+                                     "1.5",
+                                     "[7]",
+                                     "true",
+                                     "false",
+                                     "closed",
+                                     "none",
+                                     "cloud",
+                                     "bf16",
+                                     "random",
+                                     "reference",
+                                     "plain",
+                                     "never",
+                                     "polynomial_decay",
+                                     "layer",
+                                     "recompute",
+                                     "lamb",
+                                     "state",
+                                     "average",
+                                     "pre",
+                                     "token",
+                                     "contiguous",
+                                     "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {

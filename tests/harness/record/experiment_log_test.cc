@@ -235,8 +235,12 @@ TEST_F(RunLogTest, ASignalEndsTheProcessWithTheLogAborted) {
 }
 
 TEST_F(RunLogTest, ASignalBeforeTheRunLeavesNoLog) {
+  write_file_atomically(directory_ / "result_0.yaml", "a: 1\n");
+  write_file_atomically(directory_ / "result_1.yaml", "a: 1\n");
   EXPECT_EQ(signalled(SIGTERM, false, path_), 128 + SIGTERM);
   EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "result_0.yaml")) << "of the same run";
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "result_1.yaml"));
 }
 
 }  // namespace
