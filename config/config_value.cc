@@ -114,12 +114,12 @@ std::filesystem::path ConfigValue::path(std::string_view expected) const {
           source, key, shown(node), name);
     }
     name = home_directory(*this) + name.substr(1);
-  } else if (has_variable(missing)) {
+  } else if (!is_resolved && has_variable(missing)) {
     fail(
         "{}: {}: {}: variables are not expanded; write the value out, or give it with --set, where "
         "the shell expands it",
         source, key, shown(node));
-  } else if (is_pattern(missing)) {
+  } else if (!is_resolved && is_pattern(missing)) {
     fail(
         "{}: {}: {}: patterns are not expanded, and there is no file of that name; give the "
         "folder, "
@@ -133,7 +133,9 @@ std::vector<ConfigValue> ConfigValue::list(std::string_view expected) const {
   if (node.IsScalar()) return {*this};
   if (!node.IsSequence() || node.size() == 0) reject(expected);
   std::vector<ConfigValue> elements;
-  for (const YAML::Node& element : node) elements.push_back({element, key, source, base});
+  for (const YAML::Node& element : node) {
+    elements.push_back({element, key, source, base, is_resolved});
+  }
   return elements;
 }
 

@@ -16,6 +16,7 @@ struct ConfigValue {
   std::string key;             // "optimizer.lr"
   std::string source;          // "run.yaml:12", or "--set"
   std::filesystem::path base;  // what relative paths are relative to
+  bool is_resolved = false;    // written by to_yaml(): a path is no variable and no pattern
 
   // Throws Error: this value is not `expected`.
   [[noreturn]] void reject(std::string_view expected) const;

@@ -176,8 +176,10 @@ void collect(const ConfigValue& value, bool with_lines, Values& values, Problems
   }
 }
 
-void collect_file(const std::filesystem::path& path, Values& values, Problems& problems) {
+void collect_file(const std::filesystem::path& path, bool is_resolved, Values& values,
+                  Problems& problems) {
   ConfigValue root;
+  root.is_resolved = is_resolved;
   root.node = parse_yaml(read_file(path), path.string());
   root.source = path.string() + ":1";
   root.base = std::filesystem::absolute(path).parent_path();
@@ -200,13 +202,11 @@ void collect_override(const std::string& text, Values& values, Problems& problem
   collect(value, false, values, problems);
 }
 
-}  // namespace
-
-RunConfig load_run_config(const std::filesystem::path& path,
-                          std::span<const std::string> overrides) {
+RunConfig load(const std::filesystem::path& path, std::span<const std::string> overrides,
+               bool is_resolved) {
   Values values;
   Problems problems;
-  collect_file(path, values, problems);
+  collect_file(path, is_resolved, values, problems);
   for (const std::string& text : overrides) {
     problems.attempt([&] { collect_override(text, values, problems); });
   }
@@ -234,6 +234,15 @@ RunConfig load_run_config(const std::filesystem::path& path,
   problems.throw_if_any();
   return config;
 }
+
+}  // namespace
+
+RunConfig load_run_config(const std::filesystem::path& path,
+                          std::span<const std::string> overrides) {
+  return load(path, overrides, false);
+}
+
+RunConfig load_resolved_config(const std::filesystem::path& path) { return load(path, {}, true); }
 
 std::string to_yaml(const RunConfig& config) {
   std::string text;

@@ -233,7 +233,10 @@ struct RunConfig {
 RunConfig load_run_config(const std::filesystem::path& path,
                           std::span<const std::string> overrides = {});
 
-// Every key with its value, such that load_run_config reads back the same configuration.
+// Loads a file that to_yaml() wrote. Its paths are taken as they are, whether or not they exist.
+RunConfig load_resolved_config(const std::filesystem::path& path);
+
+// Every key with its value, such that load_resolved_config reads back the same configuration.
 std::string to_yaml(const RunConfig& config);
 // Of every key whose values differ: "optimizer.lr: 0.1, now 0.2".
 std::vector<std::string> differences(const RunConfig& before, const RunConfig& now);

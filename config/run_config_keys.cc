@@ -191,8 +191,8 @@ ConfigSection data_section() {
            "itself is read before that."),
        key("variable_length", get, &S::variable_length, Flag{},
            "Read HDF5 files of variable-length rows (`mlperf-varlen`). The HDF5 library does not "
-           "check them, so a damaged or hostile file may end the run: only for files of known "
-           "origin.")});
+           "check them, so a hostile file may take over the process that reads it: only for files "
+           "of known origin.")});
 }
 
 ConfigSection batch_section() {

@@ -46,6 +46,22 @@ bool can_be_resumed(const ResultTree& tree, int experiment) {
   return !checkpoint_steps(tree.checkpoints(experiment)).empty();
 }
 
+// Whether a run that ended could not write its weights, and may still be able to.
+bool lacks_weights(const ResultTree& tree, const config::RunConfig& config, int experiment) {
+  return config.log.save_checkpoint && !exists_or_is_link(tree.checkpoint(experiment)) &&
+         can_be_resumed(tree, experiment);
+}
+
+// Whether something of the experiments that were found goes on from a checkpoint with --resume.
+bool any_goes_on(const ResultTree& tree, const FoundResults& found,
+                 const config::RunConfig& config) {
+  return std::ranges::any_of(found.interrupted,
+                             [&](int experiment) { return can_be_resumed(tree, experiment); }) ||
+         std::ranges::any_of(found.results, [&](const ExperimentResult& result) {
+           return lacks_weights(tree, config, result.experiment);
+         });
+}
+
 // Results that lie together are of one configuration on one system.
 void check_found(const ResultTree& tree, const FoundResults& found, const config::RunConfig& config,
                  ExistingResults existing, const std::string& system_description,
@@ -66,10 +82,11 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
     const std::filesystem::path theirs = tree.config(experiment);
     if (!std::filesystem::exists(theirs)) continue;
     const bool by_checkpoint = existing == ExistingResults::kResume &&
-                               std::ranges::count(found.interrupted, experiment) > 0 &&
-                               can_be_resumed(tree, experiment);
+                               (std::ranges::count(found.interrupted, experiment) > 0
+                                    ? can_be_resumed(tree, experiment)
+                                    : lacks_weights(tree, config, experiment));
     const std::vector<std::string> differing = configuration_differences(
-        config::load_run_config(theirs), config, {on_other_ranks, by_checkpoint});
+        config::load_resolved_config(theirs), config, {on_other_ranks, by_checkpoint});
     if (differing.empty()) continue;
     fail(
         "{}: is another configuration than is to be continued with ({}); give the same one, or "
@@ -93,33 +110,28 @@ void check_none_begins(const ResultTree& tree, const FoundResults& found, int ex
 }
 
 // The system with results whose name differs from this one's in the number of ranks alone; to be
-// resumed only where one of its runs can be.
-std::optional<std::string> system_on_other_ranks(const ResultTree& tree, int experiments,
+// resumed only if one of its runs, or one's lost weights, can be.
+std::optional<std::string> system_on_other_ranks(const ResultTree& tree,
+                                                 const config::RunConfig& config,
                                                  ExistingResults existing) {
   const std::filesystem::path systems = tree.results().parent_path().parent_path();
   if (!std::filesystem::is_directory(systems)) return std::nullopt;
   for (const auto& other : list_directory(systems)) {
     const ResultTree theirs{tree.output, tree.organization, other.filename().string()};
     if (!differ_in_ranks_only(theirs.system, tree.system)) continue;
-    const FoundResults found = find_results(theirs, experiments, existing);
-    const bool resumable = std::ranges::any_of(
-        found.interrupted, [&](int experiment) { return can_be_resumed(theirs, experiment); });
-    if (existing == ExistingResults::kKeep ? !found.empty() : resumable) return theirs.system;
+    const FoundResults found = find_results(theirs, config.run.experiments, existing);
+    if (existing == ExistingResults::kKeep ? !found.empty() : any_goes_on(theirs, found, config)) {
+      return theirs.system;
+    }
   }
   return std::nullopt;
-}
-
-// Whether a run that ended could not write its weights, and may still be able to.
-bool lacks_weights(const Benchmark& b, int experiment) {
-  return b.config.log.save_checkpoint && !exists_or_is_link(b.tree.checkpoint(experiment)) &&
-         can_be_resumed(b.tree, experiment);
 }
 
 // A run that had ended was stopped before its last files were written.
 void tidy_ended(Benchmark& b, int experiment, ExistingResults existing) {
   std::error_code ignored;
   if (!std::filesystem::exists(b.tree.checkpoints(experiment), ignored)) return;
-  if (lacks_weights(b, experiment)) {
+  if (lacks_weights(b.tree, b.config, experiment)) {
     if (existing == ExistingResults::kResume) {
       b.lacking_weights.push_back(experiment);
     } else {
@@ -158,7 +170,7 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   const int experiments = b.config.run.experiments;
   std::optional<std::string> other;
   if (existing != ExistingResults::kRefuse && find_results(b.tree, experiments, existing).empty()) {
-    other = system_on_other_ranks(b.tree, experiments, existing);
+    other = system_on_other_ranks(b.tree, b.config, existing);
   }
   if (other && existing == ExistingResults::kKeep) {
     // That would begin a second system beside the first.
@@ -182,6 +194,13 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
     if (b.on_other_ranks) check_none_begins(b.tree, found, experiments);
   }
   for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment, existing);
+  for (const int experiment : found.not_begun) {
+    const auto aside = set_aside(b.tree, experiment);
+    b.say(
+        fmt::format("result_{}: its run was killed before it began; it begins anew, and the log "
+                    "is now {}",
+                    experiment, aside.string()));
+  }
   for (const int experiment : found.without_log) {
     const auto aside = set_aside(b.tree, experiment);
     b.say(fmt::format(
@@ -457,10 +476,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
     result = run.run();
   } catch (const Error&) {
     // Data that cannot be used shows when the clock runs; it is no run that ended.
-    if (!run.began() && b.first()) {
-      std::filesystem::remove(b.tree.config(experiment));
-      log.discard();
-    }
+    if (!run.began() && b.first()) log.discard();
     throw;
   }
   result.experiment = experiment;

@@ -59,6 +59,7 @@ ExperimentResult TimedRun::run() {
   log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data_.eval_samples); });
   log_.run_stop(result.reached_target, result.samples);
   seconds_ = seconds_since(begin_time);
+  log_.require_run_stop();
   result.seconds = resumed_ ? log_.logged_seconds() : seconds_;
   progress_.finish();
   if (system_.rank() == 0) check_clocks(static_cast<double>(logged_ms() - begin_ms) * 1e-3);

@@ -92,6 +92,10 @@ LogWriter& LogWriter::operator=(LogWriter&& other) noexcept {
   bytes_ = other.bytes_;
   reserved_ = other.reserved_;
   last_time_ms_ = other.last_time_ms_;
+  most_waiting_ = other.most_waiting_;
+  waiting_ = std::move(other.waiting_);
+  waiting_because_ = other.waiting_because_;
+  run_stop_waits_ = other.run_stop_waits_;
   return *this;
 }
 
@@ -117,7 +121,7 @@ void LogWriter::start(std::string_view key, const EventMetadata& metadata, Sourc
 void LogWriter::end(std::string_view key, const EventValue& value, const EventMetadata& metadata,
                     SourceLine where) {
   write_line("INTERVAL_END", key, value, metadata, where);
-  if (key == keys::kRunStop) flush();
+  if (key == keys::kRunStop && waiting_.empty()) flush();
 }
 
 void LogWriter::flush() {
@@ -153,22 +157,52 @@ void LogWriter::write_line(std::string_view type, std::string_view key, const Ev
   line += "}}\n";
 
   const bool last = key == keys::kRunStop;
-  const int64_t needed = bytes_ + static_cast<int64_t>(line.size()) + kKeptForTheEnd;
-  ssize_t written = -1;
-  if (last || reserved_ == 0 || needed <= reserved_ || reserve(reserved_ + kReservedAtOnce)) {
-    do {
-      written = ::write(fd_, line.data(), line.size());
-    } while (written < 0 && errno == EINTR);
+  if (write_waiting()) {
+    waiting_because_ = write_whole(line, last);
+    if (waiting_because_ == 0) return;
   }
-  if (written == static_cast<ssize_t>(line.size())) {
-    bytes_ += written;
-    return;
+  if (waiting_.size() + line.size() > most_waiting_) {
+    fail("{}: cannot write event '{}': {}; the log is whole up to the {}. Free space, or {}",
+         path_.string(), key, std::strerror(waiting_because_),
+         waiting_.empty() ? "event before" : "events that wait for space", options_.advice);
   }
-  const int reason = written < 0 ? errno : ENOSPC;
-  (void)!::ftruncate(fd_, bytes_);
-  fail(
-      "{}: cannot write event '{}': {}; the log is whole up to the event before. Free space, or {}",
-      path_.string(), key, std::strerror(reason), options_.advice);
+  if (waiting_.empty()) {
+    print_to_stderr(
+        "\nstrata: {}: cannot write event '{}': {}; events wait in memory until there is space\n",
+        path_.string(), key, std::strerror(waiting_because_));
+  }
+  waiting_ += line;
+  run_stop_waits_ = last;
+}
+
+bool LogWriter::write_waiting() {
+  if (waiting_.empty()) return true;
+  waiting_because_ = write_whole(waiting_, run_stop_waits_);
+  if (waiting_because_ != 0) return false;
+  waiting_.clear();
+  print_to_stderr("\nstrata: {}: the events that waited for space are written\n", path_.string());
+  return true;
+}
+
+// Writes all of `lines` or nothing; only with `to_the_end` into the space that is kept for it.
+// Returns 0 or an errno.
+int LogWriter::write_whole(std::string_view lines, bool to_the_end) {
+  const int64_t needed = bytes_ + std::ssize(lines) + kKeptForTheEnd;
+  if (!to_the_end && reserved_ > 0 && needed > reserved_ &&
+      !reserve(needed + kReservedAtOnce - kKeptForTheEnd)) {
+    return errno;
+  }
+  for (std::string_view left = lines; !left.empty();) {
+    const ssize_t written = ::write(fd_, left.data(), left.size());
+    if (written < 0 && errno != EINTR) {
+      const int reason = errno;
+      (void)!::ftruncate(fd_, bytes_);
+      return reason;
+    }
+    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
+  }
+  bytes_ += std::ssize(lines);
+  return 0;
 }
 
 int64_t latest_time_ms(const std::filesystem::path& log) {

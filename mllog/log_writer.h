@@ -33,8 +33,8 @@ struct LogWriterOptions {
 
 // Every line reaches the file by one write at its end, so that another process, or a killed one,
 // leaves whole lines only; a line that did not fit is taken back. run_stop also flushes the file to
-// disk. Errors (a full disk, no permission) throw Error, a std::runtime_error, naming the path. One
-// thread at a time may use a writer.
+// disk. Errors (a full disk, no permission) throw Error, a std::runtime_error, naming the path,
+// unless lines may wait. One thread at a time may use a writer.
 class LogWriter {
  public:
   LogWriter() = default;  // writes nothing: for every rank but the logging one
@@ -66,9 +66,22 @@ class LogWriter {
   // To disk.
   void flush();
 
+  // From now on lines that cannot be written wait in memory, up to `most_bytes` of them, and are
+  // tried again before each line that follows. Standard error is told once that lines wait, and
+  // once that they are written. What does not fit throws Error.
+  void let_lines_wait(size_t most_bytes) { most_waiting_ = most_bytes; }
+  // Tries to write the lines that wait. Returns whether none does any more.
+  bool write_waiting();
+  // The lines that wait, and why the last attempt failed (an errno).
+  const std::string& waiting() const { return waiting_; }
+  int waiting_because() const { return waiting_because_; }
+  // They will not be in the log.
+  void drop_waiting() { waiting_.clear(); }
+
  private:
   void write_line(std::string_view type, std::string_view key, const EventValue& value,
                   const EventMetadata& metadata, const SourceLine& where);
+  int write_whole(std::string_view lines, bool to_the_end);
   bool reserve(int64_t bytes) noexcept;
   void close() noexcept;
 
@@ -78,6 +91,10 @@ class LogWriter {
   int64_t bytes_ = 0;
   int64_t reserved_ = 0;  // bytes of disk held for the log; 0: the file system cannot
   int64_t last_time_ms_ = 0;
+  size_t most_waiting_ = 0;  // bytes
+  std::string waiting_;      // whole lines
+  int waiting_because_ = 0;
+  bool run_stop_waits_ = false;
 };
 
 // The latest time of the events of a log, in milliseconds since 1970; 0 if it has none. A last line

@@ -11,9 +11,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/files/hdf5.h"
-#include "data/files/instance_schema.h"
 #include "data/files/instance_shard.h"
+#include "data/files/isolated_shard.h"
 #include "data/files/part_name.h"
 #include "data/files/tfrecord_shard.h"
 
@@ -133,26 +132,9 @@ class ShardedSource : public InstanceSource {
     out.masked_ids.clear();
     out.next_sentence.clear();
     out.sample_ids.clear();
-    RawSample sample;
-    for (const uint32_t index : sample_indices) {
-      if (index >= size()) {
-        fail("{}: sample {} was asked for, the data set has {}", files_.front().string(), index,
-             size());
-      }
-      const auto next = std::upper_bound(starts_.begin(), starts_.end(), uint64_t{index});
-      const size_t file = static_cast<size_t>(next - starts_.begin()) - 1;
-      const auto row = static_cast<uint32_t>(index - starts_[file]);
-      try {
-        shard(file)->read(row, lengths()[index], masked_counts()[index], sample);
-      } catch (const ReadError&) {
-        throw;
-      } catch (const Error& error) {
-        if (index_file_.empty()) throw;
-        fail("{}; if the data was made again, {} is stale: make it again with 'strata data index'",
-             error.what(), index_file_.string());
-      }
-      check_sample(file, row, sample);
-      append(index, sample, out);
+    for (size_t done = 0; done < sample_indices.size();) {
+      const auto some = sample_indices.subspan(done);
+      done += read_some(some.first(std::min(some.size(), kSamplesAtOnce)), out);
     }
   }
 
@@ -167,6 +149,42 @@ class ShardedSource : public InstanceSource {
   }
 
  private:
+  // Few enough that the shards they are in may all be open beside the most that stay open.
+  static constexpr size_t kSamplesAtOnce = 16;
+
+  // Appends samples to `out`; returns how many.
+  size_t read_some(std::span<const uint32_t> sample_indices, PackedBatch& out) const {
+    std::vector<ShardRow> rows;
+    std::vector<size_t> files;
+    for (const uint32_t index : sample_indices) {
+      if (index >= size()) {
+        fail("{}: sample {} was asked for, the data set has {}", files_.front().string(), index,
+             size());
+      }
+      const auto next = std::upper_bound(starts_.begin(), starts_.end(), uint64_t{index});
+      files.push_back(static_cast<size_t>(next - starts_.begin()) - 1);
+      rows.push_back({.row = static_cast<uint32_t>(index - starts_[files.back()]),
+                      .length = lengths()[index],
+                      .masked_count = masked_counts()[index]});
+    }
+    std::vector<RawSample> samples;
+    try {
+      for (size_t i = 0; i < rows.size(); ++i) rows[i].shard = shard(files[i]);
+      read_rows(rows, samples);
+    } catch (const ReadError&) {
+      throw;
+    } catch (const Error& error) {
+      if (index_file_.empty()) throw;
+      fail("{}; if the data was made again, {} is stale: make it again with 'strata data index'",
+           error.what(), index_file_.string());
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      check_sample(files[i], rows[i].row, samples[i]);
+      append(sample_indices[i], samples[i], out);
+    }
+    return rows.size();
+  }
+
   // Keeps the most recently used shards open.
   std::shared_ptr<const InstanceShard> shard(size_t file) const {
     const std::lock_guard lock(mutex_);
@@ -180,9 +198,14 @@ class ShardedSource : public InstanceSource {
       shards_[oldest].reset();
       open_shards_.closed();
     }
-    shards_[file] = open_shard(files_[file], limits_.variable_length);
+    shards_[file] = open(files_[file]);
     if (shards_[file]->is_open()) open_shards_.opened();
     return shards_[file];
+  }
+
+  std::shared_ptr<const InstanceShard> open(const fs::path& file) const {
+    if (limits_.isolated && !is_tfrecord(file)) return open_isolated(file, limits_.variable_length);
+    return open_shard(file, limits_.variable_length);
   }
 
   void read_index() {
@@ -347,22 +370,7 @@ std::unique_ptr<InstanceSource> open_instances(const fs::path& path, const Insta
 }
 
 InstanceFileInfo describe_instance_file(const fs::path& path) {
-  if (is_tfrecord(path)) return TfrecordShard(path).describe();
-  const hdf5::File file = hdf5::File::open(path);
-  InstanceFileInfo info;
-  info.form = detect_form(file);
-  info.samples = file.data_set(schema::kNextSentence).rows();
-  const auto integer = [&](const char* name) { return file.integer_attribute(name).value_or(0); };
-  info.vocabulary_size = static_cast<int32_t>(integer(schema::kVocabularySizeAttribute));
-  info.max_length = static_cast<int32_t>(integer(schema::kMaxLengthAttribute));
-  info.max_predictions = static_cast<int32_t>(integer(schema::kMaxPredictionsAttribute));
-  info.seed = static_cast<uint64_t>(integer(schema::kSeedAttribute));
-  info.text_hash = file.string_attribute(schema::kTextHashAttribute).value_or("");
-  info.made_from = file.string_attribute(schema::kMadeFromAttribute).value_or("");
-  for (const std::string& name : file.names()) {
-    info.data_sets.push_back(file.data_set(name).description());
-  }
-  return info;
+  return is_tfrecord(path) ? TfrecordShard(path).describe() : describe_isolated(path);
 }
 
 }  // namespace strata::data

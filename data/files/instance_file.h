@@ -33,8 +33,10 @@ struct InstanceLimits {
   int32_t vocabulary_size = 30522;  // token ids are below it; checked in every sample read
   int32_t max_length = 512;         // tokens of a sample; checked when the data set is opened
   // Whether HDF5's variable-length rows are read. The library trusts the places a file gives for
-  // them, so files of unknown origin may end the process.
+  // them, so a hostile file may have it read and write anywhere in its process.
   bool variable_length = false;
+  // Whether HDF5 is read in another process, which damaged files crash in place of this one.
+  bool isolated = true;
 };
 
 // A data set: samples 0 .. size()-1, over one file or several shards in order.

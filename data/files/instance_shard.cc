@@ -367,8 +367,9 @@ std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path, boo
     case InstanceForm::kMlperfVariable:
       if (!variable_length) {
         fail(
-            "{}: holds variable-length rows, which the HDF5 library does not check: a damaged or "
-            "hostile file may end the program. If you trust it, ask for it (data.variable_length: "
+            "{}: holds variable-length rows, which the HDF5 library does not check: a hostile file "
+            "may take over the process that reads it. If you trust it, ask for it "
+            "(data.variable_length: "
             "true in a configuration, --variable-length here), or rewrite it with 'strata data "
             "convert --variable-length'",
             path.string());
@@ -378,6 +379,24 @@ std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path, boo
       break;  // no HDF5 file shows it
   }
   fail("{}: unknown form", path.string());
+}
+
+InstanceFileInfo describe_hdf5(const std::filesystem::path& path) {
+  const File file = File::open(path);
+  InstanceFileInfo info;
+  info.form = detect_form(file);
+  info.samples = file.data_set(schema::kNextSentence).rows();
+  const auto integer = [&](const char* name) { return file.integer_attribute(name).value_or(0); };
+  info.vocabulary_size = static_cast<int32_t>(integer(schema::kVocabularySizeAttribute));
+  info.max_length = static_cast<int32_t>(integer(schema::kMaxLengthAttribute));
+  info.max_predictions = static_cast<int32_t>(integer(schema::kMaxPredictionsAttribute));
+  info.seed = static_cast<uint64_t>(integer(schema::kSeedAttribute));
+  info.text_hash = file.string_attribute(schema::kTextHashAttribute).value_or("");
+  info.made_from = file.string_attribute(schema::kMadeFromAttribute).value_or("");
+  for (const std::string& name : file.names()) {
+    info.data_sets.push_back(file.data_set(name).description());
+  }
+  return info;
 }
 
 }  // namespace strata::data

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/files/hdf5.h"
 #include "data/files/instance_file.h"
+#include "data/hdf5/hdf5.h"
 
 namespace strata::data {
 
@@ -60,7 +60,8 @@ int32_t count_leading(std::span<const Number> row, std::string_view what) {
   return static_cast<int32_t>(padding - row.begin());
 }
 
-// Opens a file of any form. Throws Error naming what is missing or of the wrong type or shape, and
+// Opens a file of any form in this process, which a damaged HDF5 file may crash: open_isolated() is
+// safe from that. Throws Error naming what is missing or of the wrong type or shape, and
 // for variable-length rows unless `variable_length`.
 std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path,
                                           bool variable_length = false);
@@ -71,5 +72,8 @@ bool is_tfrecord(const std::filesystem::path& path);
 
 // The form an HDF5 file's data sets show. Throws Error where they show none.
 InstanceForm detect_form(const hdf5::File& file);
+
+// describe_instance_file() of an HDF5 file, in this process.
+InstanceFileInfo describe_hdf5(const std::filesystem::path& path);
 
 }  // namespace strata::data

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/files/hdf5.h"
 #include "data/files/instance_file.h"
 #include "data/files/instance_schema.h"
+#include "data/hdf5/hdf5.h"
 
 namespace strata::data {
 namespace {

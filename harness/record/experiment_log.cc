@@ -3,18 +3,25 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "compliance/log/event_log.h"
 #include "harness/record/event_log.h"
+#include "harness/record/result_tree.h"
 
 namespace strata::harness {
 namespace {
+
+constexpr size_t kMostWaiting = 1 << 20;  // bytes of events
+constexpr auto kBetweenAttempts = std::chrono::milliseconds(200);
 
 // When the run of this log began; 0 where it did not.
 int64_t run_start_of(const std::filesystem::path& log) {
@@ -36,6 +43,7 @@ ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogB
   if (begin == LogBegin::kResumed) {
     started_at_ms_ = run_start_of(log_.path());
     started_ = running_ = true;
+    log_.let_lines_wait(kMostWaiting);
   }
   if (keeper_) keeper_->keep(log_.path());
   try {
@@ -69,14 +77,39 @@ void ExperimentLog::run_start() {
   log_.start(log_keys::kRunStart);
   started_at_ms_ = log_.last_time_ms();
   started_ = running_ = true;
+  log_.let_lines_wait(kMostWaiting);
 }
 
 void ExperimentLog::run_stop(bool success, int64_t samples) {
   const std::lock_guard lock(mutex_);
-  if (!running_) return;
-  running_ = false;
+  if (!running_ || stopping_) return;
   write_run_stop(success ? log_keys::kSuccess : log_keys::kAborted, samples);
   stopped_at_ms_ = log_.last_time_ms();
+  stopping_ = !log_.waiting().empty();
+  running_ = stopping_;
+}
+
+bool ExperimentLog::write_run_stop_that_waits() {
+  if (!stopping_ || !log_.write_waiting()) return false;
+  log_.flush();
+  running_ = stopping_ = false;
+  return true;
+}
+
+void ExperimentLog::require_run_stop(std::chrono::seconds longest) {
+  for (const auto end = std::chrono::steady_clock::now() + longest;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stopping_ || write_run_stop_that_waits()) return;
+      if (std::chrono::steady_clock::now() >= end) break;
+    }
+    std::this_thread::sleep_for(kBetweenAttempts);
+  }
+  fail(
+      "{}: the run has ended, but there is no space for its last events, run_stop among them: {}; "
+      "the log ends as aborted. Free space; --resume goes on from the last checkpoint, if there is "
+      "one",
+      log_.path().string(), std::strerror(log_.waiting_because()));
 }
 
 void ExperimentLog::write_run_stop(const char* status, std::optional<int64_t> samples) {
@@ -95,7 +128,7 @@ void ExperimentLog::write_run_stop(const char* status, std::optional<int64_t> sa
 
 std::string ExperimentLog::text() {
   const std::lock_guard lock(mutex_);
-  return log_.enabled() ? read_file(log_.path()) : std::string();
+  return log_.enabled() ? read_file(log_.path()) + log_.waiting() : std::string();
 }
 
 void ExperimentLog::discard() {
@@ -106,10 +139,17 @@ void ExperimentLog::discard() {
 ExperimentLog::Closed ExperimentLog::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  std::error_code ignored;  // gone already
-  if (!started_ && log_.enabled()) std::filesystem::remove(log_.path(), ignored);
+  if (!started_ && log_.enabled()) remove_not_begun(log_.path());
   if (!running_) return started_ ? Closed::kEnded : Closed::kNotBegun;
-  running_ = false;
+  if (write_run_stop_that_waits()) return Closed::kEnded;
+  running_ = stopping_ = false;
+  if (!log_.write_waiting()) {
+    const auto lost = std::ranges::count(log_.waiting(), '\n');
+    log_.drop_waiting();
+    print_to_stderr("\nstrata: {}: lacks the last {} before run_stop: {}\n", log_.path().string(),
+                    counted(lost, "event"), std::strerror(log_.waiting_because()));
+  }
+  log_.let_lines_wait(0);
   write_run_stop(log_keys::kAborted, {});
   return Closed::kAborted;
 }

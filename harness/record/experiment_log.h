@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,8 +31,8 @@ class ExperimentLog {
   // log is earlier than `earliest_ms` (since 1970), whatever the machine's clock says.
   explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr,
                          LogBegin begin = LogBegin::kNew, int64_t earliest_ms = 0);
-  // A run left by an exception ends its log as aborted; one that never started leaves no log, so
-  // that it can be tried again.
+  // A run left by an exception ends its log as aborted; one that never started leaves no log and
+  // no configuration, so that it can be tried again.
   ~ExperimentLog();
   ExperimentLog(const ExperimentLog&) = delete;
   ExperimentLog& operator=(const ExperimentLog&) = delete;
@@ -40,7 +41,10 @@ class ExperimentLog {
   void write(const std::function<void(EventLog&)>& write);
   void run_start();
   void run_stop(bool success, int64_t samples);
-  // What the file holds so far; empty where nothing is written.
+  // While the disk is full the events of a run that is on wait in memory. If run_stop is among
+  // them, waits for space. Throws Error if there is none: the log then ends as aborted.
+  void require_run_stop(std::chrono::seconds longest = std::chrono::seconds(30));
+  // What the file holds so far and what waits for space in it; empty where nothing is written.
   std::string text();
   // Nothing came of it: it will leave no log.
   void discard();
@@ -61,6 +65,7 @@ class ExperimentLog {
   static constexpr size_t kKeptForTheEnd = 1 << 16;  // bytes
 
   void watch();
+  bool write_run_stop_that_waits();
   enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };  // as the run was then
   Closed close();
   std::string farewell();  // closes it, and says what became of it
@@ -72,7 +77,8 @@ class ExperimentLog {
   std::mutex mutex_;
   int64_t started_at_ms_ = 0, stopped_at_ms_ = 0;
   bool started_ = false;
-  bool running_ = false;  // between run_start and run_stop
+  bool running_ = false;   // between run_start and run_stop
+  bool stopping_ = false;  // run_stop waits for space
   LogKeeper* keeper_ = nullptr;
   bool closed_ = false;  // what comes after is lost: training goes on until the process ends
   std::unique_ptr<Interruption> interruption_;

@@ -20,6 +20,7 @@
 #include "compliance/log/event_log.h"
 #include "harness/record/event_log.h"
 #include "harness/record/output_lock.h"
+#include "harness/record/result_tree.h"
 
 namespace strata::harness {
 namespace {
@@ -90,7 +91,7 @@ bool end_abandoned_log(const std::filesystem::path& log) {
     ended = event.key == log_keys::kRunStop;
     return true;
   });
-  if (!started) std::filesystem::remove(log);
+  if (!started) remove_not_begun(log);
   if (!started || ended) return false;
   reopen_log(log).end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
   return true;

@@ -8,8 +8,9 @@
 namespace strata::harness {
 
 // Ends the log of a process that is gone: run_stop with status aborted where its run was on; where
-// the run had not begun the log is removed. A log that has its run_stop stays as it is. Returns
-// whether it wrote run_stop. Throws Error where the log cannot be read or written to.
+// the run had not begun the log is removed, and its configuration. A log that has its run_stop
+// stays as it is. Returns whether it wrote run_stop. Throws Error where the log cannot be read or
+// written to.
 bool end_abandoned_log(const std::filesystem::path& log);
 
 // A process that outlives this one: neither what kills this one nor its launcher's signals to its

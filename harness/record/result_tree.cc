@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compliance/log/event_log.h"
+#include "harness/record/event_log.h"
 
 namespace strata::harness {
 namespace {
@@ -30,6 +33,19 @@ bool holds_something(const std::filesystem::path& path) {
   const bool may_be_empty =
       std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status);
   return !may_be_empty || !std::filesystem::is_empty(path, error);
+}
+
+// Whether a run was killed, and its keeper with it, before run_start.
+bool has_not_begun(const std::filesystem::path& log) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, error))) return false;
+  bool any = false, began = false;
+  compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
+    any = true;
+    began = event.key == log_keys::kRunStart;
+    return !began;
+  });
+  return any && !began;
 }
 
 std::filesystem::path aside(const std::filesystem::path& path, int number) {
@@ -125,11 +141,13 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
   FoundResults found;
   for (int experiment = 0; experiment < experiments; ++experiment) {
     const std::filesystem::path log = tree.log(experiment);
+    const bool not_begun = has_not_begun(log);
     if (existing == ExistingResults::kRefuse) {
       auto files = files_of_run(tree, experiment);
       std::ranges::reverse(files);
       for (const auto& file : files) {
         if (!(file == log ? exists_or_is_link(file) : holds_something(file))) continue;
+        if (not_begun && (file == log || file == tree.config(experiment))) continue;
         fail(
             "{}: exists already; move it away, choose another run.output, or give --continue or "
             "--resume to keep existing results",
@@ -137,7 +155,9 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
       }
     }
     std::error_code error;
-    if (!std::filesystem::exists(log, error)) {
+    if (not_begun) {
+      found.not_begun.push_back(experiment);
+    } else if (!std::filesystem::exists(log, error)) {
       const auto files = files_of_run(tree, experiment);
       if (std::ranges::any_of(files, holds_something)) found.without_log.push_back(experiment);
     } else if (const auto result = read_experiment_result(log, experiment)) {
@@ -147,6 +167,15 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
     }
   }
   return found;
+}
+
+void remove_not_begun(const std::filesystem::path& log) noexcept {
+  std::error_code ignored;  // gone already
+  std::filesystem::remove(log, ignored);
+  try {
+    std::filesystem::remove(std::filesystem::path(log).replace_extension(".yaml"), ignored);
+  } catch (const std::bad_alloc&) {  // the next start names it
+  }
 }
 
 void refuse_links(const ResultTree& tree, int experiment) {

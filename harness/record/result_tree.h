@@ -40,15 +40,20 @@ void prepare_result_tree(const ResultTree& tree);
 struct FoundResults {
   std::vector<ExperimentResult> results;
   std::vector<int> interrupted;  // experiments whose log holds no result
+  std::vector<int> not_begun;    // experiments whose log has no run_start
   std::vector<int> without_log;  // experiments that have other files, of an earlier run
 
   bool empty() const { return results.empty() && interrupted.empty(); }
 };
 
 // Throws Error as read_experiment_result does, and with kRefuse if any file of an experiment is
-// there, or a link in its place. Empty files and folders do not count, except for the log.
+// there, or a link in its place. With kRefuse an empty file or folder other than the log is none,
+// and neither are the log and the configuration of a run that has not begun.
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
+
+// Removes the log of a run that has not begun, and its configuration.
+void remove_not_begun(const std::filesystem::path& log) noexcept;
 
 // Throws Error if a link is in the place of one of the experiment's files.
 void refuse_links(const ResultTree& tree, int experiment);

@@ -7,9 +7,9 @@
 
 #include "base/files.h"
 #include "bert/weights/safetensors.h"
-#include "data/files/hdf5.h"
 #include "data/files/instance_file.h"
 #include "data/files/instance_schema.h"
+#include "data/hdf5/hdf5.h"
 #include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {

@@ -80,5 +80,41 @@ TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
+// The log alone is larger than the limit, so that its events wait.
+TEST_F(TrainFaults, ALogThatCannotGrowForAMomentIsWholeInTheEnd) {
+  Process job(command(
+      train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=3000", "--set",
+             "schedule.training_steps=3000", "--set", "target.eval_interval_samples=600"})));
+  const std::filesystem::path log = result("result_0.txt");
+  const auto size = [&] {
+    std::error_code absent;
+    const auto bytes = std::filesystem::file_size(log, absent);
+    return absent ? 0 : bytes;
+  };
+  ASSERT_TRUE(wait_until([&] { return size() > 20'000; }, std::chrono::seconds(100)));
+  rlimit before;
+  ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
+  const rlimit full{size() + 100, before.rlim_max};
+  ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &full, nullptr), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ASSERT_TRUE(job.running());
+  EXPECT_LE(size(), full.rlim_cur);
+  ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
+  const ProcessResult ended = job.wait(std::chrono::seconds(200));
+  EXPECT_EQ(ended.exit_code, 1) << ended.err;
+  for (const char* part : {"events wait in memory until there is space",
+                           "the events that waited for space are written"})
+    EXPECT_NE(ended.err.find(part), std::string::npos) << part << '\n' << ended.err;
+  int starts = 0, stops = 0;
+  for (const auto& event : events()) {
+    starts += event["key"] == "eval_start";
+    stops += event["key"] == "eval_stop";
+  }
+  EXPECT_EQ(starts, stops);
+  EXPECT_GT(stops, 10);
+  EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
+  EXPECT_EQ(run(command({"check", "log", log.string()})).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace strata::cli

@@ -138,6 +138,18 @@ TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
             std::filesystem::current_path() / "cost 5$");
 }
 
+TEST_F(RunConfigTest, PathsOfAResolvedConfigurationStandForThemselves) {
+  for (const char* name : {"$HOME", "a/${DATA}/x", "part-*", "x?y", "[0-9]"}) {
+    RunConfig config = load(kSmallest);
+    config.data.train = {directory_ / name};
+    config.data.eval = {directory_ / name, directory_ / "b"};
+    config.run.output = directory_ / name;
+    write_file_atomically(file_, to_yaml(config));
+    EXPECT_THROW(load_run_config(file_), Error) << "no such file is there";
+    EXPECT_EQ(to_yaml(load_resolved_config(file_)), to_yaml(config));
+  }
+}
+
 TEST_F(RunConfigTest, TheFirstEvaluationIsAMultipleOfTheInterval) {
   RunConfig config;
   config.target.eval_interval_samples = 30;

@@ -75,6 +75,7 @@ const std::vector<std::string> kOrder = {
     "data/loading",
     "data/prepare",
     "data/files",
+    "data/hdf5",
     "data/text",
     "device/registry",
     "device/sample",

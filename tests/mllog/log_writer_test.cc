@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -206,6 +207,68 @@ TEST_F(LogWriterTest, WhereTheDiskFillsUpWholeLinesRemain) {
   // Space is back: the run can still say how it ended.
   log.end(keys::kRunStop, {}, {{keys::kStatus, keys::kAborted}});
   EXPECT_EQ(whole_events_of(path_).back()["metadata"]["status"], "aborted");
+}
+
+// A limit on the size of files stands in for a full disk.
+class FullDisk : public LogWriterTest {
+ protected:
+  FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) { getrlimit(RLIMIT_FSIZE, &before_); }
+  ~FullDisk() override {
+    give_space();
+    std::signal(SIGXFSZ, handler_);
+  }
+  void fill_after(rlim_t bytes) {
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  void give_space() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_;
+};
+
+TEST_F(FullDisk, LinesWaitUntilThereIsSpace) {
+  LogWriter log(path_);
+  log.let_lines_wait(10'000);
+  log.event("key", 0);
+  ::testing::internal::CaptureStderr();
+  fill_after(std::filesystem::file_size(path_) + 10);  // a part of the next one fits
+  for (const int i : {1, 2, 3}) log.event("key", i);
+  EXPECT_EQ(whole_events_of(path_).size(), 1u);
+  EXPECT_EQ(std::ranges::count(log.waiting(), '\n'), 3);
+  EXPECT_FALSE(log.write_waiting());
+  give_space();
+  log.event("key", 4);
+  EXPECT_EQ(log.waiting(), "");
+  log.event("key", 5);
+  const auto events = whole_events_of(path_);
+  ASSERT_EQ(events.size(), 6u);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(events[static_cast<size_t>(i)]["value"], i);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "\nstrata: " + path_.string() +
+                ": cannot write event 'key': File too large; events wait in memory until there is "
+                "space\n\nstrata: " +
+                path_.string() + ": the events that waited for space are written\n");
+}
+
+TEST_F(FullDisk, NoMoreLinesWaitThanMay) {
+  LogWriter log(path_);
+  log.let_lines_wait(1000);
+  log.event("key", 0);
+  fill_after(std::filesystem::file_size(path_));
+  ::testing::internal::CaptureStderr();
+  std::string error;
+  for (int i = 1; i < 100 && error.empty(); ++i) error = error_of([&] { log.event("key", i); });
+  ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(error.find("the log is whole up to the events that wait for space"), std::string::npos)
+      << error;
+  EXPECT_LE(log.waiting().size(), 1000u);
+  EXPECT_GT(log.waiting().size(), 500u);
+  const auto waiting = std::ranges::count(log.waiting(), '\n');
+  give_space();
+  EXPECT_TRUE(log.write_waiting());
+  EXPECT_EQ(std::ssize(whole_events_of(path_)), waiting + 1);
 }
 
 TEST_F(LogWriterTest, AKilledProcessLeavesEveryLineItWrote) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/files/hdf5.h"
+#include "data/hdf5/hdf5.h"
 #include "tests/data/data_test_support.h"
 #include "tests/data/instance_samples.h"
 

@@ -1,11 +1,15 @@
 #include "harness/record/experiment_log.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -44,6 +48,82 @@ TEST_F(RunLogTest, ARunThatEndsSaysHowAndOnlyOnce) {
     EXPECT_EQ(events().back()["metadata"]["epoch_num"], 640);
     std::filesystem::remove(path_);
   }
+}
+
+// A limit on the size of files stands in for a full disk.
+class FullDisk : public RunLogTest {
+ protected:
+  FullDisk() { getrlimit(RLIMIT_FSIZE, &before_); }
+  ~FullDisk() override { give_space(); }
+  void fill() {
+    const rlimit limit{std::filesystem::file_size(path_), before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    testing::internal::CaptureStderr();
+  }
+  void give_space() { setrlimit(RLIMIT_FSIZE, &before_); }
+  static void log_seed(ExperimentLog& log, int64_t seed) {
+    log.write([&](EventLog& events) { events.event("seed", seed); });
+  }
+
+ private:
+  rlimit before_;
+};
+
+TEST_F(FullDisk, RunStopWaitsForSpaceWithItsOwnTime) {
+  ExperimentLog log(path_);
+  log.run_start();
+  fill();
+  log_seed(log, 1);
+  log.run_stop(true, 640);
+  const double logged = log.logged_seconds();
+  EXPECT_EQ(events().size(), 1u);
+  EXPECT_EQ(std::ranges::count(log.text(), '\n'), 3);
+  {
+    std::jthread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      give_space();
+    });
+    log.require_run_stop();
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(events().size(), 3u);
+  expect_last_is_run_stop("success");
+  const auto all = events();
+  EXPECT_NEAR((all[2]["time_ms"].get<double>() - all[0]["time_ms"].get<double>()) * 1e-3, logged,
+              1e-9);
+  EXPECT_LT(logged, 0.4);
+}
+
+TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
+  {
+    ExperimentLog log(path_);
+    log.run_start();
+    for (int i = 0; i < 20; ++i) log_seed(log, i);  // the limit leaves room for what is said
+    fill();
+    log_seed(log, 1);
+    log.run_stop(true, 640);
+    std::string error;
+    try {
+      log.require_run_stop(std::chrono::seconds(0));
+    } catch (const Error& e) {
+      error = e.what();
+    }
+    EXPECT_TRUE(error.starts_with(path_.string() + ": the run has ended, but there is no space"))
+        << error;
+    EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+  }
+  give_space();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("its last 2 events before run_stop are missing"), std::string::npos) << said;
+  EXPECT_EQ(events().size(), 21u);  // the limit leaves no room for run_stop aborted
+}
+
+TEST_F(FullDisk, EventsWaitOnlyWhileARunIsOn) {
+  ExperimentLog log(path_);
+  log_seed(log, 0);
+  fill();
+  EXPECT_THROW(log_seed(log, 1), Error);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
@@ -155,8 +235,12 @@ TEST_F(RunLogTest, ASignalEndsTheProcessWithTheLogAborted) {
 }
 
 TEST_F(RunLogTest, ASignalBeforeTheRunLeavesNoLog) {
+  write_file_atomically(directory_ / "result_0.yaml", "a: 1\n");
+  write_file_atomically(directory_ / "result_1.yaml", "a: 1\n");
   EXPECT_EQ(signalled(SIGTERM, false, path_), 128 + SIGTERM);
   EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "result_0.yaml")) << "of the same run";
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "result_1.yaml"));
 }
 
 }  // namespace

@@ -67,9 +67,11 @@ TEST_F(LogKeeperTest, ARunThatHadNotBegunLeavesNoLog) {
   kill_after([&](LogKeeper& keeper) {
     ExperimentLog log(path_, &keeper);
     log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    write_file_atomically(std::filesystem::path(path_).replace_extension(".yaml"), "a: 1\n");
     std::raise(SIGKILL);
   });
   EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path_).replace_extension(".yaml")));
 }
 
 TEST_F(LogKeeperTest, LeavesALogAloneThatIsEnded) {

@@ -410,6 +410,51 @@ TEST_F(LostWeights, AreNotMadeFromOtherData) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
 }
 
+TEST_F(Resume, LostWeightsAreWrittenOnOtherRanks) {
+  config_.run.system.reset();
+  config_.log.save_checkpoint = true;
+  system_.named_ranks = 4;
+  int evaluations = 0;
+  system_.when_evaluated = [&] { system_.disk_is_full = ++evaluations >= 3; };
+  EXPECT_THROW(run(), Error);
+  system_.when_evaluated = [] {};
+  system_.disk_is_full = false;
+  system_.calls.clear();
+  system_.named_ranks = 2;
+  const auto results = run(ExistingResults::kResume);
+  EXPECT_NE(results[0].log.string().find("4rank"), std::string::npos) << results[0].log;
+  EXPECT_EQ(system_.calls, "prepare warm_up restore barrier start save barrier ");
+  EXPECT_EQ(read_file(std::filesystem::path(results[0].log).replace_extension(".safetensors")),
+            "after step 9");
+}
+
+// The keeper of its log was killed, too.
+TEST_F(Resume, ARunThatWasKilledBeforeItBeganBeginsAnew) {
+  const std::string init =
+      ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1, \"event_type\": \"INTERVAL_START\", "
+      "\"key\": \"init_start\", \"value\": null, \"metadata\": {}}\n";
+  std::filesystem::path log;
+  for (const ExistingResults existing :
+       {ExistingResults::kRefuse, ExistingResults::kKeep, ExistingResults::kResume}) {
+    std::filesystem::remove_all(config_.run.output);
+    write_file_atomically(tree().log(0), init);
+    write_file_atomically(tree().config(0), "of: another version\n");
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(run(existing)[0].reached_target);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("result_0: its run was killed before it began; it begins anew"),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), init);
+    EXPECT_EQ(read_file(tree().config(0).string() + ".interrupted.1"), "of: another version\n");
+  }
+  std::filesystem::remove_all(config_.run.output);
+  write_file_atomically(tree().log(0), init);
+  write_file_atomically(tree().checkpoint(0), "weights");
+  EXPECT_NE(error_of([&] { run(); }).find("result_0.safetensors: exists already"),
+            std::string::npos);
+}
+
 TEST_F(Resume, TheNextStartRemovesWhatAKilledWriterLeft) {
   interrupt_at(8);
   const std::string process = ".tmp.999999999.0";  // beyond every process number
@@ -471,9 +516,13 @@ TEST_F(Resume, ADescriptionOfAnotherSystemIsNotReplaced) {
   EXPECT_EQ(read_file(tree().system_description()), R"({"submitter": "Acme"})");
 }
 
-// Results, data and model lie in one folder, which is renamed.
-TEST_F(Resume, ARunThatWasMovedWithItsFilesGoesOn) {
-  const std::filesystem::path before = directory_ / "before", after = directory_ / "after";
+// Results, data and model lie in one folder, which is renamed. Its name need not be one that a new
+// configuration may give.
+class MovedRun : public Resume, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Names, MovedRun, testing::Values("before", "run[1]*", "$HOME/${USER}?"));
+
+TEST_P(MovedRun, GoesOnWithItsFiles) {
+  const std::filesystem::path before = directory_ / GetParam(), after = directory_ / "after";
   const auto lies_in = [&](const std::filesystem::path& folder) {
     config_.run.output = folder / "out";
     config_.model.config = (folder / "model.json").string();

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/files/hdf5.h"
 #include "data/files/instance_schema.h"
+#include "data/hdf5/hdf5.h"
 #include "tests/data/files/fuzz/read_instances.h"
 #include "tests/support/fuzz_file.h"
 
@@ -156,6 +156,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   FuzzedDataProvider input(data, size);
   write_file(input, file.path().string());
-  strata::fuzz::read_instances(file.path());
+  strata::fuzz::read_instances(file.path(), false);
   return 0;
 }

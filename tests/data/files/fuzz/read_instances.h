@@ -8,16 +8,18 @@
 
 #include "base/error.h"
 #include "data/files/instance_file.h"
+#include "data/files/instance_shard.h"
 
 namespace strata::fuzz {
 
-inline void read_instances(const std::filesystem::path& path) {
+// `isolated`: in a process of its own, which a crash of the HDF5 library ends unseen.
+inline void read_instances(const std::filesystem::path& path, bool isolated = true) {
   try {
-    data::describe_instance_file(path);
+    isolated ? data::describe_instance_file(path) : data::describe_hdf5(path);
   } catch (const Error&) {
   }
   try {
-    const auto source = data::open_instances(path);
+    const auto source = data::open_instances(path, {.isolated = isolated});
     data::PackedBatch batch;
     for (uint32_t sample = 0; sample < std::min(source->size(), 100u); ++sample) {
       try {

@@ -1,4 +1,4 @@
-#include "data/files/hdf5.h"
+#include "data/hdf5/hdf5.h"
 
 #include <gtest/gtest.h>
 
