@@ -235,19 +235,26 @@ TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
 }
 
 TEST_F(Plots, SubmittersHaveColoursOfTheirOwnWhileTheyLast) {
-  for (int i = 0; i < 9; ++i) {
-    for (const char* system : {"one", "two"}) {
-      folder_.write(fmt::format("S{}/results/{}/bert/result_0.txt", i, system),
-                    log_of({{1 + i, 0.3}}));
+  const auto script_of = [&](int submitters) {
+    for (int i = 0; i < submitters; ++i) {
+      for (const char* system : {"one", "two"}) {
+        folder_.write(fmt::format("S{}/results/{}/bert/result_0.txt", i, system),
+                      log_of({{1 + i, 0.3}}));
+      }
     }
-  }
-  const std::string script = plot_curves(curves()).picture.script;
-  std::set<std::string> colours;
-  const std::string text = "textcolor rgb '#";
-  for (size_t at = script.find(text); at != script.npos; at = script.find(text, at + 1)) {
-    colours.insert(script.substr(at + text.size(), 6));
-  }
-  EXPECT_EQ(colours.size(), 8u) << script;
+    return plot_curves(curves()).picture.script;
+  };
+  const auto colours_in = [](const std::string& script) {
+    std::set<std::string> colours;
+    const std::string text = "textcolor rgb '#";
+    for (size_t at = script.find(text); at != script.npos; at = script.find(text, at + 1)) {
+      colours.insert(script.substr(at + text.size(), 6));
+    }
+    return colours.size();
+  };
+  EXPECT_EQ(colours_in(script_of(2)), 4u) << "one a system, of which there are few";
+  const std::string script = script_of(9);
+  EXPECT_EQ(colours_in(script), 8u) << script;
   EXPECT_EQ(count(script, "textcolor rgb '#0072b2'"), 2u) << script;
   EXPECT_EQ(count(script, "textcolor rgb '#555555'"), 4u) << "the eighth and the ninth";
 }
