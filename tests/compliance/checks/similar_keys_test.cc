@@ -26,6 +26,8 @@ TEST(SimilarKeys, AreFoundBySeveralKindsOfLikeness) {
            {"global_batch_size", {"globalBatchSize", "batch_size"}, "globalBatchSize"},
            {"opt_base_learning_rate", {"opt_learning_rate_base"}, "opt_learning_rate_base"},
            {"submission_org", {"submission_orgs"}, "submission_orgs"},
+           {"eval_accuracy", {"eval_loss", "eval_acc"}, "eval_acc"},
+           {"eval_accuracy", {"ev_accuracy_1", "acc_eval", "eval"}, ""},
            {"seed", {"seeds", "need"}, ""},
            {"opt_lamb_beta_1", {"opt_name", "opt_weight_decay"}, ""},
            {"run_stop", {}, ""}}) {
@@ -65,7 +67,8 @@ TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
   EXPECT_GT(verdict.warnings.size(), 10u);  // as the official checker counts them
   const std::vector<Finding> shorter = repeats_together(verdict.warnings);
   ASSERT_EQ(shorter.size(), 1u);
-  EXPECT_NE(shorter[0].summary.find("keys are logged 8 times each instead of once"), std::string::npos)
+  EXPECT_NE(shorter[0].summary.find("keys are logged 8 times each instead of once"),
+            std::string::npos)
       << shorter[0].summary;
   EXPECT_NE(shorter[0].summary.find("global_batch_size"), std::string::npos) << shorter[0].summary;
   const std::string text = log_text(verdict);
