@@ -389,6 +389,10 @@ compliance::RulesetChoice choose_ruleset_of_system(const CheckOptions& options,
   auto choice = compliance::infer_ruleset_from_path(description, options.usage);
   if (choice.usage.empty()) choice.usage = "training";
   if (!options.ruleset.empty()) choice.ruleset = options.ruleset;
+  if (fs::is_directory(description, ignored)) {
+    fail("{}: is a folder; give the system descriptions in it: systems/*.json",
+         description.string());
+  }
   if (choice.ruleset.empty()) {
     fail("{}: neither its path nor the results of its system name a round; give --ruleset",
          description.string());

@@ -1,5 +1,7 @@
 #include "mllog/event_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -288,6 +290,7 @@ void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
   LineParser parser(decoded_keys);
   CrowdedLine line{offset, ""};
   constexpr size_t kMostShown = 400;
+  constexpr std::string_view kPart = "part of an event";
   for (size_t at = 0; at < tokens.size();) {
     const size_t next = std::min(find_token(tokens, token, at + token.size()), tokens.size());
     const std::string_view piece = strip_right(tokens.substr(at, next - at));
@@ -297,13 +300,28 @@ void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
     // Other programs write the token without a record behind it.
     if (!is_event && piece.substr(std::min(piece.size(), token.size())).find_first_of("{:") != 0)
       continue;
-    if (line.lost.size() > kMostShown) continue;
+    const std::string_view lost = is_event ? std::string_view(event.key) : kPart;
+    if (line.lost.size() > kMostShown || (!is_event && line.lost.ends_with(kPart))) continue;
     if (!line.lost.empty()) line.lost += ", ";
-    line.lost += is_event ? event.key : "part of an event";
+    line.lost += lost;
   }
   if (line.lost.empty()) return;
   ++crowded_line_count_;
   if (crowded_lines_.size() < kMaxBadLines) crowded_lines_.push_back(std::move(line));
+}
+
+std::string EventLog::why_no_token() const {
+  constexpr std::string_view kAnyToken = ":::MLL";
+  constexpr size_t kBeginning = 64;
+  if (whole_ && text_.empty()) return "the file is empty";
+  if (const size_t at = text_.find(kAnyToken); at != text_.npos) {
+    const size_t end = text_.find_first_of(" \t{\r\n", at);
+    return fmt::format("line {} has '{}' where '{}' was expected", line_number(at),
+                       text_.substr(at, std::min(end - at, kBeginning)), token_of(format_));
+  }
+  if (text_.substr(0, kBeginning).find('\0') != text_.npos)
+    return "the file is no UTF-8 text; UTF-16 is converted by: iconv -f UTF-16 -t UTF-8 OLD > NEW";
+  return fmt::format("no line holds '{}'", strip_right(token_of(format_)));
 }
 
 void EventLog::scan_text() {

@@ -79,6 +79,9 @@ class EventLog {
   const std::vector<CrowdedLine>& crowded_lines() const { return crowded_lines_; }
   uint64_t crowded_line_count() const { return crowded_line_count_; }
 
+  // Says why a log without events and bad lines has neither.
+  std::string why_no_token() const;
+
   const std::filesystem::path& path() const { return path_; }
   // The 1-based line of a byte offset, as editors and grep count: by line feeds. Counted by reading
   // the file up to it.

@@ -125,7 +125,8 @@ std::string cut(const std::string& found) {
 
 std::string broken_rule(const compliance::Finding& finding) {
   const std::string found = compliance::found_beyond_summary(finding);
-  return finding.summary + (found.empty() ? "" : ": " + cut(found));
+  const std::string_view colon = finding.summary.ends_with(':') ? "" : ":";
+  return finding.summary + (found.empty() ? "" : fmt::format("{} {}", colon, cut(found)));
 }
 
 bool is_weak(const Score& score) { return score.usage == "hpc" && score.folder.weak_scaling; }
@@ -153,7 +154,9 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
         run.broken_rules.push_back(broken_rule(finding));
       }
     }
-    run.reason = run.broken_rules.front();
+    run.reason = log.event_count() == 0 && log.bad_line_count() == 0
+                     ? log.why_no_token() + ", so it is no MLPerf log"
+                     : run.broken_rules.front();
   } else if (!times.start_ms) {
     run.reason = "run_start is not logged";
   } else if (!times.stop_ms) {

@@ -35,6 +35,11 @@ std::string cut(std::string_view text) {
   return std::string(text.substr(0, kShownBytes)) + "...";
 }
 
+Finding no_events(const EventLog& log) {
+  const std::string why = log.bad_line_count() == 0 ? cut(log.why_no_token()) : "";
+  return {"", kNoEvents, "", why, "", 0, 0, "log/no-events"};
+}
+
 // How long what ends with this event took, and how long it may.
 std::string describe_time(const std::string& key, double took_ms, double limit_ms) {
   constexpr double kMsPerMinute = 60'000;
@@ -125,7 +130,7 @@ class Check {
   void run() {
     try {
       if (log_.bad_line_count() > 0) report_bad_lines();
-      if (log_.event_count() == 0) put({"", kNoEvents, "", "", "", 0, 0, "log/no-events"});
+      if (log_.event_count() == 0) put(no_events(log_));
       queue_.push_back(fmt::format("{}_{}/common.yaml", verdict_.usage, verdict_.ruleset));
       while (!queue_.empty()) {
         if (files_.size() == kMaxRuleFiles) {
@@ -596,7 +601,7 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.event_count = log.event_count();
   if (!rules.has_ruleset(usage, ruleset)) {
     if (verdict.event_count == 0) {
-      verdict.errors.push_back({"", kNoEvents, "", "", "", 0, 0, "log/no-events"});
+      verdict.errors.push_back(no_events(log));
     } else {
       verdict.not_judged =
           fmt::format("there are no rules for {} {} among {}; {}{}", usage, ruleset,

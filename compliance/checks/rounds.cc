@@ -253,6 +253,9 @@ RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
     return {chosen_usage, std::string(by_benchmark->ruleset),
             fmt::format("{}, benchmark '{}'", run_date, identity.benchmark)};
   }
+  if (log.event_count() == 0 && log.bad_line_count() == 0) {
+    fail("{}: {}, so it is no MLPerf log", log.path().string(), log.why_no_token());
+  }
   if (log.event_count() == 0) {
     fail("{}: holds no '{}' line that could be read, so it is no MLPerf log", log.path().string(),
          ":::MLLOG");

@@ -33,6 +33,22 @@ std::multiset<std::string_view> key_parts(std::string_view key) {
   return parts;
 }
 
+// Whether the parts of one key, in order, begin those of the other, as in "eval_acc".
+bool is_shortened(std::string_view a, std::string_view b) {
+  constexpr size_t kFewest = 3;
+  size_t alike = 0, shortened = 0;
+  while (!a.empty() && !b.empty()) {
+    const std::string_view x = a.substr(0, a.find('_')), y = b.substr(0, b.find('_'));
+    if (std::min(x.size(), y.size()) < kFewest || (!x.starts_with(y) && !y.starts_with(x))) {
+      return false;
+    }
+    ++(x == y ? alike : shortened);
+    a.remove_prefix(std::min(x.size() + 1, a.size()));
+    b.remove_prefix(std::min(y.size() + 1, b.size()));
+  }
+  return a.empty() && b.empty() && alike > 0 && shortened > 0;
+}
+
 // A lower number means more similar keys; 0 means that they are not similar at all.
 int unlikeness(std::string_view wanted, std::string_view key) {
   constexpr size_t kLetters = 6;
@@ -44,6 +60,7 @@ int unlikeness(std::string_view wanted, std::string_view key) {
   const auto& less = x.size() > y.size() ? y : x;
   if (less.size() >= 2 && more.size() == less.size() + 1 && std::ranges::includes(more, less))
     return 3;
+  if (is_shortened(wanted, key)) return 4;
   if (std::min(a.size(), b.size()) < kLetters) return 0;
   const size_t apart = edit_distance(a, b, 2);
   return apart <= 2 ? 3 + static_cast<int>(apart) : 0;

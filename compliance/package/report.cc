@@ -249,11 +249,11 @@ std::string details_text(const LogVerdict& verdict) {
   std::string text;
   if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", one_line(verdict.not_judged));
   if (is_no_log(verdict)) {
-    return text + fmt::format(
-                      "  error: no line holds ':::MLLOG', so it is no MLPerf log ({} from it: "
-                      "--json)\n",
-                      counted(verdict.errors.size() + verdict.warnings.size() - 1,
-                              "finding that follows", "findings that follow"));
+    const auto none = std::ranges::find(verdict.errors, kNoEvents, &Finding::summary);
+    return text + fmt::format("  error: {}, so it is no MLPerf log ({} from it: --json)\n",
+                              one_line(none->found),
+                              counted(verdict.errors.size() + verdict.warnings.size() - 1,
+                                      "finding that follows", "findings that follow"));
   }
   text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
   for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", one_line(note));

@@ -90,6 +90,9 @@ RuleStore::RuleStore(const fs::path& directory, std::string source) : source_(st
     version_ = version_of_package(directory_);
     return;
   }
+  if (const std::string is = what_is_at(directory); is != "a folder") {
+    fail("{}: is {}, a folder of rules was expected", directory.string(), is);
+  }
   fail(
       "{}: holds no rules; a directory with folders such as training_5.0.0, each with a "
       "common.yaml, was expected",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -171,11 +172,14 @@ TEST_F(Files, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenStays) {
     return directory_ / name;
   };
   const auto of_same = left("x.tmp.999999999.0"), of_other = left("y.tmp.999999999.12");
+  const auto neighbour = left("x.txt");
+  fs::last_write_time(neighbour, fs::last_write_time(neighbour) - std::chrono::hours(1));
   const auto no_leftover = left("x.tmp.999999999"), no_number = left("x.tmp.99999999a.0");
   AtomicFile being_written(directory_ / "z");
   write_file_atomically(directory_ / "x", "whole");
   EXPECT_FALSE(fs::exists(of_same));
   EXPECT_TRUE(fs::exists(of_other)) << "another file's";
+  EXPECT_TRUE(fs::exists(neighbour)) << "no temporary file, however old";
   const auto below = left("below.tmp.1");
   remove_leftovers(directory_);
   EXPECT_FALSE(fs::exists(of_other));

@@ -335,5 +335,22 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
   }
 }
 
+TEST_F(Tools, AFolderInPlaceOfAFileAndTheOtherWayRoundIsCalledSo) {
+  const std::string log = path("Acme/results/good/bert/result_0.txt");
+  const ProcessResult system = strata({"check", "system", path("Acme")});
+  EXPECT_EQ(system.exit_code, 2);
+  EXPECT_NE(system.err.find("Acme: is a folder; give the system descriptions in it"),
+            std::string::npos)
+      << system.err;
+  for (const auto& [rules, is] : std::vector<std::pair<std::string, std::string>>{
+           {path("nothing"), "is not there"}, {log, "is a regular file"}}) {
+    const ProcessResult refused = strata({"check", "log", log, "--rules", rules});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find(rules + ": " + is + ", a folder of rules was expected"),
+              std::string::npos)
+        << refused.err;
+  }
+}
+
 }  // namespace
 }  // namespace strata::cli

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -41,9 +42,10 @@ TEST(EventLog, TellsWhatTheLastTokenOfALineHides) {
   const auto event = [&](const std::string& name) {
     return ":::MLLOG " + key + '"' + name + "\", \"value\": 1, \"metadata\": {}}";
   };
-  const EventLog log = parse("0: " + event("a") + " " + event("b") + event("c") + "\n" +
-                             event("d") + "\n\n:::MLLOG {\"broken\": " + event("e") + "\n" +
-                             "grep ':::MLLOG ' x | grep -c ':::MLLOG ' " + event("f") + "\n");
+  const EventLog log =
+      parse("0: " + event("a") + " " + event("b") + event("c") + "\n" + event("d") +
+            "\n\n:::MLLOG {\"broken\": :::MLLOG {\"more\": " + event("e") + "\n" +
+            "grep ':::MLLOG ' x | grep -c ':::MLLOG ' " + event("f") + "\n");
   EXPECT_EQ(log.events().size(), 4u);
   EXPECT_EQ(log.crowded_line_count(), 2u);
   ASSERT_EQ(log.crowded_lines().size(), 2u);
@@ -51,6 +53,21 @@ TEST(EventLog, TellsWhatTheLastTokenOfALineHides) {
   EXPECT_EQ(log.line_number(log.crowded_lines()[0].offset), 1u);
   EXPECT_EQ(log.crowded_lines()[1].lost, "part of an event");
   EXPECT_EQ(log.line_number(log.crowded_lines()[1].offset), 4u);
+}
+
+TEST(EventLog, SaysWhyItHasNoToken) {
+  using namespace std::string_literals;
+  for (const auto& [text, said] : std::map<std::string, std::string>{
+           {"", "the file is empty"},
+           {"a\nb\n", "no line holds ':::MLLOG'"},
+           {"a\n:::MLLOG{\"key\": 1}\n", "line 2 has ':::MLLOG' where ':::MLLOG ' was expected"},
+           {":::MLLOG\t{}\n", "line 1 has ':::MLLOG' where"},
+           {":::MLLOGv0.5.0 bert 1.5 (x)\n", "line 1 has ':::MLLOGv0.5.0' where"},
+           {"\xff\xfe:\0:\0"s, "iconv -f UTF-16"}}) {
+    const EventLog log = parse(text);
+    EXPECT_EQ(log.event_count(), 0u);
+    EXPECT_NE(log.why_no_token().find(said), std::string::npos) << log.why_no_token();
+  }
 }
 
 TEST(EventLog, EndsLinesAtCarriageReturnToo) {

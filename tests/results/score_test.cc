@@ -55,6 +55,7 @@ TEST(Score, OlympicMeanDropsTheFastestAndTheSlowest) {
   EXPECT_EQ(score.counting_runs(), 10u);
   EXPECT_EQ(score.batch_size, 256);
   EXPECT_EQ(score.samples_to_converge, 640);
+  EXPECT_FALSE(score.target) << "an open system chooses its own";
   EXPECT_EQ(score.system.accelerators, 8);
   EXPECT_DOUBLE_EQ(*score.sequences_per_second, 640 / (*score.unscaled_ms / 1000));
   EXPECT_DOUBLE_EQ(*score.sequences_per_second_per_accelerator, *score.sequences_per_second / 8);
@@ -189,6 +190,21 @@ TEST(Score, RunsThatDoNotSaySuccessDoNotCount) {
   EXPECT_EQ(score_one(folder).counting_runs(), 0u);
 }
 
+TEST(Score, AReasonIsASentenceOfItsOwn) {
+  BertLog elsewhere = BertLog::passing();
+  elsewhere.at("submission_division").value = R"("neither")";
+  for (const auto& [text, reason] : std::map<std::string, std::string>{
+           {"", "the file is empty, so it is no MLPerf log"},
+           {"a line\n", "no line holds ':::MLLOG', so it is no MLPerf log"},
+           {elsewhere.text(), "CHECK for 'submission_division' failed in line 5: {'value'"}}) {
+    const TemporaryFolder folder;
+    write_runs(folder, std::vector<double>(2, 1000));
+    folder.write(std::string(kFolder) + "result_0.txt", text);
+    const std::string found = score_one(folder).runs.at(0).reason;
+    EXPECT_TRUE(found.starts_with(reason)) << found;
+  }
+}
+
 TEST(Score, NumbersOfASystemAreWhatPythonMakesOfThem) {
   const TemporaryFolder folder;
   write_runs(folder, {1000});
@@ -250,7 +266,7 @@ TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
   for (const Score& score : scores) by_system[score.folder.system] = &score;
   EXPECT_EQ(by_system["laptop"]->counting_runs(), 2u);
   EXPECT_EQ(by_system["empty"]->counting_runs(), 0u);
-  EXPECT_NE(by_system["empty"]->runs[0].reason.find("no ':::MLLOG' line"), std::string::npos);
+  EXPECT_NE(by_system["empty"]->runs[0].reason.find("no line holds ':::MLLOG'"), std::string::npos);
   EXPECT_EQ(by_system["mixed"]->counting_runs(), 1u);
   EXPECT_EQ(by_system["large"]->counting_runs(), 1u);
   EXPECT_NE(by_system["large"]->runs[1].reason.find("a log may have"), std::string::npos);

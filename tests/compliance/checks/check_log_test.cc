@@ -429,7 +429,7 @@ TEST(CheckLog, WhatIsWrongWithOneOfManyIsItsOwnVerdict) {
   for (const auto& [name, reason] :
        {std::pair("fifo", "is a FIFO"), std::pair("zero", "is a device"),
         std::pair("dangling", "leads nowhere"), std::pair("absent", "No such file"),
-        std::pair("none.txt", "no ':::MLLOG' line")}) {
+        std::pair("none.txt", "no line holds ':::MLLOG'")}) {
     const LogVerdict verdict = check_one_of_many(folder.path() / name, rules, {});
     EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;
     EXPECT_FALSE(verdict.readable) << name;

@@ -138,6 +138,14 @@ TEST(Rcp, OneBenchmarkMayBeFasterByAnEvaluationInterval) {
   }
 }
 
+TEST(Rcp, AFolderCountsTrainSamplesIfAllItsRunsDo) {
+  RunConvergence by_evaluation{true, 1e6, 448.0, "bert", ""}, by_samples = by_evaluation;
+  by_samples.by_train_samples = true;
+  EXPECT_TRUE(combine({by_samples, by_samples}).by_train_samples);
+  EXPECT_FALSE(combine({by_samples, by_evaluation}).by_train_samples);
+  EXPECT_FALSE(combine({}).by_train_samples);
+}
+
 TEST(Rcp, OneRunMayFailToConverge) {
   FolderConvergence folder =
       runs(points().pruned().front().batch_size, std::vector<double>(9, 1e8));

@@ -26,6 +26,8 @@ TEST(SimilarKeys, AreFoundBySeveralKindsOfLikeness) {
            {"global_batch_size", {"globalBatchSize", "batch_size"}, "globalBatchSize"},
            {"opt_base_learning_rate", {"opt_learning_rate_base"}, "opt_learning_rate_base"},
            {"submission_org", {"submission_orgs"}, "submission_orgs"},
+           {"eval_accuracy", {"eval_loss", "eval_acc"}, "eval_acc"},
+           {"eval_accuracy", {"ev_accuracy_1", "acc_eval", "eval"}, ""},
            {"seed", {"seeds", "need"}, ""},
            {"opt_lamb_beta_1", {"opt_name", "opt_weight_decay"}, ""},
            {"run_stop", {}, ""}}) {

@@ -569,6 +569,7 @@ TEST(Power, FilesMustBeCompleteAndAsMany) {
       folder.write("power/" + run + "/" + name, "");
   }
   EXPECT_TRUE(check_power(folder.path() / "power", logs).failed_runs.empty());
+  EXPECT_TRUE(check_power(folder.path() / "power", logs).section.notes.empty());
   folder.write("power/result_1/node_5.txt", "");
   folder.write("power/result_2/sw_1.txt", "");
   EXPECT_EQ(check_power(folder.path() / "power", logs).failed_runs,
