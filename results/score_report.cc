@@ -249,7 +249,7 @@ std::string score_table(const std::vector<Score>& scores) {
   }
   const std::string notes = notes_text(scores), weak = weak_table(scores);
   std::string text = rows.size() > 1 || weak.empty() ? align(rows) : "";
-  if (!weak.empty()) text += (text.empty() ? "" : "\n") + ("weak scaling:\n" + weak);
+  if (!weak.empty()) text += fmt::format("{}weak scaling:\n{}", text.empty() ? "" : "\n", weak);
   return notes.empty() ? text : text + '\n' + notes;
 }
 
