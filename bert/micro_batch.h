@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "bert/device_batch.h"
-#include "device/dropout.h"
+#include "device/operations/dropout.h"
 
 namespace strata::bert {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "comm/buckets/bucket_plan.h"
-#include "device/buffer.h"
-#include "device/flat_sum.h"
+#include "device/memory/buffer.h"
+#include "device/memory/flat_sum.h"
 
 namespace strata::comm {
 
@@ -28,8 +28,8 @@ class BucketArithmetic {
   // Between steps: see GradientBuckets.
   void scale_loss(float scale) { loss_scale_ = scale; }
 
-  // Takes the norm of a bucket of this rank's gradients. With `whole`, adds it to that of all, which
-  // bucket 0 begins.
+  // Takes the norm of a bucket of this rank's gradients. With `whole`, adds it to that of all,
+  // which bucket 0 begins.
   void norm(int bucket, bool whole);
   // Clips as the rule says, unless this is a single rank, whose update clips, and casts to the
   // reduced dtype. Leaves the bucket in its reduce_buffer.

@@ -8,12 +8,12 @@
 
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/tied_rows.h"
-#include "device/collectives.h"
+#include "device/links/collectives.h"
 
 namespace strata::comm {
 
-// A function an operation (see BucketOrder). In host memory, collectives need no stream; on a device
-// they are issued on Stream::kReduce, and updates on Stream::kCompute.
+// A function an operation (see BucketOrder). In host memory, collectives need no stream; on a
+// device they are issued on Stream::kReduce, and updates on Stream::kCompute.
 class BucketWork {
  public:
   // `plan` is made of the same options. All that is given by reference outlives it; communicators

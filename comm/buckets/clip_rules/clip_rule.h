@@ -1,5 +1,5 @@
-// How gradients are clipped: the operations that a rule adds to a step, and its arithmetic. A file a
-// rule.
+// How gradients are clipped: the operations that a rule adds to a step, and its arithmetic. A file
+// a rule.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "comm/buckets/clip_mode.h"
 #include "comm/communicator.h"
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 namespace strata::comm {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/range.h"
-#include "comm/order/operation_times.h"
 #include "comm/communicator.h"
-#include "device/arena.h"
+#include "comm/order/operation_times.h"
 #include "device/backend.h"
+#include "device/memory/arena.h"
 
 namespace strata::comm {
 
