@@ -6,7 +6,7 @@
 
 #include "data/files/packed_batch.h"
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bert {
 

@@ -1,6 +1,6 @@
 #include "bert/float8_scales.h"
 
-#include "device/float8.h"
+#include "device/operations/float8.h"
 
 namespace strata::bert {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/buffer.h"
-#include "device/state_tensor.h"
+#include "device/memory/buffer.h"
+#include "device/memory/state_tensor.h"
 
 namespace strata::bert {
 

@@ -1,7 +1,7 @@
 // The losses of pretraining.
 #pragma once
 
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 namespace strata::bert {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bert/device_batch.h"
-#include "device/dropout.h"
+#include "device/operations/dropout.h"
 
 namespace strata::bert {
 

@@ -6,9 +6,9 @@
 
 #include "base/range.h"
 #include "bert/parameters.h"
-#include "device/arena.h"
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/arena.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bert {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/range.h"
-#include "device/arena.h"
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/arena.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bert {
 

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 #include "device/backend.h"
-#include "device/collectives.h"
+#include "device/links/collectives.h"
 
 namespace strata::comm {
 

@@ -14,8 +14,8 @@
 #include "base/range.h"
 #include "comm/rank_order_sum.h"
 #include "comm/traffic.h"
-#include "device/collectives.h"
-#include "device/dtype.h"
+#include "device/links/collectives.h"
+#include "device/operations/dtype.h"
 
 namespace strata::comm {
 

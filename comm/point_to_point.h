@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 #include "device/backend.h"
-#include "device/point_to_point.h"
+#include "device/links/point_to_point.h"
 
 namespace strata::comm {
 

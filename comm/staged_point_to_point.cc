@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "comm/point_to_point.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::comm {
 namespace {

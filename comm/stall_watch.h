@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/collectives.h"
+#include "device/links/collectives.h"
 
 namespace strata::comm {
 

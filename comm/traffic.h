@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/range.h"
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::comm {
 

@@ -23,7 +23,7 @@ void for_each_part(std::span<const LambPart> parts, const Work& work) {
   }
 }
 
-// What a backend has not, and what to use instead.
+// Names what a backend lacks, and what to use instead.
 const char* lack_of(Operation operation) {
   const auto& [name, without] = entry_of(operation);
   return is_optional(operation) ? without : name;

@@ -1,8 +1,9 @@
 // The contract a hardware vendor implements.
 //
-// A backend gives the benchmark memory, streams and operations (device/operation_list.h lists them,
-// device/operations.h says what each computes). What is marked optional has a default: a first port
-// leaves it out. docs/porting.md leads through a port; tests/conformance/ judges it.
+// A backend gives the benchmark memory, streams and operations (device/operations/operation_list.h
+// lists them, device/operations/operations.h says what each computes). What is marked optional has
+// a default: a first port leaves it out. docs/porting.md leads through a port; tests/conformance/
+// judges it.
 //
 // Rules. No operation allocates device memory once its shapes have been seen; none waits for the
 // host (a backend without streams of its own simply finishes before it returns). Tensors are
@@ -20,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/collectives.h"
-#include "device/operation_list.h"
+#include "device/links/collectives.h"
+#include "device/operations/operation_list.h"
 
 namespace strata::device {
 
@@ -79,11 +80,11 @@ class Backend {
   // Optional: whether the host may read and write device memory. Where it may, gradients are
   // reduced by threads of the host, else by work on streams; then there is an accelerator(), too.
   virtual bool memory_is_host() const { return true; }
-  // Returns 64-byte aligned, zeroed device memory. Throws OutOfDeviceMemory (device/buffer.h) or
-  // another Error if there is not enough.
+  // Returns 64-byte aligned, zeroed device memory. Throws OutOfDeviceMemory
+  // (device/memory/buffer.h) or another Error if there is not enough.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) = 0;
-  // In all of its Buffers (device/buffer.h), now.
+  // In all of its Buffers (device/memory/buffer.h), now.
   int64_t buffer_bytes() const { return buffer_bytes_; }
   // Optional: free and total device memory, in bytes. Without it, graphs are captured until
   // capture() throws OutOfDeviceMemory.
@@ -119,7 +120,7 @@ class Backend {
   // instead of running it. `issue` joins those streams to kCompute again, waits for no point
   // recorded before, and does not synchronize; all of it has run before with the same shapes. Null
   // where the device cannot do this: then nothing is issued. Throws OutOfDeviceMemory
-  // (device/buffer.h) if there is no memory for the graph, after `issue` has
+  // (device/memory/buffer.h) if there is no memory for the graph, after `issue` has
   // returned.
   virtual std::unique_ptr<CapturedGraph> capture(const std::function<void()>& issue);
   // Inside `issue`, once all streams are joined: instead of being called now, `call` is called at
@@ -138,7 +139,8 @@ class Backend {
   // be fastest, which the first of them waits for; 0: nothing is tried.
   virtual int64_t autotune_row_granularity() const { return 0; }
 
-  // ---- Operations (device/operation_list.h). Those that a backend does not override throw Error.
+  // ---- Operations (device/operations/operation_list.h). Those that a backend does not override
+  // throw Error.
 
 #define STRATA_DECLARE(function, Arguments, without) \
   virtual void function(Stream, const Arguments&);

@@ -13,8 +13,8 @@ namespace strata::optim {
 
 // The state of an optimizer and its operation over a range. A Method says what is its own:
 //   Options, Update         its options, and the arguments of its operation in
-//   device/update_rules.h kName, kState           its name in errors, and its tensors' names in
-//   checkpoints: the update's
+//   device/operations/update_rules.h kName, kState           its name in errors, and its tensors'
+//   names in checkpoints: the update's
 //                           state, then the weights before the first step if the update reads them
 //   Step                    the values of a step, learning_rate among them
 //   check(name, options)    throws Error if an option is out of range

@@ -1,6 +1,6 @@
 // LAMB. A range's directions overwrite its gradients as soon as those are complete. A tensor is
 // updated when all its ranges, on every rank, have been taken.
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "optim/adam.h"
 #include "optim/segments.h"
 

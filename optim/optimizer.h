@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/range.h"
-#include "device/arena.h"
 #include "device/backend.h"
-#include "device/state_tensor.h"
+#include "device/memory/arena.h"
+#include "device/memory/state_tensor.h"
 
 namespace strata::optim {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bench {
 

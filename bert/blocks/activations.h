@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bert {
 

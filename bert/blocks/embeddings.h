@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "bert/blocks/block.h"
-#include "device/flat_sum.h"
+#include "device/memory/flat_sum.h"
 
 namespace strata::bert {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "device/dropout.h"
+#include "device/operations/dropout.h"
 
 namespace strata::bert {
 

@@ -4,7 +4,7 @@
 
 #include "bert/config.h"
 #include "bert/micro_batch.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bert {
 

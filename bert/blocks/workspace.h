@@ -4,7 +4,7 @@
 #include "bert/config.h"
 #include "bert/device_batch.h"
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::bert {
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/lines.h"
 #include "base/text/counts.h"
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::bert {
 namespace {

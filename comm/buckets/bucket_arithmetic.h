@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "comm/buckets/bucket_plan.h"
-#include "device/buffer.h"
-#include "device/flat_sum.h"
+#include "device/memory/buffer.h"
+#include "device/memory/flat_sum.h"
 
 namespace strata::comm {
 

@@ -7,8 +7,8 @@
 #include "comm/buckets/bucket_ranges.h"
 #include "comm/buckets/clip_mode.h"
 #include "comm/communicator.h"
-#include "device/arena.h"
 #include "device/backend.h"
+#include "device/memory/arena.h"
 
 namespace strata::comm {
 

@@ -8,7 +8,7 @@
 
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/tied_rows.h"
-#include "device/collectives.h"
+#include "device/links/collectives.h"
 
 namespace strata::comm {
 

@@ -24,9 +24,9 @@ namespace strata::comm {
 // In host memory, where Backend::memory_is_host(), the executor has up to three threads: one clips
 // on Stream::kReduce while backward goes on, one runs the reductions, one gathers weights where the
 // state is sharded. After backward the caller clips and updates. In device memory the caller issues
-// everything on streams, and the host waits for nothing (see device/collectives.h). A single rank
-// sends and converts nothing, its updates clip, and in host memory it needs no threads. Buckets are
-// reduced in the same order on every rank.
+// everything on streams, and the host waits for nothing (see device/links/collectives.h). A single
+// rank sends and converts nothing, its updates clip, and in host memory it needs no threads.
+// Buckets are reduced in the same order on every rank.
 class GradientBuckets {
  public:
   // Called once a step for every bucket, in the order of buckets() (those of the tied rows' table

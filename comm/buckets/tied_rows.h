@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/buckets/bucket_options.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::comm {
 

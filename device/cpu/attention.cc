@@ -4,7 +4,7 @@
 
 #include "device/cpu/bf16/attention_kernels.h"
 #include "device/cpu/float8.h"
-#include "device/cpu/matmul.h"
+#include "device/cpu/gemm/matmul.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {

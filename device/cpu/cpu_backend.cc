@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "base/error.h"
+#include "device/cpu/gemm/matmul.h"
 #include "device/cpu/kernels/aligned_memory.h"
-#include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
-#include "device/dispatching_backend.h"
+#include "device/operations/dispatching_backend.h"
 #include "device/plain/host_memory_backend.h"
 
 namespace strata::device::cpu {

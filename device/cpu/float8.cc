@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/cpu/operations.h"
-#include "device/float8.h"
+#include "device/operations/float8.h"
 
 namespace strata::device::cpu {
 namespace {

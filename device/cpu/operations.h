@@ -1,5 +1,5 @@
-// The operations of the CPU backend (device/operation_list.h), over storage type T: float, Float16,
-// or uint16_t for bfloat16.
+// The operations of the CPU backend (device/operations/operation_list.h), over storage type T:
+// float, Float16, or uint16_t for bfloat16.
 #pragma once
 
 #include "device/backend.h"

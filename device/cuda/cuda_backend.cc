@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "device/buffer.h"
 #include "device/cuda/attention/attention.h"
 #include "device/cuda/gemm/matmul.h"
 #include "device/cuda/host/graph.h"
@@ -18,7 +17,8 @@
 #include "device/cuda/host/stopwatch.h"
 #include "device/cuda/runtime/operations.h"
 #include "device/cuda/runtime/store.h"
-#include "device/dispatching_backend.h"
+#include "device/memory/buffer.h"
+#include "device/operations/dispatching_backend.h"
 
 namespace strata::device::cuda {
 namespace {

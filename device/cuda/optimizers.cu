@@ -5,7 +5,7 @@
 
 #include "device/cuda/runtime/flat.h"
 #include "device/cuda/runtime/operations.h"
-#include "device/update_rules.h"
+#include "device/operations/update_rules.h"
 
 namespace strata::device::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::device {
 

@@ -1,7 +1,7 @@
 // Activation functions and their derivatives.
 #pragma once
 
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 namespace strata::device::plain {
 

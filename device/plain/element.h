@@ -1,8 +1,8 @@
 // Access to single elements of a tensor of any dtype, as doubles.
 #pragma once
 
-#include "device/float8.h"
-#include "device/tensor.h"
+#include "device/operations/float8.h"
+#include "device/operations/tensor.h"
 
 namespace strata::device::plain {
 

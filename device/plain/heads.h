@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 namespace strata::device::plain {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 namespace strata::device::plain {
 

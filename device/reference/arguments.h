@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "device/operations.h"
+#include "device/operations/operations.h"
 #include "device/plain/token_dropout.h"
 
 namespace strata::device::reference {

@@ -1,7 +1,7 @@
 // The operations of the reference backend as free functions.
 #pragma once
 
-#include "device/operation_list.h"
+#include "device/operations/operation_list.h"
 
 namespace strata::device::reference {
 

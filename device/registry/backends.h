@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::device {
 

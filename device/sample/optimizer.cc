@@ -1,9 +1,9 @@
-// The optimizers over flat ranges. device/update_rules.h has their arithmetic.
+// The optimizers over flat ranges. device/operations/update_rules.h has their arithmetic.
 #include <algorithm>
 #include <cmath>
 
+#include "device/operations/update_rules.h"
 #include "device/sample/sample_backend.h"
-#include "device/update_rules.h"
 
 namespace strata::device::sample {
 namespace {

@@ -19,7 +19,7 @@ class SampleBackend : public HostMemoryBackend {
   std::string description() const override { return "sample, plain loops in f32, one thread"; }
   DType compute_dtype() const override { return DType::kF32; }
   DType master_dtype() const override { return DType::kF32; }
-  // What it leaves out throws Error, which says what to use instead.
+  // An operation that is left out throws Error, which says what to use instead.
   bool supports(Operation operation, DType dtype) const override {
     return dtype == DType::kF32 && overrides<SampleBackend>(operation);
   }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "comm/communicator.h"
 #include "comm/point_to_point.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 #include "tests/support/deferred_backend.h"
 

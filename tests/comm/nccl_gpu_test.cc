@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 
 namespace strata::comm {

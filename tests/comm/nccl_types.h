@@ -4,7 +4,7 @@
 #include <mpi.h>
 #include <nccl.h>
 
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 struct ncclComm {
   MPI_Comm ranks = MPI_COMM_NULL;  // null: a single rank

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "device/float8.h"
+#include "device/operations/float8.h"
 #include "device/reference/reference_backend.h"
 
 namespace strata::device {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/conformance/packed.h"
 
 namespace strata::device {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 

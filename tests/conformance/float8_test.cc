@@ -1,5 +1,5 @@
 // FP8 GEMMs, and what writes their operands.
-#include "device/float8.h"
+#include "device/operations/float8.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/timing.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 

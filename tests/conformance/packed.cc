@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "device/dropout.h"
+#include "device/operations/dropout.h"
 
 namespace strata::device {
 

@@ -1,4 +1,4 @@
-#include "device/dropout.h"
+#include "device/operations/dropout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "device/float8.h"
+#include "device/operations/float8.h"
 
 #include <gtest/gtest.h>
 

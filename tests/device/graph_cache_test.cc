@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
 

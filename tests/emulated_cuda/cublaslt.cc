@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "device/dtype.h"
-#include "device/float8.h"
+#include "device/operations/dtype.h"
+#include "device/operations/float8.h"
 #include "device/plain/activation.h"
 
 using emulated_cuda::require;
@@ -197,8 +197,8 @@ void multiply(const Described& work, const void* a, const void* b, void* d, floa
         if (work.has(128)) set(product.aux, work.d.type, aux, sum);
         sum = strata::device::plain::activate(Activation::kGeluTanh, sum);
       } else if (work.has(64)) {
-        sum *= strata::device::plain::activation_derivative(
-            Activation::kGeluTanh, element(product.aux, work.d.type, aux));
+        sum *= strata::device::plain::activation_derivative(Activation::kGeluTanh,
+                                                            element(product.aux, work.d.type, aux));
       }
       set(d, work.d.type, at, sum);
     }

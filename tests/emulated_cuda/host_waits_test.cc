@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/memory/buffer.h"
 
 namespace strata::device {
 namespace {

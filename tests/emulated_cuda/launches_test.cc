@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/memory/buffer.h"
 #include "optim/optimizer.h"
 
 namespace strata::optim {

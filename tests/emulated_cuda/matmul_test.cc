@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/host/kernel_choices.h"
+#include "device/memory/buffer.h"
 
 namespace strata::device::cuda {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 #include "tests/training/mlperf_reference_training.h"
 #include "tests/training/small_training.h"

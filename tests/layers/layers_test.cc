@@ -235,7 +235,7 @@ TEST(Documents, OneStepIsReadInTwentyFiveFiles) {
     EXPECT_TRUE(fs::exists(kRoot / files.back())) << files.back();
   }
   EXPECT_EQ(files.front(), "training/trainer.cc");
-  EXPECT_EQ(files.back(), "device/update_rules.h");
+  EXPECT_EQ(files.back(), "device/operations/update_rules.h");
   EXPECT_LE(files.size(), 25u);
   EXPECT_GT(files.size(), 15u);
 }

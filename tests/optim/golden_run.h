@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "device/cpu/matmul.h"
+#include "device/cpu/gemm/matmul.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/counting_device.h"
 #include "tests/training/mlperf_reference_training.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/dropout.h"
+#include "device/operations/dropout.h"
 
 namespace strata::training {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/mapped_file.h"
 #include "base/range.h"
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 #include "training/checkpoint/training_state.h"
 
 namespace strata::training {

@@ -7,7 +7,7 @@
 
 #include "base/first_error.h"
 #include "device/backend.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "training/checkpoint/checkpoint_file.h"
 #include "training/checkpoint/training_state.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "device/tensor.h"
+#include "device/operations/tensor.h"
 #include "optim/loss_scale.h"
 
 namespace strata::training {

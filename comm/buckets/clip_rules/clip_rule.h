@@ -9,7 +9,7 @@
 
 #include "comm/buckets/clip_mode.h"
 #include "comm/communicator.h"
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 namespace strata::comm {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "device/arena.h"
+#include "device/memory/arena.h"
 
 namespace strata::comm {
 

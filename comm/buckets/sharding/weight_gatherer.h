@@ -6,8 +6,9 @@
 
 #include "base/range.h"
 #include "comm/communicator.h"
-#include "device/arena.h"
+#include "comm/order/operation_times.h"
 #include "device/backend.h"
+#include "device/memory/arena.h"
 
 namespace strata::comm {
 

@@ -1,3 +1,5 @@
+// Attention of one head by AVX-512 BF16. One file, although it is long: forward and backward share
+// the order of memory, and no other object file may hold their instructions.
 #include "device/cpu/bf16/attention_kernels.h"
 
 #include <algorithm>

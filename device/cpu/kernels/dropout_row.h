@@ -1,5 +1,5 @@
-// Dropout factors of a whole row at once: the Philox stream of device/dropout.h, 8 counters abreast
-// with AVX-512, else 16.
+// Dropout factors of a whole row at once: the Philox stream of device/operations/dropout.h, 8
+// counters abreast with AVX-512, else 16.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "device/cpu/kernels/math.h"
-#include "device/update_rules.h"
+#include "device/operations/update_rules.h"
 
 namespace strata::device::cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "device/buffer.h"
 #include "device/cuda/runtime/runtime.h"
+#include "device/memory/buffer.h"
 
 namespace strata::device::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/cuda/runtime/runtime.h"
-#include "device/tensor.h"
+#include "device/operations/tensor.h"
 
 namespace strata::device::cuda {
 

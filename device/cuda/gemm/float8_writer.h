@@ -3,7 +3,7 @@
 
 #include "device/backend.h"
 #include "device/cuda/runtime/kernel.h"
-#include "device/float8.h"
+#include "device/operations/float8.h"
 
 namespace strata::device::cuda {
 

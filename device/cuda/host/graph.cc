@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::device::cuda {
 

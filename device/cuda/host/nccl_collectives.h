@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "device/collectives.h"
+#include "device/links/collectives.h"
 
 namespace strata::device::cuda {
 

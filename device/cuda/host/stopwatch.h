@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "device/backend.h"
-#include "device/collectives.h"
+#include "device/links/collectives.h"
 
 namespace strata::device::cuda {
 

@@ -6,8 +6,8 @@
 
 #include "device/cuda/runtime/alignment.h"
 #include "device/cuda/runtime/runtime.h"
-#include "device/dropout.h"
-#include "device/dtype.h"
+#include "device/operations/dropout.h"
+#include "device/operations/dtype.h"
 
 namespace strata::device::cuda {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::device::cuda {
 

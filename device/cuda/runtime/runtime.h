@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/collectives.h"
 #include "device/cuda/runtime/profiler_range.h"
+#include "device/links/collectives.h"
 
 namespace strata::device::cuda {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "device/tensor.h"
+#include "device/operations/tensor.h"
 
 namespace strata::device::reference {
 

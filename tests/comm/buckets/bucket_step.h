@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/buckets/gradient_buckets.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "loadbalance/random.h"
 #include "tests/support/host_backend.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "comm/buckets/gradient_buckets.h"
-#include "device/buffer.h"
 #include "device/graph_cache.h"
+#include "device/memory/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 
 namespace strata::comm {

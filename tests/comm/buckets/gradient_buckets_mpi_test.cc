@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/buckets/sharding/units.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 
 namespace strata::comm {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/comm/mirror_communicator.h"
 

@@ -6,7 +6,7 @@
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/buckets/sharding/units.h"
 #include "comm/buckets/sharding/weight_gatherer.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/support/host_backend.h"
 
 namespace strata::comm {

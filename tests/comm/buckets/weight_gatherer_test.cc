@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/order/executor.h"
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 #include "tests/comm/mirror_communicator.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"

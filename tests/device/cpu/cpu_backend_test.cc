@@ -11,7 +11,7 @@
 #include <iterator>
 #include <thread>
 
-#include "device/buffer.h"
+#include "device/memory/buffer.h"
 
 namespace strata::device::cpu {
 namespace {

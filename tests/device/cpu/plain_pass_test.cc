@@ -1,4 +1,4 @@
-#include "device/cpu/plain_pass.h"
+#include "device/cpu/flat/plain_pass.h"
 
 #include <gtest/gtest.h>
 

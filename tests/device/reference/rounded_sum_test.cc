@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::device::reference {
 namespace {

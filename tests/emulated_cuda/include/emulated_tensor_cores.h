@@ -2,7 +2,7 @@
 // ISA.
 #pragma once
 
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::device::cuda {
 

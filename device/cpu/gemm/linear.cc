@@ -6,7 +6,7 @@
 #include "device/cpu/bf16/gelu.h"
 #include "device/cpu/bf16/gemm.h"
 #include "device/cpu/float8.h"
-#include "device/cpu/matmul.h"
+#include "device/cpu/gemm/matmul.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {

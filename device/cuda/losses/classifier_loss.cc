@@ -1,9 +1,9 @@
 // Classifier and cross-entropy over blocks of rows: only one block's logits exist at a time.
 #include <algorithm>
 
-#include "device/cuda/cross_entropy.h"
 #include "device/cuda/gemm/column_sums.h"
 #include "device/cuda/gemm/matmul.h"
+#include "device/cuda/losses/cross_entropy.h"
 #include "device/cuda/runtime/operations.h"
 
 namespace strata::device::cuda {

@@ -1,5 +1,5 @@
 // The optimizers' passes over flat ranges.
-#include "device/cpu/flat_ranges.h"
+#include "device/cpu/flat/flat_ranges.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {

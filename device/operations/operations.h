@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <span>
 
-#include "device/dropout.h"
-#include "device/step_value.h"
-#include "device/tensor.h"
-#include "device/update_rules.h"
+#include "device/operations/dropout.h"
+#include "device/operations/step_value.h"
+#include "device/operations/tensor.h"
+#include "device/operations/update_rules.h"
 
 namespace strata::device {
 

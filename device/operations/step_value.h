@@ -1,7 +1,7 @@
 // A number that an operation takes when it runs.
 #pragma once
 
-#include "device/host_device.h"
+#include "device/operations/host_device.h"
 
 namespace strata::device {
 

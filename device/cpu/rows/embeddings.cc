@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "device/cpu/float8.h"
-#include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
+#include "device/cpu/rows/layernorm_gradients.h"
 
 namespace strata::device::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "device/host_device.h"
+#include "device/operations/host_device.h"
 
 namespace strata::device {
 

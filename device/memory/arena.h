@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "device/tensor.h"
+#include "device/operations/tensor.h"
 
 namespace strata::device {
 

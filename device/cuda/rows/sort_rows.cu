@@ -1,8 +1,8 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "device/cuda/rows/sort_rows.h"
 #include "device/cuda/runtime/kernel.h"
-#include "device/cuda/sort_rows.h"
 
 namespace strata::device::cuda {
 namespace {

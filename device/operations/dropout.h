@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "base/random.h"
-#include "device/host_device.h"
-#include "device/step_value.h"
+#include "device/operations/host_device.h"
+#include "device/operations/step_value.h"
 
 namespace strata::device {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/range.h"
-#include "device/dtype.h"
-#include "device/host_device.h"
+#include "device/operations/dtype.h"
+#include "device/operations/host_device.h"
 
 namespace strata::device {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "device/host_device.h"
+#include "device/operations/host_device.h"
 
 namespace strata::device {
 
@@ -16,7 +16,7 @@ enum class DType : uint8_t {
   kF32,
   kBF16,
   kF16,
-  kE4M3,  // FP8 (device/float8.h)
+  kE4M3,  // FP8 (device/operations/float8.h)
   kE5M2,
 };
 

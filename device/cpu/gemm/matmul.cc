@@ -1,4 +1,4 @@
-#include "device/cpu/matmul.h"
+#include "device/cpu/gemm/matmul.h"
 
 #include <fmt/format.h>
 #include <omp.h>

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "device/cpu/bf16/gemm.h"
-#include "device/cpu/matmul.h"
+#include "device/cpu/gemm/matmul.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {

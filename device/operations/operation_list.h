@@ -1,11 +1,11 @@
 // The operations of a backend, declared once: Backend, what dispatches to it and what wraps it
-// follow from this list. device/operations.h says what each computes.
+// follow from this list. device/operations/operations.h says what each computes.
 //
 // A new operation is a struct of arguments, a line here, its loops in device/reference/, in the
 // other backends that have it, and a file in tests/conformance/.
 #pragma once
 
-#include "device/operations.h"
+#include "device/operations/operations.h"
 
 // X(function, arguments, without). `without` is empty for what every port must have, else it says
 // what a backend lacks without the operation, and what to use instead.

@@ -1,6 +1,6 @@
 // Conversion, norms and clipping over flat ranges.
 #include "base/error.h"
-#include "device/cpu/flat_ranges.h"
+#include "device/cpu/flat/flat_ranges.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {

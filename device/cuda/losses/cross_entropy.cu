@@ -2,7 +2,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "device/cuda/cross_entropy.h"
+#include "device/cuda/losses/cross_entropy.h"
 #include "device/cuda/runtime/flat.h"
 
 namespace strata::device::cuda {

@@ -1,6 +1,6 @@
 #include "device/cpu/float8.h"
-#include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
+#include "device/cpu/rows/layernorm_gradients.h"
 
 namespace strata::device::cpu {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "device/dtype.h"
+#include "device/operations/dtype.h"
 
 namespace strata::device {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/tensor.h"
+#include "device/operations/tensor.h"
 
 namespace strata::device {
 

@@ -1,6 +1,6 @@
-#include "device/cpu/plain_pass.h"
+#include "device/cpu/flat/plain_pass.h"
 
-#include "device/cpu/flat_ranges.h"
+#include "device/cpu/flat/flat_ranges.h"
 
 namespace strata::device::cpu {
 

@@ -1,4 +1,4 @@
-#include "device/arena.h"
+#include "device/memory/arena.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Embeddings: the sum of three table rows with LayerNorm and dropout, and back into the tables.
 #include "device/cuda/layernorm.h"
+#include "device/cuda/rows/sort_rows.h"
 #include "device/cuda/runtime/operations.h"
-#include "device/cuda/sort_rows.h"
 
 namespace strata::device::cuda {
 namespace {

@@ -9,11 +9,12 @@
 #include <iterator>
 #include <type_traits>
 
-#include "device/host_device.h"
-#include "device/step_value.h"
-#include "device/tensor.h"
+#include "device/operations/host_device.h"
+#include "device/operations/step_value.h"
+#include "device/operations/tensor.h"
 
-// X(function, arguments, what a backend without it lacks), as in device/operation_list.h.
+// X(function, arguments, what a backend without it lacks), as in
+// device/operations/operation_list.h.
 #define STRATA_ELEMENTWISE_UPDATES(X)                                  \
   X(adam_update, AdamUpdate, "")                                       \
   X(madgrad_update, MadgradUpdate, "MADGRAD; use optimizer.name adam") \
