@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/parallel.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
+#include "base/threads/parallel.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/outputs.h"

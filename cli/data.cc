@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "bert/model/model.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"

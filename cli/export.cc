@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"

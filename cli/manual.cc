@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "cli/commands.h"
 #include "cli/manual/command_tree.h"

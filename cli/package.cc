@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_version.h"
-#include "base/lines.h"
+#include "base/files/lines.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/outputs.h"

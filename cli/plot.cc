@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"

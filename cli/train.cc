@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
 #include "cli/print.h"

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/processors.h"
 #include "base/text/counts.h"
+#include "base/threads/processors.h"
 
 namespace strata::comm {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "base/text/printable.h"
 #include "results/table.h"
 
@@ -45,11 +45,11 @@ std::vector<Row> rows_of(const Comparison& comparison) {
       {comparison.what, "A", "B", "difference", "95 % interval", "U", "p", "runs"}};
   for (const Quantity& quantity : comparison.quantities) {
     const auto difference = quantity.difference();
-    rows.push_back(
-        {title(quantity), center(quantity.base), center(quantity.other),
-         difference ? fmt::format("{:+.2f} %", 100 * *difference) : "-", interval_text(quantity),
-         quantity.order ? count_text(quantity.order->u) : "-",
-         quantity.order ? fmt::format("{:.2g}", quantity.order->p) : "-", runs_text(quantity)});
+    rows.push_back({title(quantity), center(quantity.base), center(quantity.other),
+                    difference ? fmt::format("{:+.2f} %", 100 * *difference) : "-",
+                    interval_text(quantity), quantity.order ? count_text(quantity.order->u) : "-",
+                    quantity.order ? fmt::format("{:.2g}", quantity.order->p) : "-",
+                    runs_text(quantity)});
   }
   return rows;
 }

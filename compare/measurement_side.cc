@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/json_version.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
+#include "base/text/json_version.h"
 
 namespace strata::compare {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <span>
 
-#include "base/statistics.h"
+#include "base/numbers/statistics.h"
 
 namespace strata::compare {
 namespace {

@@ -1,7 +1,7 @@
 #include "config/cost_file.h"
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/yaml_document.h"
 
 namespace strata::config {

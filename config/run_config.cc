@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/edit_distance.h"
 #include "compliance/checks/evaluation_interval.h"
 #include "config/config_value.h"

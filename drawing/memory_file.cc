@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::drawing {
 

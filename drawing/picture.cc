@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "drawing/marks.h"
 #include "drawing/memory_file.h"
 #include "drawing/style.h"

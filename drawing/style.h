@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::drawing {
 

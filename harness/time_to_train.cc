@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 #include "harness/host/page_cache.h"

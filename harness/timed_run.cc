@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/crc32c.h"
 #include "base/error.h"
+#include "base/files/crc32c.h"
 #include "base/text/counts.h"
 #include "base/timing.h"
 #include "harness/record/event_log.h"

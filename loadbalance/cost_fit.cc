@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/nonnegative_fit.h"
+#include "base/numbers/nonnegative_fit.h"
 #include "base/text/counts.h"
 
 namespace strata::loadbalance {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 
 namespace strata::loadbalance {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 namespace strata::loadbalance {
 

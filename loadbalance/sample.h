@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/cumulative_counts.h"
+#include "base/numbers/cumulative_counts.h"
 #include "loadbalance/length_histogram.h"
 
 namespace strata::loadbalance {

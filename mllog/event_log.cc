@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "mllog/json_scan.h"
 #include "mllog/python_digits.h"
 

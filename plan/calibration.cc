@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "base/nonnegative_fit.h"
+#include "base/numbers/nonnegative_fit.h"
 #include "base/text/counts.h"
 #include "base/timing.h"
 

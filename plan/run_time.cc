@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/nonnegative_fit.h"
+#include "base/numbers/nonnegative_fit.h"
 #include "compliance/checks/evaluation_interval.h"
 #include "compliance/checks/rcp.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "report/runs/report_data.h"
 #include "report/sections/section.h"
 

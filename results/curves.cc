@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/json_version.h"
+#include "base/files/files.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/log/event_log.h"
 #include "results/event_json.h"

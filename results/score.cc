@@ -11,9 +11,9 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/parallel.h"
-#include "base/statistics.h"
+#include "base/files/files.h"
+#include "base/numbers/statistics.h"
+#include "base/threads/parallel.h"
 #include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/review/clock.h"

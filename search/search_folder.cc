@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/json.h"
 #include "config/run_config.h"
 

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/config_value.h"
 #include "config/yaml_document.h"
 #include "search/trial.h"

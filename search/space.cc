@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 namespace strata::search {
 namespace {

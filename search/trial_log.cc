@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::search {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/crc32c.h"
 #include "base/error.h"
+#include "base/files/crc32c.h"
 #include "base/text/counts.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/options.h"

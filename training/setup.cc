@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/processors.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
+#include "base/threads/processors.h"
 #include "data/text/vocabulary.h"
 #include "device/registry/backends.h"
 #include "training/options.h"

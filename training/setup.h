@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bert/batches/device_batch.h"
 #include "bert/config.h"
-#include "bert/device_batch.h"
 #include "bert/model/model.h"
 #include "bert/weights/weights.h"
 #include "comm/communicator.h"
@@ -52,7 +52,7 @@ void check_undelayed(const config::RunConfig& config);
 // size.
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
 
-// Threads of a rank: as configured, or its share of the processors (see base/processors.h).
+// Threads of a rank: as configured, or its share of the processors (see base/threads/processors.h).
 int thread_count(const config::RunConfig& config, const LocalRank& local = {});
 
 // `auto` precision is bf16 where the device multiplies it natively, else fp32.

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "base/text/json.h"
 
 namespace strata::training {

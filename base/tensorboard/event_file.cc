@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "base/crc32c.h"
+#include "base/files/crc32c.h"
 
 namespace strata {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/text/counts.h"
+#include "base/threads/parallel.h"
 #include "device/plain/activation.h"
 #include "device/sample/sample_backend.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::bench {
 

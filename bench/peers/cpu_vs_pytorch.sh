@@ -92,7 +92,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
     for order in padded sorted; do
       options=()
       [[ $order == padded ]] || options=(--sorted)
-      run "pytorch, $variant, $order.$turn" "${pytorch_memory[@]}" "$venv/bin/python" "$root/bench/peers/pytorch_step.py" \
+      run "pytorch, $variant, $order.$turn" "${pytorch_memory[@]}" "$venv/bin/python" "$root/bench/peers/pytorch/pytorch_step.py" \
         "$pytorch_model" "$work/lengths" "$variant" --device cpu --masked-only --precision "$precision" --steps "$steps" "${options[@]}"
     done
   done

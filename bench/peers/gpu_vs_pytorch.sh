@@ -167,7 +167,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   for variant in compiled_sorted eager_sorted eager compiled; do
     sorted=()
     [[ $variant != *_sorted ]] || sorted=(--sorted)
-    attempt "pytorch.$variant.$turn" "${pytorch[@]}" "$root/bench/peers/pytorch_step.py" "$model" "$work/lengths" \
+    attempt "pytorch.$variant.$turn" "${pytorch[@]}" "$root/bench/peers/pytorch/pytorch_step.py" "$model" "$work/lengths" \
       "${variant%_sorted}" --device "$device" --masked-only --steps "$steps" "${sorted[@]}" || true
   done
   [[ -n $short ]] || attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
@@ -178,6 +178,6 @@ for ((turn = 1; turn <= turns; ++turn)); do
   if [[ -z $short ]] && attempt operations "$strata" bench operations "${on_device[@]}"; then
     attention_lengths=$work/operations.json
   fi
-  attempt attention "${pytorch[@]}" "$root/bench/peers/pytorch_attention.py" "$model" "$attention_lengths" \
+  attempt attention "${pytorch[@]}" "$root/bench/peers/pytorch/pytorch_attention.py" "$model" "$attention_lengths" \
     --device "$device" || true
 done

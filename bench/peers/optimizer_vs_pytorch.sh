@@ -34,7 +34,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   echo "turn $turn of $turns" >&2
   "$strata" bench optimizer --model "$model" --precision bf16 --threads "$threads" --rounds "$rounds" --json \
     > "$work/strata.$turn.json" 2> "$work/strata.err" || { cat "$work/strata.err" >&2; exit 2; }
-  OMP_NUM_THREADS=$threads "$venv/bin/python" "$root/bench/peers/pytorch_optimizer.py" "$model" "$threads" "$rounds" \
+  OMP_NUM_THREADS=$threads "$venv/bin/python" "$root/bench/peers/pytorch/pytorch_optimizer.py" "$model" "$threads" "$rounds" \
     > "$work/pytorch.$turn.json"
 done
 

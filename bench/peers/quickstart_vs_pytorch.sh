@@ -82,7 +82,7 @@ for seed in ${seeds//,/ }; do
   settings=$(find "$work/run.$seed" -name 'result_0.yaml')
   [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train left no settings"; }
   echo "seed $seed: PyTorch" >&2
-  run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch_train.py" "$settings" "$seed" \
+  run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch/pytorch_train.py" "$settings" "$seed" \
     --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant"
 done
 

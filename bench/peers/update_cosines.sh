@@ -37,7 +37,7 @@ make_venv "$venv" torch,transformers,h5py,safetensors PyTorch torch transformers
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$venv/bin/python" "$root/bench/peers/pytorch_update_cosines.py" "$strata" "$model" "$work" "${options[@]}" > "$work/figures.json"
+"$venv/bin/python" "$root/bench/peers/pytorch/pytorch_update_cosines.py" "$strata" "$model" "$work" "${options[@]}" > "$work/figures.json"
 [[ -z $json ]] || cp "$work/figures.json" "$json"
 python3 -I - "$work/figures.json" << 'PY'
 import json, sys

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/synthetic_training.h"
+#include "bench/step/synthetic_training.h"
 #include "comm/buckets/sharding/units.h"
 #include "training/options.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bench/schedules/closed_forms.h"
-#include "bench/synthetic_training.h"
+#include "bench/step/synthetic_training.h"
 #include "training/options.h"
 #include "training/schedules/step_list.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "bench/schedules/closed_forms.h"
-#include "bench/synthetic_training.h"
+#include "bench/step/synthetic_training.h"
 #include "training/options.h"
 
 namespace strata::bench {

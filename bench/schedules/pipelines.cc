@@ -6,7 +6,7 @@
 #include <numeric>
 #include <span>
 
-#include "bench/synthetic_training.h"
+#include "bench/step/synthetic_training.h"
 #include "training/options.h"
 
 namespace strata::bench {

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/statistics.h"
-#include "bench/synthetic_training.h"
+#include "base/numbers/statistics.h"
+#include "bench/step/synthetic_training.h"
 #include "comm/emulated/slow_link.h"
 #include "plan/model_shape.h"
 #include "training/options.h"

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bench/schedules/closed_forms.h"
-#include "bench/synthetic_training.h"
+#include "bench/step/synthetic_training.h"
 #include "training/options.h"
 
 namespace strata::bench {

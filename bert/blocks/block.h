@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/range.h"
+#include "bert/batches/micro_batch.h"
 #include "bert/blocks/activations.h"
 #include "bert/config.h"
-#include "bert/micro_batch.h"
-#include "bert/parameter_store.h"
+#include "bert/parameters/parameter_store.h"
 #include "device/backend.h"
 
 namespace strata::bert {

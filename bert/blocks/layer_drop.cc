@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 #include "device/operations/dropout.h"
 
 namespace strata::bert {

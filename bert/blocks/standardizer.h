@@ -2,8 +2,8 @@
 // in evaluation, and once where forward runs again.
 #pragma once
 
+#include "bert/batches/micro_batch.h"
 #include "bert/config.h"
-#include "bert/micro_batch.h"
 #include "device/memory/buffer.h"
 
 namespace strata::bert {

@@ -1,8 +1,8 @@
 // Memory that blocks use while they run, one after another: nothing in it outlives a call.
 #pragma once
 
+#include "bert/batches/device_batch.h"
 #include "bert/config.h"
-#include "bert/device_batch.h"
 #include "device/backend.h"
 #include "device/memory/buffer.h"
 

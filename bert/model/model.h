@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "bert/batch_slots.h"
+#include "bert/batches/batch_slots.h"
+#include "bert/batches/micro_batch.h"
 #include "bert/blocks/activations.h"
 #include "bert/blocks/block.h"
 #include "bert/blocks/embeddings.h"
@@ -19,11 +20,10 @@
 #include "bert/config.h"
 #include "bert/float8_scales.h"
 #include "bert/losses.h"
-#include "bert/micro_batch.h"
-#include "bert/parameter_store.h"
-#include "bert/parameters.h"
+#include "bert/parameters/parameter_store.h"
+#include "bert/parameters/parameters.h"
+#include "bert/parameters/weight_stash.h"
 #include "bert/stage.h"
-#include "bert/weight_stash.h"
 
 namespace strata::bert {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <numbers>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 namespace strata::bert {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 
 namespace strata::bert {
 namespace {

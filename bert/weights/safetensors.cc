@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/crc32c.h"
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/files/crc32c.h"
+#include "base/files/lines.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
 

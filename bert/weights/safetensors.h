@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bert/weights/tensor_file.h"
 
 namespace strata::bert {

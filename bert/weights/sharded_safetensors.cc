@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bert/weights/other_file.h"
 
 namespace strata::bert {

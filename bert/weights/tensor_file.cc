@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/files/lines.h"
 #include "base/text/counts.h"
 #include "device/operations/dtype.h"
 

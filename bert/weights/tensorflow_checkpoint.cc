@@ -10,9 +10,9 @@
 #include <protozero/pbf_message.hpp>
 #include <protozero/varint.hpp>
 
-#include "base/crc32c.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/crc32c.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 
 namespace strata::bert {

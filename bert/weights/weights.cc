@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/range.h"
+#include "base/threads/parallel.h"
 #include "bert/weights/normal_draws.h"
 #include "bert/weights/other_file.h"
 #include "bert/weights/safetensors.h"

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "bert/parameters.h"
+#include "bert/parameters/parameters.h"
 
 namespace strata::bert {
 
 // Matrices and embeddings normal with standard deviation 0.02, cut at two deviations; biases 0;
 // LayerNorm gains 1 (the BERT reference). The same seed gives the same bits everywhere, on any
-// number of `threads` (0: see thread_count in base/parallel.h).
+// number of `threads` (0: see thread_count in base/threads/parallel.h).
 HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigned threads = 0);
 
 struct LoadedWeights {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "bench/accumulation/accumulated_evaluation.h"
 #include "bench/accumulation/accumulation_benchmark.h"
 #include "cli/bench/bench.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "cli/bench/bench.h"
 #include "cli/progress.h"
 #include "config/cost_file.h"

@@ -3,11 +3,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "base/json_version.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
-#include "bench/cost_benchmark.h"
+#include "base/text/json_version.h"
+#include "bench/step/cost_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/options/config_options.h"
 #include "cli/options/outputs.h"

@@ -3,10 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
-#include "bench/layer_drop_benchmark.h"
+#include "base/text/json_version.h"
+#include "bench/step/layer_drop_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
 #include "cli/options/config_options.h"

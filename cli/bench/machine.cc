@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/json_version.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "bench/machine/machine_benchmark.h"
 #include "cli/bench/bench.h"
 #include "comm/mpi_runtime.h"

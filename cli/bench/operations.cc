@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
-#include "bench/operations_benchmark.h"
+#include "base/text/json_version.h"
+#include "bench/operations/operations_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
 #include "cli/options/config_options.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/json_version.h"
 #include "base/text/json.h"
-#include "bench/optimizer_benchmark.h"
+#include "base/text/json_version.h"
+#include "bench/operations/optimizer_benchmark.h"
 #include "cli/bench/bench.h"
 #include "config/run_config_names.h"
 #include "harness/progress.h"

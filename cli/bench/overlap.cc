@@ -3,10 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
-#include "bench/overlap_benchmark.h"
+#include "base/text/json_version.h"
+#include "bench/step/overlap_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
 #include "cli/bench/step_options.h"

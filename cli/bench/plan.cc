@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "bench/schedules/plan_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"

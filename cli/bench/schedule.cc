@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text/json.h"
-#include "bench/schedule_benchmark.h"
+#include "bench/schedules/schedule_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
 #include "cli/bench/schedule_report.h"

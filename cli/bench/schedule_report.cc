@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
+#include "base/text/json_version.h"
 #include "cli/bench/link_options.h"
 
 namespace strata::cli {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/schedule_benchmark.h"
+#include "bench/schedules/schedule_benchmark.h"
 
 namespace strata::cli {
 

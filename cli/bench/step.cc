@@ -4,10 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
-#include "bench/step_benchmark.h"
+#include "base/text/json_version.h"
+#include "bench/step/step_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
 #include "cli/options/config_options.h"

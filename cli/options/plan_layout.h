@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "plan/model_shape.h"
 #include "plan/step_time.h"

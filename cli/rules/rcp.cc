@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/score_options.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_version.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/options/rule_options.h"
 #include "cli/print.h"

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/language/rule_value.h"
 #include "compliance/sources/rule_store.h"

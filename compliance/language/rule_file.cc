@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/random.h"
+#include "base/numbers/random.h"
 #include "compliance/language/rule_parser.h"
 
 namespace strata::compliance {

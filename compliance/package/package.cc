@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
-#include "base/parallel.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "base/text/counts.h"
+#include "base/threads/parallel.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/checker_params.h"
 #include "compliance/package/power.h"

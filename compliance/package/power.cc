@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 

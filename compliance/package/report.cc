@@ -10,9 +10,9 @@
 #include <set>
 #include <span>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 #include "base/text/printable.h"
 #include "compliance/checks/similar_keys.h"
 #include "compliance/review/run_record.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::compliance {
 namespace {

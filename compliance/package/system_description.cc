@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/language/rule_value.h"
 #include "mllog/json_scan.h"

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/edit_distance.h"
 #include "compliance/review/spelling.h"
 #include "mllog/json_scan.h"

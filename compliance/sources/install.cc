@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
 

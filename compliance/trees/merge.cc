@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 #include "compliance/trees/same_bytes.h"

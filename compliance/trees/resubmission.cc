@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "compliance/package/submission_tree.h"
 #include "compliance/trees/same_bytes.h"
 
@@ -69,7 +69,8 @@ nlohmann::json read_description(const fs::path& path) {
   return fields;
 }
 
-std::vector<DescriptionChange> compare_fields(const nlohmann::json& before, const nlohmann::json& after) {
+std::vector<DescriptionChange> compare_fields(const nlohmann::json& before,
+                                              const nlohmann::json& after) {
   std::set<std::string> names;
   for (const nlohmann::json* side : {&before, &after}) {
     for (const auto& field : side->items()) names.insert(field.key());

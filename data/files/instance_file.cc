@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/files/instance_shard.h"
 #include "data/files/isolated_shard.h"
 #include "data/files/part_name.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/files/lines.h"
 #include "data/files/instance_schema.h"
 #include "data/files/part_name.h"
 #include "data/files/tfrecord_shard.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/files/instance_file.h"
 #include "data/files/instance_schema.h"
 #include "data/hdf5/hdf5.h"

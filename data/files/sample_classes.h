@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cumulative_counts.h"
+#include "base/numbers/cumulative_counts.h"
 
 namespace strata::data {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/mapped_file.h"
-#include "base/random.h"
+#include "base/files/files.h"
+#include "base/files/mapped_file.h"
+#include "base/numbers/random.h"
 
 namespace strata::data {
 namespace {

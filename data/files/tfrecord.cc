@@ -8,9 +8,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/crc32c.h"
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/files/crc32c.h"
+#include "base/files/lines.h"
 
 namespace strata::data {
 namespace {

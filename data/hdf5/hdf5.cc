@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/files/lines.h"
 
 namespace strata::data::hdf5 {
 namespace {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/parallel.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/threads/parallel.h"
 #include "base/timing.h"
 #include "data/files/part_name.h"
 #include "data/prepare/md5.h"

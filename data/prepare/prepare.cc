@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/threads/parallel.h"
 #include "base/timing.h"
 #include "data/prepare/provenance.h"
 #include "data/text/corpus.h"

@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/parallel.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
+#include "base/threads/parallel.h"
 #include "data/text/unicode.h"
 #include "data/text/wordpiece.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "data/text/python_random.h"
 #include "data/text/random.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 namespace strata::data {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 #include "data/text/hash.h"
 #include "data/text/unicode.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 #include "device/operations/host_device.h"
 #include "device/operations/step_value.h"
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 
 namespace strata::harness {
 namespace {

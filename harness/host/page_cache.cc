@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
 
 namespace strata::harness {

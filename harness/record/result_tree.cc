@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/log/event_log.h"
 #include "harness/record/event_log.h"
 

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::harness {
 namespace {

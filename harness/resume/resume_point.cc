@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "base/crc32c.h"
-#include "base/files.h"
+#include "base/files/crc32c.h"
+#include "base/files/files.h"
 #include "base/text/json.h"
 
 namespace strata::harness {

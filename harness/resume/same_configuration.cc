@@ -5,7 +5,7 @@
 #include <fstream>
 #include <optional>
 
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::harness {
 namespace {

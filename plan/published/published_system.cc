@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/statistics.h"
+#include "base/files/files.h"
+#include "base/numbers/statistics.h"
 #include "base/timing.h"
 #include "compliance/checks/rounds.h"
 #include "plan/published/published_run.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/json_version.h"
+#include "base/files/files.h"
+#include "base/text/json_version.h"
 
 namespace strata::plan {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "drawing/rows.h"
 #include "drawing/text.h"
 #include "plan/report/plan_file.h"

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
-#include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/json.h"
+#include "base/text/json_version.h"
 
 namespace strata::plan {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/parallel.h"
+#include "base/files/files.h"
 #include "base/text/counts.h"
+#include "base/threads/parallel.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/review/described_system.h"
 #include "compliance/review/folder_review.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "drawing/text.h"
 #include "results/event_json.h"
 

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "base/timing.h"
 #include "drawing/axis.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/crc32c.h"
+#include "base/files/crc32c.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::report {

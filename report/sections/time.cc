@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/statistics.h"
+#include "base/numbers/statistics.h"
 #include "base/text/counts.h"
 #include "base/timing.h"
 #include "report/sections/section.h"

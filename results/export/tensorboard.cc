@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/characters.h"
 #include "results/event_json.h"
 #include "results/export/named_logs.h"

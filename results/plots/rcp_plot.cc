@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/random.h"
+#include "base/numbers/random.h"
 #include "base/text/counts.h"
 #include "compliance/package/scaling.h"
 #include "drawing/chart.h"

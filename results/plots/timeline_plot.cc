@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "drawing/rows.h"
 #include "drawing/text.h"
 

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/lines.h"
+#include "base/files/files.h"
+#include "base/files/lines.h"
 #include "base/text/json.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/scaling.h"

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/first_error.h"
-#include "base/processors.h"
+#include "base/files/files.h"
+#include "base/threads/first_error.h"
+#include "base/threads/processors.h"
 
 namespace strata::search {
 namespace {

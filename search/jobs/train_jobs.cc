@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/processors.h"
+#include "base/files/files.h"
 #include "base/range.h"
+#include "base/threads/processors.h"
 #include "config/run_config.h"
 
 namespace strata::search {

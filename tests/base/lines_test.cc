@@ -1,4 +1,4 @@
-#include "base/lines.h"
+#include "base/files/lines.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

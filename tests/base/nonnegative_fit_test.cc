@@ -1,4 +1,4 @@
-#include "base/nonnegative_fit.h"
+#include "base/numbers/nonnegative_fit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/per_thread.h"
+#include "base/threads/per_thread.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/processors.h"
+#include "base/threads/processors.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "base/files.h"
-#include "base/parallel.h"
+#include "base/files/files.h"
+#include "base/threads/parallel.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata {

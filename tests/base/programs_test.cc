@@ -1,11 +1,11 @@
-// find_program() of base/files.h.
+// find_program() of base/files/files.h.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 
 namespace strata {

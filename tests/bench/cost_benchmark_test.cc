@@ -1,4 +1,4 @@
-#include "bench/cost_benchmark.h"
+#include "bench/step/cost_benchmark.h"
 
 #include <gtest/gtest.h>
 

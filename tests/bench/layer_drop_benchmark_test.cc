@@ -1,4 +1,4 @@
-#include "bench/layer_drop_benchmark.h"
+#include "bench/step/layer_drop_benchmark.h"
 
 #include <gtest/gtest.h>
 

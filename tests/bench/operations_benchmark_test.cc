@@ -1,9 +1,9 @@
-#include "bench/operations_benchmark.h"
+#include "bench/operations/operations_benchmark.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "bench/synthetic_training.h"
+#include "bench/step/synthetic_training.h"
 #include "bert/flops.h"
 #include "device/registry/backends.h"
 #include "tests/comm/mirror_communicator.h"

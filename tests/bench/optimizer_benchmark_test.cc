@@ -1,9 +1,9 @@
-#include "bench/optimizer_benchmark.h"
+#include "bench/operations/optimizer_benchmark.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "bert/parameters.h"
+#include "bert/parameters/parameters.h"
 #include "device/registry/backends.h"
 #include "tests/training/tiny_run.h"
 

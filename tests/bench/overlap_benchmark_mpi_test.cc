@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "bench/overlap_benchmark.h"
+#include "base/files/files.h"
+#include "bench/step/overlap_benchmark.h"
 #include "tests/bench/benchmark_over_ranks.h"
 
 namespace strata::bench {

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "bench/schedule_benchmark.h"
-#include "bench/synthetic_training.h"
+#include "base/files/files.h"
+#include "bench/schedules/schedule_benchmark.h"
+#include "bench/step/synthetic_training.h"
 #include "tests/bench/benchmark_over_ranks.h"
 
 namespace strata::bench {

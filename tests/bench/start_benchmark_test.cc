@@ -1,4 +1,4 @@
-#include "bench/start_benchmark.h"
+#include "bench/step/start_benchmark.h"
 
 #include "tests/support/temporary_directory.h"
 #include "tests/training/tiny_run.h"

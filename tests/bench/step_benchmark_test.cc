@@ -1,4 +1,4 @@
-#include "bench/step_benchmark.h"
+#include "bench/step/step_benchmark.h"
 
 #include <gtest/gtest.h>
 

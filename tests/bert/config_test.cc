@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/bert/errors.h"
 
 namespace strata::bert {

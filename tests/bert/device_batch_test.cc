@@ -1,4 +1,4 @@
-#include "bert/device_batch.h"
+#include "bert/batches/device_batch.h"
 
 #include "device/registry/backends.h"
 #include "tests/bert/errors.h"

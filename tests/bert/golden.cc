@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bert/weights/safetensors.h"
 #include "tests/support/golden_files.h"
 

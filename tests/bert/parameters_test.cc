@@ -1,4 +1,4 @@
-#include "bert/parameters.h"
+#include "bert/parameters/parameters.h"
 
 #include <gtest/gtest.h>
 

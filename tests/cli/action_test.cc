@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/tools.h"
 #include "tests/support/oracle.h"
 

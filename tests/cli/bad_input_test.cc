@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bert/weights/safetensors.h"
 #include "data/files/instance_file.h"
 #include "data/files/instance_schema.h"

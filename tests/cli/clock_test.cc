@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/files/instance_file.h"
 #include "tests/cli/small_benchmark.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/process.h"
 #include "tests/cli/small_benchmark.h"
 #include "tests/compliance/bert_log.h"

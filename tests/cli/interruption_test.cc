@@ -1,7 +1,7 @@
 #include <csignal>
 #include <thread>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {

@@ -1,5 +1,5 @@
-// Every tool prints and writes names that steer terminals, forge lines and commands, or are no UTF-8:
-// names of folders, and texts of descriptions and logs.
+// Every tool prints and writes names that steer terminals, forge lines and commands, or are no
+// UTF-8: names of folders, and texts of descriptions and logs.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/characters.h"
 #include "tests/cli/tools.h"
 #include "tests/support/oracle.h"

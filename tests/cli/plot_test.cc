@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 #include "tests/compliance/bert_log.h"
 
@@ -57,7 +57,8 @@ TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
   refuses({"curves", log_, "-o", path("x.png")}, "apt install librsvg2-bin",
           {.environment = {{"PATH", path("")}}});
   write_file_atomically(path("trace.svg"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
-  refuses({"timeline", path("trace.svg"), "-o", path("trace.svg")}, "is a file that the command reads");
+  refuses({"timeline", path("trace.svg"), "-o", path("trace.svg")},
+          "is a file that the command reads");
   for (const char* name : {"x.jpg", "x.svg", "x.png"}) {
     EXPECT_FALSE(std::filesystem::exists(path(name))) << name;
   }

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/oracle.h"

@@ -1,7 +1,7 @@
 // Jobs of the real program that are killed and resumed.
 #include <csignal>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/tools.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/oracle.h"

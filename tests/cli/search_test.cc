@@ -3,7 +3,7 @@
 #include <fstream>
 #include <map>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 #include "tests/support/json_schema.h"
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace strata::cli {
 namespace {

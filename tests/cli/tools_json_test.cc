@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/submission.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/cli/faults.h"
 #include "tests/cli/small_benchmark.h"
 

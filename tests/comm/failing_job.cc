@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/processors.h"
+#include "base/threads/processors.h"
 #include "comm/communicator.h"
 #include "comm/end_job_on_error.h"
 #include "comm/mpi_runtime.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/processors.h"
+#include "base/threads/processors.h"
 
 namespace strata::comm {
 namespace {

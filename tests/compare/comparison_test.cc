@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 #include "compare/comparison_report.h"
 
 namespace strata::compare {

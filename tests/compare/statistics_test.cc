@@ -6,7 +6,7 @@
 #include <functional>
 #include <numbers>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 namespace strata::compare {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/run_config.h"
 #include "config/run_config_keys.h"
 

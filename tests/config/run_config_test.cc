@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/run_config_keys.h"
 #include "config/run_config_names.h"
 #include "loadbalance/plans/batch_plan.h"

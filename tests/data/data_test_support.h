@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/text/corpus.h"
 #include "data/text/instances.h"
 #include "data/text/vocabulary.h"

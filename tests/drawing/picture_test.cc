@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "drawing/marks.h"
 #include "tests/support/error_of.h"
 #include "tests/support/occurrences.h"

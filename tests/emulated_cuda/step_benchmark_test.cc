@@ -1,5 +1,5 @@
 // How often batches come before steps are measured, on the emulated GPU.
-#include "bench/step_benchmark.h"
+#include "bench/step/step_benchmark.h"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/log/event_log.h"
 #include "harness/time_to_train.h"
 #include "tests/support/temporary_directory.h"

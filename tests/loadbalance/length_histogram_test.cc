@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::loadbalance {

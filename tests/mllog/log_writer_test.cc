@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "mllog/log_keys.h"
 #include "tests/support/temporary_directory.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "mllog/event_log.h"
 #include "mllog/log_keys.h"
 #include "mllog/log_writer.h"

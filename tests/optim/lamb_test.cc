@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "results/plots/plot_parts.h"
 #include "results/plots/plots.h"
 #include "tests/report/written_runs.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "results/score.h"
 #include "tests/compliance/published.h"
 

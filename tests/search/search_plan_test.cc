@@ -1,6 +1,6 @@
 #include "search/search_plan.h"
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/random.h"
+#include "base/numbers/random.h"
 
 namespace strata::simulation {
 

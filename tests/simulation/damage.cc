@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "harness/resume/checkpoints.h"
 #include "harness/resume/resume_point.h"
 #include "training/checkpoint/checkpoint.h"

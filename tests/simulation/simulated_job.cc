@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/timing.h"
 #include "harness/time_to_train.h"
 #include "tests/simulation/shared_memory_ranks.h"

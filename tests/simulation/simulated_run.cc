@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/checks/check_log.h"
 #include "harness/record/log_keeper.h"
 #include "loadbalance/random.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "harness/record/result_tree.h"
 #include "harness/time_to_train.h"
 #include "tests/support/error_of.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "bert/parameters.h"
+#include "bert/parameters/parameters.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "optim/optimizer.h"
 #include "tests/training/small_training.h"

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/processors.h"
+#include "base/files/files.h"
+#include "base/threads/processors.h"
 #include "bert/weights/safetensors.h"
 #include "device/registry/backends.h"
 #include "tests/support/error_of.h"

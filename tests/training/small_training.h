@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bert/model/model.h"
 #include "comm/communicator.h"
 #include "config/run_config.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
 

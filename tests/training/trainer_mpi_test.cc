@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/cpu/gemm/matmul.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/counting_device.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/cuda/host/nccl_collectives.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"

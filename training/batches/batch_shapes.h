@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "bert/batches/device_batch.h"
 #include "bert/config.h"
-#include "bert/device_batch.h"
 #include "data/files/instance_file.h"
 
 namespace strata::training {

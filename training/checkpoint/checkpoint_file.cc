@@ -6,9 +6,9 @@
 #include <map>
 #include <string_view>
 
-#include "base/crc32c.h"
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/files/crc32c.h"
+#include "base/files/lines.h"
 #include "bert/weights/safetensors.h"
 
 namespace strata::training {

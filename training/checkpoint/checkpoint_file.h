@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/range.h"
 #include "device/operations/dtype.h"
 #include "training/checkpoint/training_state.h"

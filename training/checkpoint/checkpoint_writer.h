@@ -5,7 +5,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/first_error.h"
+#include "base/threads/first_error.h"
 #include "device/backend.h"
 #include "device/memory/buffer.h"
 #include "training/checkpoint/checkpoint_file.h"

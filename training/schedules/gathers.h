@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "bert/parameters.h"
+#include "bert/parameters/parameters.h"
 #include "training/schedules/schedule.h"
 
 namespace strata::training {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "bert/parameters.h"
+#include "bert/parameters/parameters.h"
 #include "comm/buckets/bucket_order.h"
 #include "comm/order/operation.h"
 #include "training/schedules/schedule.h"

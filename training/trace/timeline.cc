@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/text/json.h"
 
 namespace strata::training {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <new>
 
-#include "base/first_error.h"
-#include "base/per_thread.h"
+#include "base/threads/first_error.h"
+#include "base/threads/per_thread.h"
 #include "device/cpu/kernels/aligned_memory.h"
 #include "device/cpu/kernels/row_blocks.h"
 #include "device/cpu/kernels/table.h"

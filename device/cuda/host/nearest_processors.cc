@@ -6,7 +6,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "base/lines.h"
+#include "base/files/lines.h"
 
 namespace strata::device::cuda {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "base/crc32c.h"
-#include "base/files.h"
+#include "base/files/crc32c.h"
+#include "base/files/files.h"
 #include "tests/bert/errors.h"
 
 namespace strata::bert {

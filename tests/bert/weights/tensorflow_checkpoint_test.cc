@@ -12,8 +12,8 @@
 #include <protozero/pbf_writer.hpp>
 #include <protozero/varint.hpp>
 
-#include "base/crc32c.h"
-#include "base/files.h"
+#include "base/files/crc32c.h"
+#include "base/files/files.h"
 #include "bert/weights/weights.h"
 #include "tests/bert/errors.h"
 #include "tests/bert/mlperf_reference.h"

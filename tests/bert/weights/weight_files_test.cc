@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "bert/weights/other_file.h"
 #include "bert/weights/safetensors.h"
 #include "bert/weights/sharded_safetensors.h"

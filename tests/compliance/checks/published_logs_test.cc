@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/threads/parallel.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rcp.h"
 #include "compliance/checks/rounds.h"

@@ -5,7 +5,7 @@
 #include <regex>
 #include <string>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/checks/rounds.h"
 #include "tests/support/oracle.h"
 

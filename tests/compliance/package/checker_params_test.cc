@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/package/package.h"
 #include "compliance/package/report.h"
 #include "compliance/package/scaling.h"

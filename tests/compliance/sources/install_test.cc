@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "compliance/checks/rounds.h"
 #include "tests/support/oracle.h"
 

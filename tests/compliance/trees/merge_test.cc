@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
 

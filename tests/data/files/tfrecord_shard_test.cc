@@ -5,7 +5,7 @@
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
 
-#include "base/crc32c.h"
+#include "base/files/crc32c.h"
 #include "data/files/convert.h"
 #include "data/text/corpus.h"
 #include "data/text/pretraining_instances.h"

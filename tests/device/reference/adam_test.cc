@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/reference/operations.h"
 #include "tests/device/reference/finite_differences.h"
 

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -44,8 +44,7 @@ TEST_F(MachineTest, FamilyAndInstructionSetsOfTheProcessor) {
   const Machine machine = inspect_machine(directory_);
   EXPECT_EQ(machine.processor_model, "AMD EPYC");
   EXPECT_EQ(machine.processor_family, "AuthenticAMD family 26 model 2");
-  EXPECT_EQ(machine.instruction_sets,
-            (std::vector<std::string>{"avx2", "avx512f", "avx512_bf16"}));
+  EXPECT_EQ(machine.instruction_sets, (std::vector<std::string>{"avx2", "avx512f", "avx512_bf16"}));
   file("proc/cpuinfo", processor(0, 0));
   EXPECT_EQ(inspect_machine(directory_).processor_family, "");
   EXPECT_TRUE(inspect_machine(directory_).instruction_sets.empty());

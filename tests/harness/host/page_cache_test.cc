@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {

@@ -3,7 +3,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "harness/record/event_log.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/failing_allocations.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/output_lock.h"

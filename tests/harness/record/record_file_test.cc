@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {

@@ -1,7 +1,7 @@
 #include "harness/record/result_tree.h"
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "harness/record/experiment_log.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"

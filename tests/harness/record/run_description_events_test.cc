@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "harness/record/event_log.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"

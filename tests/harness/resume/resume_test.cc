@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/crc32c.h"
+#include "base/files/crc32c.h"
 #include "harness/resume/checkpoints.h"
 #include "harness/resume/resume_point.h"
 #include "mllog/log_writer.h"

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
 #include "tests/support/occurrences.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/occurrences.h"
 #include "tests/support/temporary_directory.h"
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "results/summary/private_id.h"
 #include "tests/compliance/submission.h"
 #include "tests/support/error_of.h"

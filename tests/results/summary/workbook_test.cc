@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "results/summary/summary.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "base/files.h"
-#include "base/processors.h"
+#include "base/files/files.h"
+#include "base/threads/processors.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::search {

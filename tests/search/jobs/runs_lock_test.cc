@@ -7,7 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "search/jobs/job.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"

@@ -6,8 +6,8 @@
 #include <set>
 #include <thread>
 
-#include "base/files.h"
-#include "base/processors.h"
+#include "base/files/files.h"
+#include "base/threads/processors.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::search {

@@ -5,7 +5,7 @@
 #include <array>
 #include <set>
 
-#include "bert/device_batch.h"
+#include "bert/batches/device_batch.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {

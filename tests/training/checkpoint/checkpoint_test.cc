@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/error_of.h"
 #include "tests/support/host_backend.h"
 #include "tests/support/temporary_directory.h"

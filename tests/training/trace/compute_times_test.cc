@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
 #include "tests/support/temporary_directory.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "tests/comm/mirror_communicator.h"
 #include "tests/support/temporary_directory.h"
 

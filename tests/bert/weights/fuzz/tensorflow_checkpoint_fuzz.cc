@@ -14,9 +14,9 @@
 #include <protozero/varint.hpp>
 #include <string>
 
-#include "base/crc32c.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/crc32c.h"
+#include "base/files/files.h"
 #include "bert/weights/tensorflow_checkpoint.h"
 #include "tests/support/fuzz_file.h"
 

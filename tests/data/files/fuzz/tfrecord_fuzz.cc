@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "base/crc32c.h"
 #include "base/error.h"
+#include "base/files/crc32c.h"
 #include "data/files/tfrecord_shard.h"
 #include "tests/data/files/fuzz/read_instances.h"
 #include "tests/support/fuzz_file.h"
