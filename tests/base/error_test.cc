@@ -1,11 +1,12 @@
 #include "base/error.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
+
+#include "tests/support/matchers.h"
 
 namespace strata {
 namespace {
@@ -34,8 +35,8 @@ TEST(MessageOf, AFileThatCannotBeRemovedIsNamed) {
     throw std::filesystem::filesystem_error("cannot remove", "x.yaml",
                                             std::make_error_code(std::errc::permission_denied));
   });
-  EXPECT_NE(message.find("x.yaml"), std::string::npos) << message;
-  EXPECT_EQ(message.find("unexpected"), std::string::npos) << message;
+  EXPECT_THAT(message, HasSubstr("x.yaml"));
+  EXPECT_THAT(message, Not(HasSubstr("unexpected")));
 }
 
 TEST(MessageOf, OtherExceptionsAreMarked) {

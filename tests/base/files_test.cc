@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +20,7 @@
 
 #include "base/error.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace {
 
@@ -73,7 +73,7 @@ TEST_F(Files, AFileInAFoldersPlaceIsNamed) {
   write_file_atomically(directory_ / "file", "x");
   const std::string error =
       error_of([&] { write_file_atomically(directory_ / "file" / "y", "x"); });
-  EXPECT_NE(error.find("file: cannot create directory: "), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("file: cannot create directory: "));
 }
 
 TEST_F(Files, AMissingFileIsNamed) {
@@ -81,7 +81,7 @@ TEST_F(Files, AMissingFileIsNamed) {
     read_file(directory_ / "none");
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("none: cannot open"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("none: cannot open"));
   }
 }
 
@@ -209,13 +209,13 @@ TEST_F(Files, NothingButARegularFileIsReplaced) {
   fs::create_directories(directory_ / "folder");
   ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
   fs::create_symlink("/dev/null", directory_ / "device");
-  EXPECT_NE(error_of([&] { write_output(directory_ / "folder", "x"); }).find("is a folder"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { write_output(directory_ / "folder", "x"); }),
+              HasSubstr("is a folder"));
   for (const auto& [name, what] :
        {std::pair("folder", "is a folder"), std::pair("fifo", "is a FIFO"),
         std::pair("device", "is a device")}) {
     const std::string error = error_of([&] { write_file_atomically(directory_ / name, "x"); });
-    EXPECT_NE(error.find(what), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr(what));
   }
   EXPECT_TRUE(fs::is_fifo(directory_ / "fifo"));
   EXPECT_TRUE(fs::is_symlink(directory_ / "device"));
@@ -229,7 +229,7 @@ TEST_F(Files, AnOutputGoesThroughDevicesAndFifos) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   fs::create_symlink("/dev/full", directory_ / "full");
   const std::string error = error_of([&] { write_output(directory_ / "full", "x"); });
-  EXPECT_NE(error.find("No space left"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("No space left"));
   EXPECT_TRUE(fs::is_symlink(directory_ / "full"));
   ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
   std::string received(16, '\0');
@@ -275,8 +275,8 @@ TEST_F(Files, OnlyRegularFilesAreRead) {
         std::pair("dangling", "is a link that leads nowhere (to nowhere)"),
         std::pair("circle", "is a link that leads nowhere")}) {
     const std::string error = error_of([&] { read_file(directory_ / name); });
-    EXPECT_NE(error.find(what), std::string::npos) << error;
-    EXPECT_NE(error.find(name), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr(what));
+    EXPECT_THAT(error, HasSubstr(name));
   }
   write_file_atomically(directory_ / "file", "x");
   fs::create_symlink("file", directory_ / "link");
@@ -287,7 +287,7 @@ TEST_F(Files, AFileMayBeTooLarge) {
   write_file_atomically(directory_ / "ten", "0123456789");
   EXPECT_EQ(read_file(directory_ / "ten", 10), "0123456789");
   const std::string error = error_of([&] { read_file(directory_ / "ten", 9); });
-  EXPECT_NE(error.find("ten: has more than 9 bytes"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("ten: has more than 9 bytes"));
   // It says nothing of its size.
   EXPECT_THROW(read_file("/proc/self/status", 9), Error);
   EXPECT_GT(read_file("/proc/self/status").size(), 9u);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,6 +8,7 @@
 #include "bench/schedules/schedule_benchmark.h"
 #include "bench/step/synthetic_training.h"
 #include "tests/bench/benchmark_over_ranks.h"
+#include "tests/support/matchers.h"
 
 namespace strata::bench {
 namespace {
@@ -157,7 +157,7 @@ TEST_F(ScheduleBenchmarkOverRanks, ModulesSendTheBytesAndKeepTheActivationsOfThe
   const auto result = benchmark_schedules(config_, options, ranks_).modules.value();
   if (ranks_.size() == 4) {
     ASSERT_EQ(result.skipped.size(), 2u);
-    EXPECT_NE(result.skipped[0].reason.find("5 modules need a layer each"), std::string::npos);
+    EXPECT_THAT(result.skipped[0].reason, HasSubstr("5 modules need a layer each"));
     return;
   }
   EXPECT_TRUE(result.skipped.empty());
@@ -191,9 +191,7 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesModulesThatTheClipModeRefuses) {
   const auto result = benchmark_schedules(config_, asleep(Section::kModules), ranks_).modules;
   ASSERT_TRUE(result && result->orders.empty());
   ASSERT_EQ(result->skipped.size(), 2u);
-  EXPECT_NE(result->skipped[1].reason.find("clip.mode is bucket_before_allreduce"),
-            std::string::npos)
-      << result->skipped[1].reason;
+  EXPECT_THAT(result->skipped[1].reason, HasSubstr("clip.mode is bucket_before_allreduce"));
 }
 
 TEST_F(ScheduleBenchmarkOverRanks, NamesPipelinesThatDoNotFit) {
@@ -205,15 +203,14 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesPipelinesThatDoNotFit) {
       benchmark_schedules(config_, asleep(Section::kPipelines), ranks_).pipelines.value();
   EXPECT_TRUE(few.pipelines.empty());
   ASSERT_EQ(few.skipped.size(), 2u);
-  EXPECT_NE(few.skipped[0].reason.find("batch.gradient_accumulation_steps is 1"),
-            std::string::npos);
+  EXPECT_THAT(few.skipped[0].reason, HasSubstr("batch.gradient_accumulation_steps is 1"));
   config_.batch.gradient_accumulation_steps = 8;
   config_.parallel.stages = 3;
   const auto odd =
       benchmark_schedules(config_, asleep(Section::kPipelines), ranks_).pipelines.value();
   ASSERT_EQ(odd.skipped.size(), 2u);
   EXPECT_EQ(odd.skipped[1].name, "modular, 3 stages");
-  EXPECT_NE(odd.skipped[1].reason.find("does not divide the 4 layers"), std::string::npos);
+  EXPECT_THAT(odd.skipped[1].reason, HasSubstr("does not divide the 4 layers"));
 }
 
 TEST_F(ScheduleBenchmarkOverRanks, ShardedOrdersSendAndKeepTheBytesOfTheFormulas) {
@@ -264,7 +261,7 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesShardedOrdersThatTheClipModeRefuses) {
   ASSERT_EQ(result.skipped.size(), 2u);
   EXPECT_EQ(result.skipped[0].name, "gradients, micro_batch");
   EXPECT_EQ(result.skipped[1].name, "all, micro_batch");
-  EXPECT_NE(result.skipped[1].reason.find("optimizer.sharded: all"), std::string::npos);
+  EXPECT_THAT(result.skipped[1].reason, HasSubstr("optimizer.sharded: all"));
   for (const ShardingMeasurement& order : result.orders) {
     EXPECT_EQ(order.bytes_sent, order.bytes_sent_formula) << order.name;
   }

@@ -1,7 +1,6 @@
 // Judging the messages of errors.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "tests/support/matchers.h"
 
 namespace strata::bert {
 
@@ -20,7 +20,7 @@ inline void expect_error(const std::function<void()>& action,
     ADD_FAILURE() << "no error was thrown";
   } catch (const Error& error) {
     for (const std::string& part : parts) {
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+      EXPECT_THAT(std::string(error.what()), HasSubstr(part))
           << "'" << part << "' is not in: " << error.what();
     }
   }

@@ -1,11 +1,11 @@
 // The GitHub action's scripts, with a stand-in for `gh`.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <string>
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -60,13 +60,12 @@ class Action : public Tools {
 TEST_F(Action, ChecksAndNamesItsFiles) {
   EXPECT_EQ(run_script("program.sh").status, 0);
   const auto checked = run_script("check.sh");
-  EXPECT_NE(checked.output.find("::error file=Acme/results/@me |<b>_x_`/bert/result_0.txt,title="),
-            std::string::npos)
-      << checked.output;
+  EXPECT_THAT(checked.output,
+              HasSubstr("::error file=Acme/results/@me |<b>_x_`/bert/result_0.txt,title="));
   EXPECT_EQ(WEXITSTATUS(checked.status), 1);
   const std::string output = read_file(path("output"));
-  EXPECT_NE(output.find("program=/"), std::string::npos) << output;
-  EXPECT_NE(output.find("/strata-check.sarif\njunit="), std::string::npos) << output;
+  EXPECT_THAT(output, HasSubstr("program=/"));
+  EXPECT_THAT(output, HasSubstr("/strata-check.sarif\njunit="));
   EXPECT_EQ(read_file(path("strata-check.sarif")).substr(0, 1), "{");
   EXPECT_EQ(read_file(path("strata-check.xml")).substr(0, 5), "<?xml");
 }
@@ -76,18 +75,15 @@ TEST_F(Action, CommentsTheChangeInScoresOnce) {
   ASSERT_EQ(commented.status, 0) << commented.output;
   const std::string body = read_file(path("body"));
   EXPECT_EQ(body.substr(0, 21), "<!-- strata-check -->") << body;
-  EXPECT_NE(body.find("| Acme | good | bert |"), std::string::npos) << body;
-  EXPECT_NE(body.find("| -10.00 % |"), std::string::npos) << body;
+  EXPECT_THAT(body, HasSubstr("| Acme | good | bert |"));
+  EXPECT_THAT(body, HasSubstr("| -10.00 % |"));
   // Names are shown and mean nothing to Markdown, nor call anyone.
-  EXPECT_NE(body.find("| &#64;me &#124;&lt;b&gt;&#95;x&#95;&#96; | bert | - | - | new |"),
-            std::string::npos)
-      << body;
+  EXPECT_THAT(body, HasSubstr("| &#64;me &#124;&lt;b&gt;&#95;x&#95;&#96; | bert | - | - | new |"));
   EXPECT_EQ(read_file(path("summary")), body);
-  EXPECT_NE(read_file(path("calls")).find("POST repos/o/r/issues/7/comments"), std::string::npos);
+  EXPECT_THAT(read_file(path("calls")), HasSubstr("POST repos/o/r/issues/7/comments"));
   folder_.write("known", "123\n");
   ASSERT_EQ(run_script("comment.sh").status, 0);
-  EXPECT_NE(read_file(path("calls")).find("PATCH repos/o/r/issues/comments/123"),
-            std::string::npos);
+  EXPECT_THAT(read_file(path("calls")), HasSubstr("PATCH repos/o/r/issues/comments/123"));
 }
 
 // A program is the machine's, or one that was put there beside the commits; a committed file never
@@ -142,9 +138,8 @@ TEST_F(Action, RunsNoFileOfThePullRequest) {
         << one.given << " in " << one.search;
   }
   const auto refused = run_script("program.sh", "GIVEN=./strata");
-  EXPECT_NE(refused.output.find("::error::strata check: './strata' may be a file of the pull"),
-            std::string::npos)
-      << refused.output;
+  EXPECT_THAT(refused.output,
+              HasSubstr("::error::strata check: './strata' may be a file of the pull"));
   for (const char* script : {"program.sh", "check.sh", "comment.sh"}) {
     run_script(script, "PATH=\".:tools:'" + path() + "':$PATH\" PYTHONPATH=.");
   }
@@ -162,8 +157,8 @@ TEST_F(Action, InputsNameTheSamePlacesInBothTrees) {
     const auto done = run_script("comment.sh", settings);
     EXPECT_EQ(done.status, 0) << settings << done.output;
     const std::string body = read_file(path("body"));
-    EXPECT_NE(body.find("| Acme | good | bert |"), std::string::npos) << settings << body;
-    EXPECT_NE(body.find("| -10.00 % |"), std::string::npos) << settings << body;
+    EXPECT_THAT(body, HasSubstr("| Acme | good | bert |")) << settings;
+    EXPECT_THAT(body, HasSubstr("| -10.00 % |")) << settings;
   }
 }
 
@@ -178,13 +173,13 @@ TEST_F(Action, ComparesARepositoryBelowTheWorkspace) {
       "RESULTS=below/Acme BASE=$(git -C below rev-parse HEAD) PATH=\"$PWD/below/bin:$PATH\"");
   EXPECT_EQ(done.status, 0) << done.output;
   const std::string body = read_file(path("body"));
-  EXPECT_NE(body.find("| -10.00 % |"), std::string::npos) << body;
+  EXPECT_THAT(body, HasSubstr("| -10.00 % |"));
 }
 
 TEST_F(Action, ABaseThatWasNotFetchedIsAnError) {
   const auto done = run_script("comment.sh", "BASE=0123456789012345678901234567890123456789");
   EXPECT_EQ(WEXITSTATUS(done.status), 2) << done.output;
-  EXPECT_NE(done.output.find("fetch-depth: 0"), std::string::npos) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("fetch-depth: 0"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "data/files/instance_schema.h"
 #include "data/hdf5/hdf5.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -188,7 +189,7 @@ TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
   const ProcessResult refused = strata(
       train({"--set", "batch.micro_batch=5000", "--set", "initialization.warmup_steps=0"}), 2);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find("5000"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("5000"));
   expect_no_results();
 }
 
@@ -264,7 +265,7 @@ TEST_F(BadInput, AnOutputDirectoryThatCannotBeOnTwoRanks) {
   write_file_atomically(path("file"), "in the way");
   const ProcessResult refused = strata(train({"--set", "run.output=" + path("file/out")}), 2);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find(path("file/out")), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr(path("file/out")));
 }
 
 // A file that may not grow fails as one on a full disk does.

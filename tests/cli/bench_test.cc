@@ -4,6 +4,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -43,9 +44,8 @@ TEST(BenchStep, ExplainsTheOrderOfWork) {
   EXPECT_EQ(operations.back()["bucket"], 0);
   EXPECT_EQ(operations.back()["lane"], "arithmetic");
   const ProcessResult table = run(command);
-  EXPECT_NE(table.out.find("lane         operation"), std::string::npos) << table.out;
-  EXPECT_NE(table.out.find("arithmetic   update           bucket 0"), std::string::npos)
-      << table.out;
+  EXPECT_THAT(table.out, HasSubstr("lane         operation"));
+  EXPECT_THAT(table.out, HasSubstr("arithmetic   update           bucket 0"));
 }
 
 TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
@@ -154,17 +154,16 @@ TEST(BenchSchedule, PrintsARowForEveryOrderOfTheSectionsChosen) {
     for (const std::string& name : *names) EXPECT_TRUE(has_row(result.out, name)) << result.out;
   }
   EXPECT_FALSE(has_row(result.out, "layer, recompute")) << result.out;
-  EXPECT_NE(result.out.find("all, micro_batch           skipped: optimizer.sharded: every"),
-            std::string::npos)
-      << result.out;
-  EXPECT_EQ(result.out.find("unequal"), std::string::npos) << result.out;
+  EXPECT_THAT(result.out,
+              HasSubstr("all, micro_batch           skipped: optimizer.sharded: every"));
+  EXPECT_THAT(result.out, Not(HasSubstr("unequal")));
 }
 
 TEST(BenchSchedule, WhatItCannotMeasureIsRefused) {
   expect_refusal(run(schedule({}, 1)), {"one rank communicates with nobody"});
   const ProcessResult unknown = run(schedule({"--only", "sections"}, 1));
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_NE(unknown.err.find("--only"), std::string::npos) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("--only"));
 }
 
 TEST(BenchSchedule, HelpSaysWhatEveryColumnIs) {
@@ -172,7 +171,7 @@ TEST(BenchSchedule, HelpSaysWhatEveryColumnIs) {
   for (const char* column :
        {"step, increase", "tail", "exposed", "activations", "layers", "heads", "waiting", "bubble",
         "paper", "messages", "MB sent", "sent", "resident"}) {
-    EXPECT_NE(help.find(std::string("\n  ") + column), std::string::npos) << column << help;
+    EXPECT_THAT(help, HasSubstr(std::string("\n  ") + column)) << column;
   }
 }
 
@@ -203,9 +202,9 @@ TEST(BenchBalance, PrintsATableOfTheChosenStrategies) {
   const ProcessResult result = run(balance(
       {"--ranks", "4", "--steps", "2", "--samples", "1000", "--strategies", "random,planned"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("|     4 | random "), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("|     4 | planned "), std::string::npos) << result.out;
-  EXPECT_EQ(result.out.find("exchange"), std::string::npos) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("|     4 | random "));
+  EXPECT_THAT(result.out, HasSubstr("|     4 | planned "));
+  EXPECT_THAT(result.out, Not(HasSubstr("exchange")));
   EXPECT_EQ(result.err, "");
 }
 
@@ -238,10 +237,10 @@ TEST_F(BenchWithData, AMachinesRowsArePrintedFromItsJson) {
   const ProcessResult rows =
       strata({"bench", "machine", "--from", path("first.json"), path("second.json")});
   ASSERT_EQ(rows.exit_code, 0) << rows.err;
-  EXPECT_NE(rows.out.find("| tiny, 64 tokens | tiny, 100 tokens |"), std::string::npos) << rows.out;
+  EXPECT_THAT(rows.out, HasSubstr("| tiny, 64 tokens | tiny, 100 tokens |"));
   const std::string row = rows.out.substr(rows.out.find("| Some CPU"));
-  EXPECT_NE(row.find(" | 200, - | "), std::string::npos) << row;
-  EXPECT_NE(row.find(" | 75 % | - | "), std::string::npos) << row;
+  EXPECT_THAT(row, HasSubstr(" | 200, - | "));
+  EXPECT_THAT(row, HasSubstr(" | 75 % | - | "));
   EXPECT_EQ(std::ranges::count(rows.out, '\n'), 4);
   // What is printed can be read again.
   const ProcessResult again = strata({"bench", "machine", "--from", path("first.json"), "--json"});
@@ -273,8 +272,7 @@ TEST(BenchMachine, TheDocumentHasTheRowsOfAllResults) {
   ASSERT_GT(command.size(), 4u);
   const ProcessResult rows = run(command);
   ASSERT_EQ(rows.exit_code, 0) << rows.err;
-  EXPECT_NE(read_file(root / "docs/measurements/processors.md").find(rows.out), std::string::npos)
-      << rows.out;
+  EXPECT_THAT(read_file(root / "docs/measurements/processors.md"), HasSubstr(rows.out)) << rows.out;
 }
 
 TEST_F(BenchWithData, BalanceTakesTheLengthsOfADataSet) {
@@ -301,7 +299,7 @@ TEST_F(BenchWithData, ACostThatWasMeasuredCanBeTrainedAndPlannedWith) {
   const ProcessResult trained = strata(train({"--set", "batch.load_balance.strategy=planned",
                                               "--set", "batch.load_balance.cost=" + cost}));
   EXPECT_LE(trained.exit_code, 1) << trained.err;
-  EXPECT_NE(read_file(result("result_0.yaml")).find("cost: {linear: "), std::string::npos);
+  EXPECT_THAT(read_file(result("result_0.yaml")), HasSubstr("cost: {linear: "));
 }
 
 }  // namespace

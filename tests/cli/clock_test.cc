@@ -6,6 +6,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -66,8 +67,7 @@ TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
       train(), 1,
       {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_CLOCK_SET", "-3600"}}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("the machine's clock was set by -3600."), std::string::npos)
-      << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the machine's clock was set by -3600."));
   const std::vector<Event> log = events();
   for (size_t i = 1; i < log.size(); ++i) {
     EXPECT_LE(log[i - 1]["time_ms"], log[i]["time_ms"]) << log[i];
@@ -80,9 +80,7 @@ TEST_F(WallClock, WhereTheLogAndTheSteadyClockTellDifferentTimesThatIsSaid) {
       strata(train(), 1,
              {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_SLOW", "400000"}}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("warning: between run_start and run_stop the log has "),
-            std::string::npos)
-      << result.err;
+  EXPECT_THAT(result.err, HasSubstr("warning: between run_start and run_stop the log has "));
 }
 
 #endif

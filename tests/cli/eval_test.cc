@@ -6,6 +6,7 @@
 #include "base/files/files.h"
 #include "data/files/instance_file.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -120,8 +121,8 @@ TEST_F(Eval, TakesTheFirstSamplesWhereAskedTo) {
 TEST_F(Eval, SaysWhatTheCheckpointLacksAndPrintsForPeople) {
   const ProcessResult evaluated = strata({"eval", "--config", path("run.yaml")});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
-  EXPECT_NE(evaluated.err.find("weights: random"), std::string::npos) << evaluated.err;
-  EXPECT_NE(evaluated.out.find("masked-LM accuracy"), std::string::npos) << evaluated.out;
+  EXPECT_THAT(evaluated.err, HasSubstr("weights: random"));
+  EXPECT_THAT(evaluated.out, HasSubstr("masked-LM accuracy"));
 }
 
 // The quickstart's checkpoint and evaluation set, where they have been made.
@@ -145,7 +146,7 @@ TEST(EvalOfTheQuickstart, IsWhatPyTorchComputes) {
   expect_equal(json::parse(evaluated.out), golden, 1e-4, 11);
   for (const char* lacking :
        {"cls/predictions/transform/dense/kernel", "cls/seq_relationship/output_weights"}) {
-    EXPECT_NE(evaluated.err.find(lacking), std::string::npos) << evaluated.err;
+    EXPECT_THAT(evaluated.err, HasSubstr(lacking));
   }
 }
 

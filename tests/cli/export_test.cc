@@ -1,6 +1,5 @@
 // `strata export`: event files read by a reader of a few lines and by TensorBoard's own, tables by
 // Python's csv module.
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -87,13 +87,13 @@ TEST_F(Export, SaysWhatIsLeftOutAndReplacesAnEarlierExport) {
   const ProcessResult rest =
       strata({"export", "tensorboard", log, empty, path("absent"), "-o", path("out")});
   EXPECT_EQ(rest.exit_code, 2);
-  EXPECT_NE(rest.out.find("no numbers in " + empty), std::string::npos) << rest.out;
-  EXPECT_NE(rest.err.find("absent"), std::string::npos) << rest.err;
+  EXPECT_THAT(rest.out, HasSubstr("no numbers in " + empty));
+  EXPECT_THAT(rest.err, HasSubstr("absent"));
   const ProcessResult same =
       strata({"export", "tensorboard", log, path("Acme/results/good/bert/result_0.txt"), "-o",
               path("out")});
   EXPECT_EQ(same.exit_code, 2);
-  EXPECT_NE(same.err.find("would both be result_0"), std::string::npos) << same.err;
+  EXPECT_THAT(same.err, HasSubstr("would both be result_0"));
 }
 
 // Every field of the table beside what Python reads in the lines themselves.
@@ -129,7 +129,7 @@ TEST_F(Export, ATableNamesWhatCannotBeReadAndKeepsTheRest) {
   const ProcessResult exported = strata({"export", "csv", path("Bolt/results/x/gpt3/result_0.txt"),
                                          path("absent.txt"), "-o", "/dev/stdout"});
   EXPECT_EQ(exported.exit_code, 2);
-  EXPECT_NE(exported.err.find("absent.txt"), std::string::npos) << exported.err;
+  EXPECT_THAT(exported.err, HasSubstr("absent.txt"));
   EXPECT_EQ(std::count(exported.out.begin(), exported.out.end(), '\n'), 15)
       << "a header, twelve events, and the newlines in the keys of two: " << exported.out;
 }

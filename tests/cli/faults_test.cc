@@ -1,8 +1,6 @@
 // Tools whose calls fail; scripts/campaigns/faults fails them all.
 #include "tests/cli/faults.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -55,8 +54,7 @@ TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
       }
       ++failed;
       EXPECT_EQ(run.result.exit_code, 2) << command << " " << at << ": " << run.result.err;
-      EXPECT_NE(run.result.err.find("strata: out of memory"), std::string::npos)
-          << command << " " << at << ": " << run.result.err;
+      EXPECT_THAT(run.result.err, HasSubstr("strata: out of memory")) << command << " " << at;
     }
     EXPECT_GT(failed, 3) << command;
   }
@@ -76,7 +74,7 @@ TEST_F(Faults, ALibraryThatCannotGoOnEndsWithAMessage) {
     if (run.result.exit_code == 0) continue;
     ++failed;
     EXPECT_EQ(run.result.exit_code, 2) << at << ": " << run.result.err;
-    EXPECT_NE(run.result.err.find("memory"), std::string::npos) << run.result.err;
+    EXPECT_THAT(run.result.err, HasSubstr("memory"));
   }
   EXPECT_GT(failed, 10);
 }
@@ -121,7 +119,7 @@ TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
   folder_.write("Acme/systems/good.json", R"({"division": "closed"})");
   const std::vector<std::string> command = {"check", "package", path("Acme")};
   const ProcessResult good = strata({}, command).result;
-  ASSERT_NE(good.out.find("closed"), std::string::npos) << good.out;
+  ASSERT_THAT(good.out, HasSubstr("closed"));
   int refused = 0;
   for (int at = 1;; ++at) {
     const FaultyRun run = strata({"open", at, EMFILE}, command);
@@ -184,7 +182,7 @@ TEST_F(Faults, WhatASubmissionIsMadeOfIsWholeOrAbsent) {
         } else {
           ++refused;
           EXPECT_EQ(run.result.exit_code, 2) << what << ": " << run.result.err;
-          EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << what;
+          EXPECT_THAT(run.result.err, HasSubstr("strata: ")) << what;
         }
       }
     }
@@ -218,7 +216,7 @@ TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
       } else {
         ++refused;
         EXPECT_EQ(run.result.exit_code, 2) << what;
-        EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << what;
+        EXPECT_THAT(run.result.err, HasSubstr("strata: ")) << what;
         // Of a log that could not be opened the row lacks its results.
         if (std::string(call.kind) != "open" && fs::exists(output)) {
           EXPECT_EQ(read_file(output), whole) << what;
@@ -242,7 +240,7 @@ TEST_F(Faults, AMessageSaysThatAConverterWroteWhatCannotBeRead) {
     const FaultyRun run = strata({"read", at, EIO}, command);
     if (!run.failed) break;
     if (run.result.exit_code == 0) continue;  // a look at the machine
-    EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << at << ": " << run.result.err;
+    EXPECT_THAT(run.result.err, HasSubstr("strata: ")) << at;
     const bool named = run.result.err.find("converted picture") != std::string::npos;
     EXPECT_TRUE(named || run.result.err.find("/proc/self") == std::string::npos)
         << at << ": " << run.result.err;

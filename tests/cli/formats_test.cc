@@ -1,6 +1,5 @@
 // Verdicts as SARIF, JUnit XML and GitHub's workflow commands, each read by a program that is not
 // ours, of logs that hold what these formats take for their own.
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <map>
@@ -12,6 +11,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -103,7 +103,7 @@ TEST_F(Formats, JunitIsReadByAnotherParser) {
   EXPECT_EQ(parsed.at("counts"), json({"4", "2", "1"}));
   EXPECT_EQ(parsed.at("tags"), json({"failure", "skipped", "testcase", "testsuite", "testsuites"}));
   const std::string text = parsed.at("failures").at("Acme/results/b a:d,%\u00e9/bert/result_0.txt");
-  EXPECT_NE(text.find("]]><!-- &amp; </failure>"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("]]><!-- &amp; </failure>"));
 }
 
 // As GitHub's runner takes a line apart: actions/runner, src/Runner.Common/ActionCommand.cs.
@@ -168,7 +168,7 @@ TEST_F(Formats, NothingThatALogHoldsBecomesAnotherCommand) {
         found = true;
         EXPECT_EQ(command->properties.at("file"), "Acme/results/b a:d,%é/bert/result_0.txt");
         EXPECT_GT(std::stoi(command->properties.at("line")), 10);
-        EXPECT_NE(command->message.find("%0A::error::x ##[error]y"), std::string::npos) << line;
+        EXPECT_THAT(command->message, HasSubstr("%0A::error::x ##[error]y")) << line;
       }
     }
     EXPECT_GT(commands, 2) << words;
@@ -186,12 +186,9 @@ TEST_F(Formats, ARunThatAPackageMayDoWithoutIsAWarning) {
   }
   folder_.write("Bolt/systems/fast.json", R"({"division": "open"})");
   const ProcessResult printed = check("package Bolt --ruleset 5.0 --github");
-  EXPECT_NE(printed.out.find("::warning file=Bolt/results/fast/bert/result_3.txt,"),
-            std::string::npos)
-      << printed.out;
-  EXPECT_EQ(printed.out.find("::error file=Bolt/results"), std::string::npos) << printed.out;
-  EXPECT_NE(printed.out.find("::error file=Bolt/systems/fast.json,"), std::string::npos)
-      << printed.out;
+  EXPECT_THAT(printed.out, HasSubstr("::warning file=Bolt/results/fast/bert/result_3.txt,"));
+  EXPECT_THAT(printed.out, Not(HasSubstr("::error file=Bolt/results")));
+  EXPECT_THAT(printed.out, HasSubstr("::error file=Bolt/systems/fast.json,"));
 }
 
 TEST_F(Formats, JsonAndGithubExcludeEachOther) {

@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -46,47 +45,47 @@ TEST_P(Help, ExplainsEveryOption) {
   const ProcessResult help = run(with(GetParam(), "--help"));
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  EXPECT_NE(help.out.find("Usage: "), std::string::npos) << help.out;
-  EXPECT_NE(help.out.find("--help"), std::string::npos) << help.out;
+  EXPECT_THAT(help.out, HasSubstr("Usage: "));
+  EXPECT_THAT(help.out, HasSubstr("--help"));
   EXPECT_GT(help.out.size(), 200u) << help.out;
 }
 
 TEST_P(Help, AnUnknownOptionIsRefusedByName) {
   const ProcessResult refused = run(with(GetParam(), "--no-such-option"));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("--"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--"));
 }
 
 TEST(HelpOfStrata, NamesEveryCommand) {
   const std::string help = run({kStrata, "--help"}).out;
   for (const char* command :
        {"train", "eval", "data", "bench", "check", "plan", "score", "plot", "report"}) {
-    EXPECT_NE(help.find(std::string("\n  ") + command), std::string::npos) << help;
+    EXPECT_THAT(help, HasSubstr(std::string("\n  ") + command));
   }
 }
 
 TEST(HelpOfStrata, WithoutACommandItSaysWhatIsMissing) {
   const ProcessResult refused = run({kStrata});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("subcommand"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("subcommand"));
 }
 
 TEST(HelpOfStrata, TrainWithoutAConfigurationSaysSo) {
   const ProcessResult refused = run({kStrata, "train"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("--config"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--config"));
 }
 
 TEST(HelpOfStrata, DescribeConfigPrintsEveryKey) {
   const ProcessResult described = run({kStrata, "train", "--describe-config"});
   EXPECT_EQ(described.exit_code, 0);
-  EXPECT_NE(described.out.find("`target.masked_lm_accuracy`"), std::string::npos);
+  EXPECT_THAT(described.out, HasSubstr("`target.masked_lm_accuracy`"));
 }
 
 TEST(HelpOfStrata, VersionIsPrinted) {
   const ProcessResult version = run({kStrata, "--version"});
   EXPECT_EQ(version.exit_code, 0);
-  EXPECT_NE(version.out.find('.'), std::string::npos);
+  EXPECT_THAT(version.out, HasSubstr("."));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -72,8 +73,8 @@ TEST_P(Signal, EndsARunWithItsLogAborted) {
   job_->signal(GetParam());
   expect_end(128 + GetParam());
   expect_aborted_log(2);
-  EXPECT_NE(messages_.find("run_stop aborted"), std::string::npos) << messages_;
-  EXPECT_NE(messages_.find("--continue"), std::string::npos) << "does not say what to do next";
+  EXPECT_THAT(messages_, HasSubstr("run_stop aborted"));
+  EXPECT_THAT(messages_, HasSubstr("--continue")) << "does not say what to do next";
 }
 
 TEST_P(Signal, EndsAJobOfTwoRanksWithItsLogAborted) {
@@ -123,8 +124,8 @@ TEST_F(RunningJob, AStoppedRankEndsTheJobByNameWithTheLogAborted) {
   ::kill(rank(1), SIGSTOP);
   expect_end(2);
   expect_aborted_log(2);
-  EXPECT_NE(messages_.find("rank 1 in none"), std::string::npos) << messages_;
-  EXPECT_NE(messages_.find("rank 0 waits in an all-reduce"), std::string::npos) << messages_;
+  EXPECT_THAT(messages_, HasSubstr("rank 1 in none"));
+  EXPECT_THAT(messages_, HasSubstr("rank 0 waits in an all-reduce"));
 }
 
 TEST_F(RunningJob, AJobThatIsStoppedForLongerThanAStallGoesOn) {

@@ -1,5 +1,4 @@
 // Completion and man pages, held against `--help` of every command.
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <regex>
@@ -10,6 +9,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -154,9 +154,8 @@ TEST_F(Manual, ZshTakesItsScript) {
       "CURRENT=3; "
       "_strata'");
   EXPECT_EQ(offered.output.substr(0, 13), "training\nhpc\n") << offered.output;
-  EXPECT_NE(offered.output.find("\n--werror:Count warnings as errors\n"), std::string::npos)
-      << offered.output;
-  EXPECT_NE(offered.output.find("\nfiles\nlist:"), std::string::npos) << offered.output;
+  EXPECT_THAT(offered.output, HasSubstr("\n--werror:Count warnings as errors\n"));
+  EXPECT_THAT(offered.output, HasSubstr("\nfiles\nlist:"));
 }
 
 TEST_F(Manual, FishCompletesByItsScript) {
@@ -266,7 +265,7 @@ TEST_F(Manual, UnknownShellsAndCommandsAreRefused) {
   EXPECT_EQ(strata({"completion", "tcsh"}).exit_code, 2);
   const ProcessResult unknown = strata({"man", "check", "everything"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_NE(unknown.err.find("'strata check everything'"), std::string::npos) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("'strata check everything'"));
 }
 
 }  // namespace

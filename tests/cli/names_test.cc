@@ -1,6 +1,5 @@
 // Every tool prints and writes names that steer terminals, forge lines and commands, or are no
 // UTF-8: names of folders, and texts of descriptions and logs.
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "base/files/files.h"
 #include "base/text/characters.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -148,7 +148,7 @@ TEST_F(Names, NeverEndJson) {
     const ProcessResult result = strata(words);
     EXPECT_NO_THROW(json::parse(result.out))
         << words[0] << ' ' << words[1] << ": " << result.err << result.out.substr(0, 500);
-    EXPECT_EQ(result.err.find("unexpected"), std::string::npos) << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("unexpected")));
   }
 }
 

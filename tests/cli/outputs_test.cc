@@ -1,5 +1,4 @@
 // No output of any command replaces what the command reads or a file of a result tree.
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -179,10 +179,9 @@ TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
     for (const std::string& name : names) {
       const ProcessResult refused = write(row, path(name));
       EXPECT_EQ(refused.exit_code, 2) << row.command << ' ' << row.option << ' ' << name;
-      EXPECT_NE(refused.err.find(row.option + " " + path(name) + ": "), std::string::npos)
-          << row.command << ' ' << name << ": " << refused.err;
-      EXPECT_NE(refused.err.find("; name another file"), std::string::npos)
-          << row.command << ' ' << name << ": " << refused.err;
+      EXPECT_THAT(refused.err, HasSubstr(row.option + " " + path(name) + ": "))
+          << row.command << ' ' << name;
+      EXPECT_THAT(refused.err, HasSubstr("; name another file")) << row.command << ' ' << name;
     }
   }
   EXPECT_EQ(contents(), before);
@@ -193,8 +192,8 @@ TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "-");
     EXPECT_EQ(refused.exit_code, 2) << row.command;
-    EXPECT_NE(refused.err.find("standard output is /dev/stdout"), std::string::npos)
-        << row.command << ' ' << row.option << ": " << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("standard output is /dev/stdout"))
+        << row.command << ' ' << row.option;
   }
 }
 
@@ -203,8 +202,8 @@ TEST_F(Outputs, AnEmptyNameIsNoOutput) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "");
     EXPECT_EQ(refused.exit_code, 2) << row.command << ' ' << row.option;
-    EXPECT_NE(refused.err.find(row.option + ": the name of the file is empty"), std::string::npos)
-        << row.command << ' ' << row.option << ": " << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(row.option + ": the name of the file is empty"))
+        << row.command << ' ' << row.option;
   }
 }
 
@@ -215,9 +214,8 @@ TEST_F(Outputs, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
     const std::string command = "{ (ulimit -f 0; exec " STRATA_BINARY " " + words + " " + output +
                                 " " + path("Acme") + "); echo exit code $?; } 2>&1 | cat";
     const ProcessResult refused = run({"sh", "-c", command}, {}, std::chrono::seconds(60));
-    EXPECT_NE(refused.out.find(output + ": cannot write: File too large"), std::string::npos)
-        << words << ": " << refused.out;
-    EXPECT_NE(refused.out.find("exit code 2"), std::string::npos) << words << ": " << refused.out;
+    EXPECT_THAT(refused.out, HasSubstr(output + ": cannot write: File too large")) << words;
+    EXPECT_THAT(refused.out, HasSubstr("exit code 2")) << words;
   }
 }
 
@@ -225,7 +223,7 @@ TEST_F(Outputs, TwoOutputsOfACommandAreTwoFiles) {
   const ProcessResult refused =
       strata({"score", path("Acme"), "--csv", path("new"), "--output", path("new")});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("names this file, too"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("names this file, too"));
   EXPECT_FALSE(fs::exists(path("new")));
 }
 
@@ -239,7 +237,7 @@ TEST_F(Outputs, AnEarlierOutputInTheTreeIsReplaced) {
            {"plot", "curves", path("Acme"), "-o", path("Acme/curves.svg")}}) {
     for (int i = 0; i < 2; ++i) {
       const ProcessResult result = strata(words);
-      EXPECT_EQ(result.err.find("exists already"), std::string::npos) << result.err;
+      EXPECT_THAT(result.err, Not(HasSubstr("exists already")));
       EXPECT_TRUE(fs::exists(words.back())) << words.back() << ": " << result.err;
     }
   }

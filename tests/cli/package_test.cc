@@ -1,6 +1,5 @@
 // Whole submissions as their makers handle them: flags of the checks, factors, merges and previews;
 // where an oracle is set, beside the official tools.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -58,7 +58,7 @@ TEST_F(Submissions, FlagsOfThePackageCheckArePutOnTheCommandLine) {
   EXPECT_EQ(check({"package", acme(), "--rcp-bypass"}).exit_code, 1);
   const auto passed = check({"package", acme(), "--rcp-bypass", "--seed-checker-bypass"});
   EXPECT_EQ(passed.exit_code, 0) << passed.out << passed.err;
-  EXPECT_NE(passed.out.find("accepted by rcp-bypass"), std::string::npos);
+  EXPECT_THAT(passed.out, HasSubstr("accepted by rcp-bypass"));
   const auto round_passed =
       check({"round", round().string(), "--rcp-bypass", "--seed-checker-bypass", "--quiet"});
   EXPECT_EQ(round_passed.exit_code, 0) << round_passed.out;
@@ -90,15 +90,15 @@ TEST_F(Submissions, AFactorIsWrittenOnceAndNeverOverAnother) {
   EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
   const auto written = check({"package", acme(), "--write-scaling"});
   EXPECT_EQ(written.exit_code, 0) << written.err;
-  EXPECT_NE(written.out.find("scaling.json written: 1."), std::string::npos) << written.out;
+  EXPECT_THAT(written.out, HasSubstr("scaling.json written: 1."));
   const std::string text = read_file(runs() / "scaling.json");
   const auto again = check({"rcp", acme(), "--write-scaling"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_NE(again.out.find("already"), std::string::npos) << again.out;
+  EXPECT_THAT(again.out, HasSubstr("already"));
   write_text(runs() / "scaling.json", "{\"scaling_factor\": 3}");
   const auto refused = check({"rcp", acme(), "--write-scaling"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("it is left as it is"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("it is left as it is"));
   EXPECT_EQ(read_file(runs() / "scaling.json"), "{\"scaling_factor\": 3}");
   EXPECT_NE(text, "{\"scaling_factor\": 3}");
 }
@@ -114,7 +114,7 @@ TEST_F(Submissions, AScoreMayBeScaledWithoutAFile) {
   };
   const std::string plain = score({}), scaled = score({"--scale"});
   EXPECT_NE(plain, scaled);
-  EXPECT_NE(scaled.find(" 1.0"), std::string::npos) << scaled;
+  EXPECT_THAT(scaled, HasSubstr(" 1.0"));
   EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
 }
 
@@ -128,7 +128,7 @@ TEST_F(Submissions, CustomPointsJudge) {
           .string();
   const auto judged = strata({"check", "rcp", acme(), "--ruleset", "5.0", "--custom_rcps", points});
   EXPECT_EQ(judged.exit_code, 0) << judged.out;
-  EXPECT_NE(judged.out.find("points.json"), std::string::npos);
+  EXPECT_THAT(judged.out, HasSubstr("points.json"));
   const auto plotted = strata({"plot", "rcp", "--custom-rcps", points});
   EXPECT_EQ(plotted.out.find("BS,Mean,Min\n448,100.0,"), 0u) << plotted.out << plotted.err;
 }
@@ -140,12 +140,12 @@ TEST_F(Submissions, BracesNameSubmitters) {
   const auto score = [&](const std::string& names) {
     return strata({"score", round().string() + "/" + names, "--ruleset", "5.0.0"});
   };
-  EXPECT_EQ(score("{Acme,Cog}").out.find("rack"), std::string::npos);
-  EXPECT_NE(score("{Acme,Cog}").out.find("wheel"), std::string::npos);
-  EXPECT_NE(score("{*}").out.find("rack"), std::string::npos);
+  EXPECT_THAT(score("{Acme,Cog}").out, Not(HasSubstr("rack")));
+  EXPECT_THAT(score("{Acme,Cog}").out, HasSubstr("wheel"));
+  EXPECT_THAT(score("{*}").out, HasSubstr("rack"));
   EXPECT_EQ(score("{None}").exit_code, 2);
   fs::rename(round() / "Bolt", round() / "{Bolt}");
-  EXPECT_NE(score("{Bolt}").out.find("rack"), std::string::npos);
+  EXPECT_THAT(score("{Bolt}").out, HasSubstr("rack"));
 }
 
 TEST_F(Submissions, AMergePreviewAndComparisonGoTogether) {
@@ -154,18 +154,18 @@ TEST_F(Submissions, AMergePreviewAndComparisonGoTogether) {
   const auto merged =
       strata({"package", "merge", acme(), path("other"), "--output", path("whole")});
   EXPECT_EQ(merged.exit_code, 0) << merged.err;
-  EXPECT_NE(merged.out.find("2 submitters, 22 files"), std::string::npos) << merged.out;
+  EXPECT_THAT(merged.out, HasSubstr("2 submitters, 22 files"));
   EXPECT_EQ(strata({"package", "merge", acme(), "--output", path("whole")}).exit_code, 2);
   const auto rows = strata({"package", "preview", path("whole"), "--ruleset", "5.0.0"});
   EXPECT_EQ(rows.exit_code, 0) << rows.err;
-  EXPECT_NE(rows.out.find("bert                       1.075\n"), std::string::npos) << rows.out;
+  EXPECT_THAT(rows.out, HasSubstr("bert                       1.075\n"));
   const auto csv = strata({"package", "preview", path("whole"), "--ruleset", "5.0.0", "--csv"});
   EXPECT_EQ(csv.out.find("division,availability,submitter,system,"), 0u);
   EXPECT_EQ(strata({"package", "resubmit-check", path("whole"), round().string()}).exit_code, 0);
   write_text(round() / "Acme/systems/box.json", whole_description("Acme", "box", "open"));
   const auto differs = strata({"package", "resubmit-check", path("whole"), round().string()});
   EXPECT_EQ(differs.exit_code, 1);
-  EXPECT_NE(differs.out.find("division: \"open\" -> \"closed\""), std::string::npos) << differs.out;
+  EXPECT_THAT(differs.out, HasSubstr("division: \"open\" -> \"closed\""));
 }
 
 TEST_F(Submissions, PrivateIdsAndSummariesAreWritten) {
@@ -223,8 +223,8 @@ TEST_F(Workbooks, AreRefusedWithoutTheLibrary) {
   if (with_library_) GTEST_SKIP() << "built with libxlsxwriter";
   const auto refused = write(path("s.xlsx"));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("install libxlsxwriter-dev"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find(".csv"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("install libxlsxwriter-dev"));
+  EXPECT_THAT(refused.err, HasSubstr(".csv"));
   EXPECT_FALSE(fs::exists(path("s.xlsx")));
 }
 
@@ -238,8 +238,7 @@ TEST_F(Workbooks, AreWholeOrAbsent) {
     fs::create_directories(path("folder.xlsx"));
     const auto refused = write(path(nowhere));
     EXPECT_EQ(refused.exit_code, 2) << nowhere;
-    EXPECT_NE(refused.err.find(path(std::string(nowhere).substr(0, 4))), std::string::npos)
-        << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(path(std::string(nowhere).substr(0, 4))));
   }
   EXPECT_EQ(count(), before + 3);
   // The workbook fits into such files; the text that it holds, packed only then, does not.
@@ -251,7 +250,7 @@ TEST_F(Workbooks, AreWholeOrAbsent) {
                                 " --ruleset 5.0.0 --summary " + path("s.xlsx")},
                            {}, std::chrono::seconds(60));
   EXPECT_EQ(limited.exit_code, 2);
-  EXPECT_NE(limited.err.find("temporary files"), std::string::npos) << limited.err;
+  EXPECT_THAT(limited.err, HasSubstr("temporary files"));
   EXPECT_EQ(count(), before + 3);
   // What is there stays, or is replaced as a whole, at the end of links, too.
   write_text(path("old.xlsx"), "old");

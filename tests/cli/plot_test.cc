@@ -1,8 +1,7 @@
-#include <gtest/gtest.h>
-
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -26,18 +25,18 @@ class PlotCommand : public ::testing::Test {
 TEST_F(PlotCommand, WritesPicturesAndSaysWhatIsInThem) {
   const ProcessResult curves = plot({"curves", log_, "-o", path("curves.svg")});
   EXPECT_EQ(curves.exit_code, 0) << curves.err;
-  EXPECT_NE(curves.out.find("curves.svg: 1 drawn"), std::string::npos) << curves.out;
-  EXPECT_NE(read_file(path("curves.svg")).find("target 0.72<"), std::string::npos);
+  EXPECT_THAT(curves.out, HasSubstr("curves.svg: 1 drawn"));
+  EXPECT_THAT(read_file(path("curves.svg")), HasSubstr("target 0.72<"));
   const ProcessResult scores = plot({"scores", path("Acme"), "-o", path("scores.svg")});
   EXPECT_EQ(scores.exit_code, 0) << scores.err;
-  EXPECT_NE(read_file(path("scores.svg")).find("Acme small"), std::string::npos);
+  EXPECT_THAT(read_file(path("scores.svg")), HasSubstr("Acme small"));
   write_file_atomically(path("trace.json"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
   const ProcessResult timeline = plot({"timeline", path("trace.json"), "-o", path("timeline.svg")});
   EXPECT_EQ(timeline.exit_code, 0) << timeline.err;
-  EXPECT_NE(timeline.out.find("timeline.svg: 1 drawn"), std::string::npos) << timeline.out;
+  EXPECT_THAT(timeline.out, HasSubstr("timeline.svg: 1 drawn"));
   const ProcessResult json = plot({"curves", path(""), "--json"});
   EXPECT_EQ(json.exit_code, 0) << json.err;
-  EXPECT_NE(json.out.find("\"accuracy\": 0.7201"), std::string::npos) << json.out;
+  EXPECT_THAT(json.out, HasSubstr("\"accuracy\": 0.7201"));
 }
 
 TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
@@ -45,7 +44,7 @@ TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
                            const ProcessOptions& options = {}) {
     const ProcessResult refused = plot(words, options);
     EXPECT_EQ(refused.exit_code, 2) << refused.out;
-    EXPECT_NE(refused.err.find(reason), std::string::npos) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(reason));
   };
   refuses({"curves", log_}, "--output");
   refuses({"curves", log_, "-o", ""}, "--output");

@@ -4,6 +4,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -52,9 +53,7 @@ TEST_F(RanksOfAJob, AnErrorOfOneEndsTrainingOnAll) {
                                             {"--set", "data.train=" + path("other/train.hdf5")});
   EXPECT_FALSE(result.timed_out) << "the other rank waits for ever";
   EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_NE(result.err.find("strata: rank 1: " + path("other/train.hdf5") + ": row "),
-            std::string::npos)
-      << result.err;
+  EXPECT_THAT(result.err, HasSubstr("strata: rank 1: " + path("other/train.hdf5") + ": row "));
   const auto ended = [&] { return ends_with_run_stop(events_so_far(), "aborted"); };
   EXPECT_TRUE(wait_until(ended, std::chrono::seconds(20)));
 }
@@ -64,9 +63,7 @@ TEST_F(RanksOfAJob, AnErrorOfOneEndsAnEvaluationOnAll) {
                                             {"--set", "data.eval=" + path("other/eval.hdf5")});
   EXPECT_FALSE(result.timed_out) << "the other rank waits for ever";
   EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_NE(result.err.find("strata: rank 1: " + path("other/eval.hdf5") + ": row "),
-            std::string::npos)
-      << result.err;
+  EXPECT_THAT(result.err, HasSubstr("strata: rank 1: " + path("other/eval.hdf5") + ": row "));
 }
 
 using LaunchedAlone = SmallBenchmark;
@@ -99,9 +96,8 @@ TEST_F(LaunchedAlone, ARunWithoutAnEvaluationInTimeIsWarnedOf) {
   const std::vector<std::string> settings = {"--set", "target.max_steps=3"};
   const ProcessResult result = strata(train(settings));
   EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_NE(result.err.find("strata: warning: target: the first evaluation is due at 16 samples"),
-            std::string::npos)
-      << result.err;
+  EXPECT_THAT(result.err,
+              HasSubstr("strata: warning: target: the first evaluation is due at 16 samples"));
   std::vector<std::string> dry = train(settings);
   dry.emplace_back("--dry-run");
   expect_refusal(strata(dry), {"the first evaluation is due at 16 samples"});

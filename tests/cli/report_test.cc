@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +7,7 @@
 #include "base/files/files.h"
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -36,12 +36,11 @@ TEST_F(ReportCommand, WritesOnePage) {
   const ProcessResult result = report(
       {path("mine"), "--beside", path("round"), "-o", path("x.html"), "--title", "Acme & Bolt"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("x.html: 2 result folders of 2 systems"), std::string::npos)
-      << result.out;
+  EXPECT_THAT(result.out, HasSubstr("x.html: 2 result folders of 2 systems"));
   const std::string page = read_file(path("x.html"));
-  EXPECT_NE(page.find("<title>Acme &amp; Bolt</title>"), std::string::npos);
-  EXPECT_NE(page.find("Acme small"), std::string::npos);
-  EXPECT_NE(page.find("Bolt big"), std::string::npos);
+  EXPECT_THAT(page, HasSubstr("<title>Acme &amp; Bolt</title>"));
+  EXPECT_THAT(page, HasSubstr("Acme small"));
+  EXPECT_THAT(page, HasSubstr("Bolt big"));
   const ProcessResult printed = report({path("mine"), "-o", "/dev/stdout"});
   EXPECT_TRUE(printed.out.starts_with("<!DOCTYPE html>"));
   EXPECT_TRUE(printed.out.ends_with("</html>\n"));
@@ -59,7 +58,7 @@ TEST_F(ReportCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
     words.insert(words.end(), {"-o", path("x.html")});
     const ProcessResult refused = report(words);
     EXPECT_EQ(refused.exit_code, 2) << refused.out;
-    EXPECT_NE(refused.err.find(reason), std::string::npos) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(reason));
     EXPECT_FALSE(std::filesystem::exists(path("x.html")));
   };
   refuses({path("nowhere")}, "nowhere");
@@ -72,7 +71,7 @@ TEST_F(ReportCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
   EXPECT_EQ(report({path("mine"), "-o", path("no/such/folder") + "/"}).exit_code, 2);
   const ProcessResult elsewhere = report({path("mine"), "--watch", "--listen", "everywhere"});
   EXPECT_EQ(elsewhere.exit_code, 2);
-  EXPECT_NE(elsewhere.err.find("--listen everywhere"), std::string::npos) << elsewhere.err;
+  EXPECT_THAT(elsewhere.err, HasSubstr("--listen everywhere"));
   EXPECT_EQ(report({path("mine"), "--watch", "--every", "0"}).exit_code, 2);
 }
 
@@ -88,7 +87,7 @@ TEST_F(ReportCommand, DoesNotReplaceWhatItReads) {
     const std::string before = read_file(path(name));
     const ProcessResult refused = report({path("mine"), "-o", path(name)});
     EXPECT_EQ(refused.exit_code, 2) << name;
-    EXPECT_NE(refused.err.find("; name another file"), std::string::npos) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("; name another file"));
     EXPECT_EQ(read_file(path(name)), before);
   }
 }
@@ -98,9 +97,8 @@ TEST_F(ReportCommand, AProblemIsSaidBesideThePage) {
   std::filesystem::create_directory(path("mine/Acme/results/small/bert/result_0.steps.jsonl"));
   const ProcessResult result = report({path("mine"), "-o", path("x.html")});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("result_0.steps.jsonl: is a directory"), std::string::npos)
-      << result.err;
-  EXPECT_NE(read_file(path("x.html")).find("result_0.steps.jsonl"), std::string::npos);
+  EXPECT_THAT(result.err, HasSubstr("result_0.steps.jsonl: is a directory"));
+  EXPECT_THAT(read_file(path("x.html")), HasSubstr("result_0.steps.jsonl"));
 }
 
 // The page's address, once the server has printed it.
@@ -124,18 +122,18 @@ TEST_F(ReportCommand, WatchesARunThatGoesOn) {
                address_in(out) + "').read().decode())\"")
         .output;
   };
-  EXPECT_NE(page().find("no result_*.txt under it"), std::string::npos) << page();
+  EXPECT_THAT(page(), HasSubstr("no result_*.txt under it"));
   BertLog log = BertLog::passing();
   log.without("run_stop");
   folder_.write("new/Acme/results/small/bert/result_0.txt", log.text());
   folder_.write("new/Acme/results/small/bert/result_0.steps.jsonl",
                 "{\"step\": 4242, \"seconds\": 1}\n");
   const std::string running = page();
-  EXPECT_NE(running.find("4242"), std::string::npos) << running;
-  EXPECT_NE(running.find("Runs that have not ended"), std::string::npos);
+  EXPECT_THAT(running, HasSubstr("4242"));
+  EXPECT_THAT(running, HasSubstr("Runs that have not ended"));
   log.append({"run_stop", "null", "\"status\": \"success\""});
   folder_.write("new/Acme/results/small/bert/result_0.txt", log.text());
-  EXPECT_EQ(page().find("Runs that have not ended"), std::string::npos);
+  EXPECT_THAT(page(), Not(HasSubstr("Runs that have not ended")));
   server.signal(SIGTERM);
   const ProcessResult ended = server.wait(std::chrono::seconds(20));
   EXPECT_EQ(ended.exit_code, 0) << ended.err;

@@ -3,6 +3,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -86,7 +87,7 @@ TEST_P(ResumedJobOfRanks, EndsAsOneThatWasNeverKilled) {
   kill_after_checkpoints(1, "killed", ranks, ranks - 1);
   const ProcessResult resumed = strata(many_steps("killed", {"--resume"}), ranks);
   ASSERT_EQ(resumed.exit_code, 1) << resumed.err;
-  EXPECT_NE(resumed.err.find("goes on after step"), std::string::npos) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("goes on after step"));
   EXPECT_EQ(read_file(file("killed", "result_0.safetensors")),
             read_file(file("whole", "result_0.safetensors")));
   EXPECT_EQ(losses("killed"), losses("whole"));
@@ -97,8 +98,7 @@ TEST_P(ResumedJobOfRanks, EndsAsOneThatWasNeverKilled) {
   const ProcessResult checked =
       strata({"check", "log", file("killed", "result_0.txt").string(), "--ruleset", "5.0.0"});
   EXPECT_EQ(checked.exit_code, 0) << checked.out;
-  EXPECT_NE(checked.out.find("interrupted and resumed after step"), std::string::npos)
-      << checked.out;
+  EXPECT_THAT(checked.out, HasSubstr("interrupted and resumed after step"));
 }
 
 TEST_F(ResumedJob, ADamagedCheckpointIsSaidAndTheOneBeforeIsUsed) {
@@ -118,7 +118,7 @@ TEST_F(ResumedJob, ADamagedCheckpointIsSaidAndTheOneBeforeIsUsed) {
   write_file_atomically(damaged, bytes);
   const ProcessResult resumed = strata(many_steps("out", {"--resume"}));
   EXPECT_EQ(resumed.exit_code, 1) << resumed.err;
-  EXPECT_NE(resumed.err.find(damaged.string()), std::string::npos) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr(damaged.string()));
   EXPECT_EQ(losses("out").size(), 800u);
 }
 

@@ -1,5 +1,4 @@
 // Whose rules judge, and `strata rules` and `strata rcp`.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -74,17 +74,16 @@ TEST_F(Rules, InstalledOnesJudgeOnlyWhatTheBuiltInOnesLack) {
   const ProcessResult none =
       strata_at_home({"check", "log", good(), "--ruleset", "5.1", "--rules", "built-in"});
   EXPECT_EQ(none.exit_code, 0) << none.out;
-  EXPECT_NE(none.out.find("not judged"), std::string::npos) << none.out;
+  EXPECT_THAT(none.out, HasSubstr("not judged"));
 }
 
 TEST_F(Rules, TheTextSaysWhoseRulesJudged) {
   const auto text = [&](std::vector<std::string> words) { return strata_at_home(words).out; };
-  EXPECT_NE(text({"check", "log", good(), "--ruleset", "5.0"}).find("rules: Strata's own 0."),
-            std::string::npos);
+  EXPECT_THAT(text({"check", "log", good(), "--ruleset", "5.0"}),
+              HasSubstr("rules: Strata's own 0."));
   const std::string found = text({"check", "log", good(), "--ruleset", "5.1"});
-  EXPECT_NE(found.find("rules: mlperf_logging 4.0.1, found in " + path("home")), std::string::npos)
-      << found;
-  EXPECT_NE(found.find("(training 5.1.0, sha256 "), std::string::npos) << found;
+  EXPECT_THAT(found, HasSubstr("rules: mlperf_logging 4.0.1, found in " + path("home")));
+  EXPECT_THAT(found, HasSubstr("(training 5.1.0, sha256 "));
   folder_.write("Acme/systems/good.json", R"({"division": "open"})");
   BertLog graph = BertLog::passing();
   folder_.write("Acme/results/good/rgat/result_0.txt",
@@ -94,8 +93,8 @@ TEST_F(Rules, TheTextSaysWhoseRulesJudged) {
                                              {"check", "round", path(), "--ruleset", "5.0"},
                                              {"score", path("Acme"), "--ruleset", "5.0"}}) {
     const std::string printed = text(words);
-    EXPECT_NE(printed.find("rules: mlperf_logging 4.0.1, found in "), std::string::npos) << printed;
-    EXPECT_NE(printed.find("rules: Strata's own 0."), std::string::npos) << printed;
+    EXPECT_THAT(printed, HasSubstr("rules: mlperf_logging 4.0.1, found in "));
+    EXPECT_THAT(printed, HasSubstr("rules: Strata's own 0."));
   }
 }
 
@@ -129,7 +128,7 @@ TEST_F(Rules, TheHashIsThatOfTheFilesInOrder) {
 
 TEST_F(Rules, ADifferenceIsSaidRuleByRule) {
   const ProcessResult same = strata_at_home({"rules", "diff", "5.0", "5.0"});
-  EXPECT_NE(same.out.find("no rule differs"), std::string::npos) << same.out;
+  EXPECT_THAT(same.out, HasSubstr("no rule differs"));
   const json diff = json_of({"rules", "diff", "5.0", "5.1", "--json"});
   EXPECT_EQ(diff.at("before").at("rules").at("source"), "found");
   EXPECT_EQ(diff.at("added_files"), json({"closed_flux1.yaml"}));
@@ -185,7 +184,7 @@ TEST_F(Points, ADifferenceSaysWhichResultsAreJudgedOtherwise) {
                                           "--rcp", path("points"), "--scores", path("Acme")};
   const ProcessResult printed = strata_at_home(words);
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
-  EXPECT_NE(printed.out.find("1 of 1 result folder"), std::string::npos) << printed.out;
+  EXPECT_THAT(printed.out, HasSubstr("1 of 1 result folder"));
   std::vector<std::string> as_json = words;
   as_json.push_back("--json");
   const json diff = json_of(as_json);
@@ -283,15 +282,15 @@ TEST_F(Install, AWheelOfTheRightHashJudges) {
   EXPECT_EQ(verdict.at("logs")[0].at("rules").at("version"), "9.8.7");
   const ProcessResult again = strata_at_home(words);
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_NE(again.out.find("already"), std::string::npos) << again.out;
+  EXPECT_THAT(again.out, HasSubstr("already"));
 }
 
 TEST_F(Install, AnotherHashIsRefusedAndLeavesNothing) {
   const auto [wheel, hash] = make_wheel("4.1.68");
   const ProcessResult refused = strata_at_home({"rules", "install", "4.1.68", "--wheel", wheel});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("refused"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find(hash), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("refused"));
+  EXPECT_THAT(refused.err, HasSubstr(hash));
   EXPECT_EQ(left(), std::vector<std::string>{});
   // No option makes a pinned version another.
   EXPECT_EQ(
@@ -305,30 +304,28 @@ TEST_F(Install, AnotherHashIsRefusedAndLeavesNothing) {
                                        wheel + "' \"$2\"\n");
   const ProcessResult fetched = strata_at_home({"rules", "install"}, bin);
   EXPECT_EQ(fetched.exit_code, 2);
-  EXPECT_NE(fetched.err.find("refused"), std::string::npos) << fetched.err;
+  EXPECT_THAT(fetched.err, HasSubstr("refused"));
   EXPECT_EQ(left(), std::vector<std::string>{});
 }
 
 TEST_F(Install, WithoutToolsItSaysWhichAreNeeded) {
   const ProcessResult nothing = strata_at_home({"rules", "install"}, programs({}, ""));
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_NE(nothing.err.find("curl is not installed, pip is not installed"), std::string::npos)
-      << nothing.err;
-  EXPECT_NE(nothing.err.find("--wheel FILE"), std::string::npos) << nothing.err;
+  EXPECT_THAT(nothing.err, HasSubstr("curl is not installed, pip is not installed"));
+  EXPECT_THAT(nothing.err, HasSubstr("--wheel FILE"));
   EXPECT_EQ(left(), std::vector<std::string>{});
   const auto [wheel, hash] = make_wheel("9.8.7");
   const ProcessResult packed = strata_at_home(
       {"rules", "install", "9.8.7", "--wheel", wheel, "--sha256", hash}, programs({}, ""));
   EXPECT_EQ(packed.exit_code, 2);
-  EXPECT_NE(packed.err.find("unzip is not installed, python3 is not installed"), std::string::npos)
-      << packed.err;
+  EXPECT_THAT(packed.err, HasSubstr("unzip is not installed, python3 is not installed"));
   EXPECT_EQ(left(), std::vector<std::string>{});
 }
 
 TEST_F(Install, UnknownVersionsAndBrokenWheelsAreRefused) {
   const ProcessResult unknown = strata_at_home({"rules", "install", "0.0.1"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_NE(unknown.err.find("4.1.68"), std::string::npos) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("4.1.68"));
   EXPECT_EQ(strata_at_home({"rules", "install", "../x"}).exit_code, 2);
   const std::string wheel = folder_.write("none.whl", "no zip").string();
   const std::string hash = run_command("sha256sum '" + wheel + "'").output.substr(0, 64);

@@ -6,6 +6,7 @@
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -84,12 +85,11 @@ TEST_F(SearchCommand, FindsAConfigurationThatTrains) {
   const std::string winner = read_file(path("out/winner.yaml"));
   for (const auto& [key, value] : report["finalists"][0]["settings"].items()) {
     const std::string name = key.substr(key.find('.') + 1);
-    EXPECT_NE(winner.find("  " + name + ": " + value.get<std::string>() + "\n"), std::string::npos)
-        << winner;
+    EXPECT_THAT(winner, HasSubstr("  " + name + ": " + value.get<std::string>() + "\n"));
   }
   const ProcessResult plot = run({kStrata, "plot", "search", path("out"), "-o", path("s.svg")});
   EXPECT_EQ(plot.exit_code, 0) << plot.err;
-  EXPECT_NE(plot.out.find("s.svg: 10 drawn"), std::string::npos) << plot.out;
+  EXPECT_THAT(plot.out, HasSubstr("s.svg: 10 drawn"));
 }
 
 TEST_F(SearchCommand, AKilledSearchGoesOnAndEndsAsOneThatWasNot) {
@@ -112,7 +112,7 @@ TEST_F(SearchCommand, AKilledSearchGoesOnAndEndsAsOneThatWasNot) {
       const ProcessResult ended = job.wait(std::chrono::seconds(30));
       if (ended.exit_code != 128 + signal) continue;
       if (signal == SIGTERM) {
-        EXPECT_NE(ended.err.find("the same command goes on"), std::string::npos) << ended.err;
+        EXPECT_THAT(ended.err, HasSubstr("the same command goes on"));
       }
       break;
     }
@@ -131,8 +131,8 @@ TEST_F(SearchCommand, AKilledSearchGoesOnAndEndsAsOneThatWasNot) {
 TEST_F(SearchCommand, ADryRunRunsNothing) {
   const ProcessResult result = run(search("out", {"--dry-run"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.out.find("trial 4: optimizer.lr="), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("rung 1: 1 run of up to 64 samples"), std::string::npos) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("trial 4: optimizer.lr="));
+  EXPECT_THAT(result.out, HasSubstr("rung 1: 1 run of up to 64 samples"));
   EXPECT_FALSE(std::filesystem::exists(path("out")));
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/files/files.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -198,8 +199,7 @@ void expect_refusal(const ProcessResult& result, const std::vector<std::string>&
   }
   ASSERT_EQ(messages.size(), 1u) << result.err;
   for (const std::string& part : parts) {
-    EXPECT_NE(messages[0].find(part), std::string::npos)
-        << "'" << part << "' is not in: " << messages[0];
+    EXPECT_THAT(messages[0], HasSubstr(part)) << "'" << part << "' is not in: ";
   }
 }
 

@@ -2,7 +2,6 @@
 #include "tests/cli/tools.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/files/files.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -29,10 +29,10 @@ TEST_F(Tools, ALogThatCannotBeReadLeavesTheVerdictsOfTheOthers) {
   const ProcessResult result =
       strata({"check", "log", far_away, path("fifo"), "/dev/zero", path("absent"), good});
   EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_NE(result.out.find("passed " + good), std::string::npos) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("passed " + good));
   for (const std::string& bad : {far_away, path("fifo"), std::string("/dev/zero"), path("absent")})
-    EXPECT_NE(result.out.find("failed " + bad), std::string::npos) << result.out;
-  EXPECT_NE(result.err.find("is a FIFO"), std::string::npos) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("failed " + bad));
+  EXPECT_THAT(result.err, HasSubstr("is a FIFO"));
   EXPECT_EQ(strata({"check", "log", good}).exit_code, 0);
   EXPECT_EQ(strata({"check", "log", path("Acme")}).exit_code, 0);
 }
@@ -47,8 +47,7 @@ TEST_F(Tools, OnlyWhatFailsFails) {
   const ProcessResult rcp =
       strata({"check", "rcp", path("Acme/results/other"), "--rcp", "built-in"});
   EXPECT_EQ(rcp.exit_code, 0) << rcp.out;
-  EXPECT_NE(rcp.out.find("not judged " + path("Acme/results/other/bert")), std::string::npos)
-      << rcp.out;
+  EXPECT_THAT(rcp.out, HasSubstr("not judged " + path("Acme/results/other/bert")));
   BertLog broken = BertLog::passing();
   write_run("other", 1, broken.without("run_stop"));
   EXPECT_EQ(strata({"check", "log", path("Acme/results/other")}).exit_code, 1);
@@ -62,10 +61,10 @@ TEST_F(Tools, WhatTheReviewFindsFailsOnlyWhereStrict) {
   const std::string resumed = write_run("resumed", 0, log);
   const ProcessResult lenient = strata({"check", "log", resumed});
   EXPECT_EQ(lenient.exit_code, 0) << lenient.out;
-  EXPECT_NE(lenient.out.find("[review/clock/resumed]"), std::string::npos) << lenient.out;
+  EXPECT_THAT(lenient.out, HasSubstr("[review/clock/resumed]"));
   const ProcessResult strict = strata({"check", "log", resumed, "--strict", "--github"});
   EXPECT_EQ(strict.exit_code, 1) << strict.out;
-  EXPECT_NE(strict.out.find("::error file="), std::string::npos) << strict.out;
+  EXPECT_THAT(strict.out, HasSubstr("::error file="));
   EXPECT_EQ(strata({"check", "log", path("Acme/results/good"), "--strict"}).exit_code, 0);
 }
 
@@ -77,17 +76,17 @@ TEST_F(Tools, PartsThatCannotBeReadLeaveTheOthers) {
     if (std::string(command) == "rcp") words.insert(words.end(), {"--ruleset", "5.0.0"});
     const ProcessResult result = strata(words);
     EXPECT_EQ(result.exit_code, 2) << result.out;
-    EXPECT_NE(result.out.find("good/bert\n"), std::string::npos) << result.out;
-    EXPECT_NE(result.err.find("a log may have"), std::string::npos) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("good/bert\n"));
+    EXPECT_THAT(result.err, HasSubstr("a log may have"));
   }
   const std::string description = folder_.write("x.json", "{}").string();
   fs::create_symlink("/dev/zero", path("zero.json"));
   const ProcessResult systems = strata({"check", "system", "--ruleset", "5.0.0", path("zero.json"),
                                         path("absent.json"), description});
   EXPECT_EQ(systems.exit_code, 2);
-  EXPECT_NE(systems.out.find("missing field \"submitter\""), std::string::npos) << systems.out;
-  EXPECT_NE(systems.err.find("zero.json: is a device"), std::string::npos) << systems.err;
-  EXPECT_NE(systems.err.find("absent.json: is not there"), std::string::npos) << systems.err;
+  EXPECT_THAT(systems.out, HasSubstr("missing field \"submitter\""));
+  EXPECT_THAT(systems.err, HasSubstr("zero.json: is a device"));
+  EXPECT_THAT(systems.err, HasSubstr("absent.json: is not there"));
   // A package of which a log fails is judged all the same.
   EXPECT_EQ(strata({"score", path("Acme")}).exit_code, 0);
   EXPECT_EQ(strata({"plot", "curves", path("Acme"), "-o", path("x.svg")}).exit_code, 0);
@@ -97,8 +96,8 @@ TEST_F(Tools, ConvergenceSaysWhichLinesItPassesOver) {
   folder_.write("Acme/results/good/bert/result_0.txt",
                 ":::MLLOG {\"broken\n" + BertLog::passing().text());
   const ProcessResult rcp = strata({"check", "rcp", path("Acme"), "--ruleset", "5.0.0"});
-  EXPECT_NE(rcp.out.find("result_0.txt: 1 line"), std::string::npos) << rcp.out;
-  EXPECT_NE(rcp.out.find("the first is line 1: unterminated string"), std::string::npos) << rcp.out;
+  EXPECT_THAT(rcp.out, HasSubstr("result_0.txt: 1 line"));
+  EXPECT_THAT(rcp.out, HasSubstr("the first is line 1: unterminated string"));
 }
 
 TEST_F(Tools, AnOutputOptionLosesNoDeviceAndNoLink) {
@@ -110,7 +109,7 @@ TEST_F(Tools, AnOutputOptionLosesNoDeviceAndNoLink) {
   EXPECT_EQ(strata({"score", acme, "--csv", path("null")}).exit_code, 0);
   const ProcessResult full = strata({"score", acme, "--csv", path("full")});
   EXPECT_EQ(full.exit_code, 2);
-  EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("No space left"));
   EXPECT_EQ(strata({"score", acme, "--json", "-o", path("link")}).exit_code, 0);
   EXPECT_EQ(read_file(path("target")).substr(0, 1), "{");
   for (const char* name : {"null", "full", "link"}) EXPECT_TRUE(fs::is_symlink(path(name))) << name;
@@ -125,8 +124,8 @@ TEST_F(Tools, AnOutputOptionLosesNoDeviceAndNoLink) {
 TEST_F(Tools, StandardOutputMayBeNamed) {
   fs::create_symlink("/dev/stdout", path("out"));
   const ProcessResult piped = strata_to("score " + path("Acme") + " --csv " + path("out"), "| cat");
-  EXPECT_NE(piped.out.find("Acme,good,bert"), std::string::npos) << piped.out;
-  EXPECT_NE(piped.out.find("Acme       good"), std::string::npos) << piped.out;
+  EXPECT_THAT(piped.out, HasSubstr("Acme,good,bert"));
+  EXPECT_THAT(piped.out, HasSubstr("Acme       good"));
   const ProcessResult file = strata({"score", path("Acme"), "--csv", path("out")});
   EXPECT_EQ(file.out, piped.out);
   EXPECT_TRUE(fs::is_symlink(path("out")));
@@ -142,8 +141,7 @@ TEST_F(Tools, AFailedWriteToStandardOutputIsNoSuccess) {
     for (const char* redirection : {"> /dev/full", ">&-"}) {
       const ProcessResult result = strata_to(command, redirection);
       EXPECT_EQ(result.exit_code, 2) << words << redirection;
-      EXPECT_NE(result.err.find("cannot write"), std::string::npos)
-          << words << redirection << ": " << result.err;
+      EXPECT_THAT(result.err, HasSubstr("cannot write")) << words << redirection;
     }
   }
 }
@@ -156,10 +154,8 @@ TEST_F(Tools, CompareExitsWithOneWhereASideIsWorseByMoreThanTheShare) {
   const std::string good = path("Acme/results/good"), worse = path("Acme/results/slower");
   const ProcessResult refused = strata({"compare", good, worse, "--fail-above", "9%"});
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
-  EXPECT_NE(refused.out.find("+10.00 %"), std::string::npos) << refused.out;
-  EXPECT_NE(refused.err.find("time to train of slower is 10.00 % worse than of good"),
-            std::string::npos)
-      << refused.err;
+  EXPECT_THAT(refused.out, HasSubstr("+10.00 %"));
+  EXPECT_THAT(refused.err, HasSubstr("time to train of slower is 10.00 % worse than of good"));
   EXPECT_EQ(strata({"compare", good, worse, "--fail-above", "0.11"}).exit_code, 0);
   EXPECT_EQ(strata({"compare", worse, good, "--fail-above", "9%"}).exit_code, 0);
 }
@@ -172,14 +168,12 @@ TEST_F(Tools, CompareRefusesWhatCannotBeCompared) {
   };
   const std::string good = path("Acme/results/good");
   const std::string file = folder_.write("bench.json", R"({"step_seconds": 1})").string();
-  EXPECT_NE(error_of({"compare", good}).find("at least two sides"), std::string::npos);
-  EXPECT_NE(error_of({"compare", good, file}).find("cannot be compared"), std::string::npos);
-  EXPECT_NE(error_of({"compare", good, path("absent")}).find("absent: is not there"),
-            std::string::npos);
+  EXPECT_THAT(error_of({"compare", good}), HasSubstr("at least two sides"));
+  EXPECT_THAT(error_of({"compare", good, file}), HasSubstr("cannot be compared"));
+  EXPECT_THAT(error_of({"compare", good, path("absent")}), HasSubstr("absent: is not there"));
   for (const char* share : {"-1%", "3 %", "nan", "", "%", "3%%", "3"}) {
-    EXPECT_NE(error_of({"compare", file, file, "--fail-above=" + std::string(share)})
-                  .find("--fail-above"),
-              std::string::npos)
+    EXPECT_THAT(error_of({"compare", file, file, "--fail-above=" + std::string(share)}),
+                HasSubstr("--fail-above"))
         << share;
   }
 }
@@ -194,7 +188,7 @@ TEST_F(Tools, AGateWithoutAScoreFailsClosed) {
   const ProcessResult refused =
       strata({"compare", good, path("Acme/results/failed"), "--fail-above", "3%"});
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find("no score"), std::string::npos) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("no score"));
 }
 
 // A file that is opened must not become the stream that was closed.
@@ -212,14 +206,13 @@ TEST_F(Tools, AnUnknownCommandIsNamedWithTheNearest) {
     EXPECT_EQ(refused.exit_code, 2);
     return refused.err;
   };
-  EXPECT_NE(error_of({"chek", "log"}).find("'strata chek'; did you mean 'check'?"),
-            std::string::npos);
-  EXPECT_NE(error_of({"check", "pakage"}).find("'strata check pakage'; did you mean 'package'?"),
-            std::string::npos);
-  EXPECT_NE(error_of({"plot", "sores"}).find("did you mean 'scores'?"), std::string::npos);
+  EXPECT_THAT(error_of({"chek", "log"}), HasSubstr("'strata chek'; did you mean 'check'?"));
+  EXPECT_THAT(error_of({"check", "pakage"}),
+              HasSubstr("'strata check pakage'; did you mean 'package'?"));
+  EXPECT_THAT(error_of({"plot", "sores"}), HasSubstr("did you mean 'scores'?"));
   const std::string far = error_of({"check", "everything"});
-  EXPECT_EQ(far.find("did you mean"), std::string::npos) << far;
-  EXPECT_NE(far.find("log, package, round"), std::string::npos) << far;
+  EXPECT_THAT(far, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(far, HasSubstr("log, package, round"));
 }
 
 // ---- Plans
@@ -242,9 +235,9 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
       "--batch", "80,4096",    "--samples", "1000000",    "--start", "2"};
   const ProcessResult table = strata(words);
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_NE(table.out.find("a sample 3.00 ms, a step 20.00 ms"), std::string::npos) << table.out;
+  EXPECT_THAT(table.out, HasSubstr("a sample 3.00 ms, a step 20.00 ms"));
   // 80 samples on 8 ranks: 30 and 20 ms.
-  EXPECT_NE(table.out.find("    30.00 |"), std::string::npos) << table.out;
+  EXPECT_THAT(table.out, HasSubstr("    30.00 |"));
 
   // BERT-large on a rank: 10 bytes a parameter beside weights and gradients, far from fitting in 5
   // GB.
@@ -254,8 +247,8 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   EXPECT_EQ(warned.exit_code, 0) << warned.err;
   EXPECT_EQ(warned.out, table.out);
   EXPECT_EQ(table.err, "");
-  EXPECT_NE(warned.err.find("8 ranks, batch 80: "), std::string::npos) << warned.err;
-  EXPECT_NE(warned.err.find(" GB a rank, more than --memory 5"), std::string::npos) << warned.err;
+  EXPECT_THAT(warned.err, HasSubstr("8 ranks, batch 80: "));
+  EXPECT_THAT(warned.err, HasSubstr(" GB a rank, more than --memory 5"));
   small_memory.back() = "5000";
   EXPECT_EQ(strata(small_memory).err, "");
 
@@ -266,7 +259,7 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   const std::string plan = folder_.write("plan.json", printed.out).string();
   const ProcessResult drawn = strata({"plot", "plan", plan, "-o", path("plan.svg")});
   EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
-  EXPECT_NE(read_file(path("plan.svg")).find(">8 x 512<"), std::string::npos);
+  EXPECT_THAT(read_file(path("plan.svg")), HasSubstr(">8 x 512<"));
   EXPECT_EQ(strata({"plot", "plan", plan, "-o", plan}).exit_code, 2);
 }
 
@@ -275,9 +268,8 @@ TEST_F(Tools, APlanOfOneBatchSizeIsRefusedWithTheReason) {
   const ProcessResult result =
       strata({"plan", "--measured", step, "--ranks", "8", "--batch", "80"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("cannot tell time a sample from time a step"), std::string::npos)
-      << result.err;
-  EXPECT_NE(result.err.find(step), std::string::npos) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("cannot tell time a sample from time a step"));
+  EXPECT_THAT(result.err, HasSubstr(step));
 }
 
 TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
@@ -299,7 +291,7 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     command.insert(command.end(), words.begin(), words.end());
     const ProcessResult result = strata(command);
     EXPECT_EQ(result.exit_code, 2) << result.out;
-    EXPECT_NE(result.err.find(reason), std::string::npos) << reason << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason)) << reason;
   }
   const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
   for (const char* network :
@@ -307,14 +299,13 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     const ProcessResult result = strata(
         {"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", "--network", network});
     EXPECT_EQ(result.exit_code, 2) << network;
-    EXPECT_NE(result.err.find("SECONDS,BYTES_A_SECOND"), std::string::npos) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("SECONDS,BYTES_A_SECOND"));
   }
   for (const char* option : {"--batch", "--samples", "--start", "--sample-tokens", "--memory"}) {
     const ProcessResult result =
         strata({"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", option, "nan"});
     EXPECT_EQ(result.exit_code, 2) << option;
-    EXPECT_NE(result.err.find(std::string(option) + ": Value nan"), std::string::npos)
-        << result.err;
+    EXPECT_THAT(result.err, HasSubstr(std::string(option) + ": Value nan"));
   }
   const std::string model = folder_.write("model.json", R"({"hidden_size": 0})").string();
   const std::vector<std::pair<std::vector<std::string>, std::string>> layouts = {
@@ -331,7 +322,7 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     command.insert(command.end(), words.begin(), words.end());
     const ProcessResult result = strata(command);
     EXPECT_EQ(result.exit_code, 2) << result.out;
-    EXPECT_NE(result.err.find(reason), std::string::npos) << reason << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason)) << reason;
   }
 }
 
@@ -339,16 +330,12 @@ TEST_F(Tools, AFolderInPlaceOfAFileAndTheOtherWayRoundIsCalledSo) {
   const std::string log = path("Acme/results/good/bert/result_0.txt");
   const ProcessResult system = strata({"check", "system", path("Acme")});
   EXPECT_EQ(system.exit_code, 2);
-  EXPECT_NE(system.err.find("Acme: is a folder; give the system descriptions in it"),
-            std::string::npos)
-      << system.err;
+  EXPECT_THAT(system.err, HasSubstr("Acme: is a folder; give the system descriptions in it"));
   for (const auto& [rules, is] : std::vector<std::pair<std::string, std::string>>{
            {path("nothing"), "is not there"}, {log, "is a regular file"}}) {
     const ProcessResult refused = strata({"check", "log", log, "--rules", rules});
     EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_NE(refused.err.find(rules + ": " + is + ", a folder of rules was expected"),
-              std::string::npos)
-        << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(rules + ": " + is + ", a folder of rules was expected"));
   }
 }
 

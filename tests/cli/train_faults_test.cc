@@ -12,6 +12,7 @@
 #include "base/files/files.h"
 #include "tests/cli/faults.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -28,8 +29,8 @@ TEST_F(TrainFaults, WithoutAThreadARunSaysSoAndLeavesNoRunOpen) {
     if (!run.failed) break;
     ++failed;
     EXPECT_EQ(run.result.exit_code, 2) << at << ": " << run.result.err;
-    EXPECT_NE(run.result.err.find("thread"), std::string::npos) << at << ": " << run.result.err;
-    EXPECT_EQ(run.result.err.find("unexpected"), std::string::npos) << run.result.err;
+    EXPECT_THAT(run.result.err, HasSubstr("thread")) << at;
+    EXPECT_THAT(run.result.err, Not(HasSubstr("unexpected")));
     if (std::filesystem::exists(result("result_0.txt"))) {
       // By the keeper of the log, where a library has ended the process.
       const auto ended = [&] { return ends_with_run_stop(events(), "aborted"); };
@@ -64,7 +65,7 @@ TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   const ProcessResult ended = job.wait(std::chrono::seconds(200));
   EXPECT_EQ(ended.exit_code, 1) << ended.err;
   for (const char* file : {"result_0.steps.jsonl: step", "tfevents", "are missing: File too large"})
-    EXPECT_NE(ended.err.find(file), std::string::npos) << file << '\n' << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(file)) << file;
   std::istringstream lines(read_file(trace));
   int64_t last = 0, missing = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -104,7 +105,7 @@ TEST_F(TrainFaults, ALogThatCannotGrowForAMomentIsWholeInTheEnd) {
   EXPECT_EQ(ended.exit_code, 1) << ended.err;
   for (const char* part : {"events wait in memory until there is space",
                            "the events that waited for space are written"})
-    EXPECT_NE(ended.err.find(part), std::string::npos) << part << '\n' << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(part)) << part;
   int starts = 0, stops = 0;
   for (const auto& event : events()) {
     starts += event["key"] == "eval_start";

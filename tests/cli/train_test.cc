@@ -6,6 +6,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::cli {
@@ -64,13 +65,12 @@ void Train::expect_checkers_pass(const fs::path& log) {
                                    " -m mlperf_logging.compliance_checker --usage training "
                                    "--ruleset 5.0.0 --log_output " +
                                    path("checker.log") + " " + log.string());
-  EXPECT_NE(checked.output.find("SUCCESS"), std::string::npos) << checked.output;
+  EXPECT_THAT(checked.output, HasSubstr("SUCCESS"));
   EXPECT_EQ(checked.status, 0) << checked.output;
   const auto described = testing_support::run_command(
       python + " -m mlperf_logging.system_desc_checker " + system_description().string() +
       " training 5.0.0 --log_output " + path("system.log"));
-  EXPECT_NE(described.output.find("System description checker passed"), std::string::npos)
-      << described.output;
+  EXPECT_THAT(described.output, HasSubstr("System description checker passed"));
 }
 
 TEST_F(Train, ReachesTheTargetAndWritesTheResultTree) {
@@ -80,7 +80,7 @@ TEST_F(Train, ReachesTheTargetAndWritesTheResultTree) {
                                                       "Strata/results/small/bert/result_0.yaml",
                                                       "Strata/systems/small.json"}));
   expect_a_whole_success(events(), 1);
-  EXPECT_NE(trained.out.find("result_0: success, accuracy 0."), std::string::npos) << trained.out;
+  EXPECT_THAT(trained.out, HasSubstr("result_0: success, accuracy 0."));
   expect_checkers_pass(result("result_0.txt"));
 }
 
@@ -88,7 +88,7 @@ TEST_F(Train, ReachesTheTargetOnTwoRanks) {
   const ProcessResult trained = strata(train(), 2);
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   expect_a_whole_success(events(), 2);
-  EXPECT_NE(trained.out.find("result_0: success"), std::string::npos) << trained.out;
+  EXPECT_THAT(trained.out, HasSubstr("result_0: success"));
   EXPECT_EQ(trained.out.find("result_0"), trained.out.rfind("result_0:")) << "said by every rank";
   expect_checkers_pass(result("result_0.txt"));
 }
@@ -268,8 +268,8 @@ TEST_F(Train, SetOverridesTheFileAndTheResolvedConfigurationLiesBesideTheLog) {
             0);
   EXPECT_EQ(values_of(events(), "opt_base_learning_rate"), std::vector<json>{2e-3});
   const std::string resolved = read_file(result("result_0.yaml"));
-  EXPECT_NE(resolved.find("lr: 0.002"), std::string::npos) << resolved;
-  EXPECT_NE(resolved.find(path("data/train.hdf5")), std::string::npos) << resolved;
+  EXPECT_THAT(resolved, HasSubstr("lr: 0.002"));
+  EXPECT_THAT(resolved, HasSubstr(path("data/train.hdf5")));
   EXPECT_TRUE(fs::exists(result("result_0.steps.jsonl")));
 
   // The checkpoint, evaluated under the resolved configuration, is what the run ended with.
@@ -294,7 +294,7 @@ TEST_F(Train, ContinuesWithTheMissingExperimentsOverRanks) {
   const std::string before = read_file(result("result_0.txt"));
   const ProcessResult more = strata(train({"--experiments", "3", "--continue", "--json"}), 2);
   ASSERT_EQ(more.exit_code, 0) << more.err;
-  EXPECT_NE(more.err.find("1 of 3 are there and kept"), std::string::npos) << more.err;
+  EXPECT_THAT(more.err, HasSubstr("1 of 3 are there and kept"));
   const json results = json::parse(more.out)["experiments"];
   ASSERT_EQ(results.size(), 3u);
   for (int i = 0; i < 3; ++i) {
@@ -319,7 +319,7 @@ TEST_F(Train, ContinuingCountsWhatIsKeptAndMixesNothing) {
   again.insert(again.end(), {"--experiments", "2"});
   const ProcessResult on_two = strata(train(again), 2);
   EXPECT_EQ(on_two.exit_code, 2);
-  EXPECT_NE(on_two.err.find(system_description().string()), std::string::npos) << on_two.err;
+  EXPECT_THAT(on_two.err, HasSubstr(system_description().string()));
   EXPECT_FALSE(std::filesystem::exists(result("result_1.txt")));
 }
 
@@ -339,10 +339,8 @@ TEST_F(Train, ADryRunSaysWhatTheRunWouldBeAndLeavesNothing) {
   for (const int ranks : {1, 2}) {
     const ProcessResult checked = strata(train({"--dry-run"}), ranks);
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
-    EXPECT_NE(checked.out.find("nothing speaks against this run"), std::string::npos);
-    EXPECT_NE(checked.out.find(fmt::format("global batch: {} samples", 4 * ranks)),
-              std::string::npos)
-        << checked.out;
+    EXPECT_THAT(checked.out, HasSubstr("nothing speaks against this run"));
+    EXPECT_THAT(checked.out, HasSubstr(fmt::format("global batch: {} samples", 4 * ranks)));
   }
   EXPECT_FALSE(fs::exists(path("out")));
 }
@@ -367,7 +365,7 @@ TEST_F(Train, TheConfigurationsForGpusPassADryRun) {
     }
     const ProcessResult checked = strata(command);
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
-    EXPECT_NE(checked.out.find("nothing speaks against this run"), std::string::npos);
+    EXPECT_THAT(checked.out, HasSubstr("nothing speaks against this run"));
   }
 }
 
@@ -380,10 +378,10 @@ TEST_F(Train, ADryRunNamesAllThatSpeaksAgainstTheRun) {
   EXPECT_EQ(checked.exit_code, 2);
   for (const std::string& part : {path("text.txt") + ": ", std::string("data.eval_samples=1000000"),
                                   path("none"), std::string("text.txt:1: ")}) {
-    EXPECT_NE(checked.err.find(part), std::string::npos) << part << " is not in " << checked.err;
+    EXPECT_THAT(checked.err, HasSubstr(part)) << part << " is not in ";
   }
   EXPECT_EQ(std::ranges::count(checked.err, '\n'), 5) << checked.err;
-  EXPECT_EQ(checked.out.find("nothing speaks against"), std::string::npos);
+  EXPECT_THAT(checked.out, Not(HasSubstr("nothing speaks against")));
 }
 
 TEST_F(Train, AllThatIsWrongInAConfigurationIsSaidAtOnce) {
@@ -392,7 +390,7 @@ TEST_F(Train, AllThatIsWrongInAConfigurationIsSaidAtOnce) {
                     "batch.micro_batch=many"}));
   EXPECT_EQ(refused.exit_code, 2);
   for (const char* part : {"optimizer.lr", "optimiser", "batch.micro_batch"}) {
-    EXPECT_NE(refused.err.find(part), std::string::npos) << part << " is not in " << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(part)) << part << " is not in ";
   }
 }
 

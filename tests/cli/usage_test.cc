@@ -1,5 +1,4 @@
 // What the program says about itself, and how its options are given.
-#include <gtest/gtest.h>
 
 #include <fstream>
 #include <regex>
@@ -8,6 +7,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/matchers.h"
 
 namespace strata::cli {
 namespace {
@@ -72,9 +72,8 @@ TEST_F(Usage, ARulesetOfTwoNumbersIsTheSameAsOfThree) {
       EXPECT_NE(a.out, strata(other).out);
     }
   }
-  EXPECT_NE(error_of({"score", acme, "--ruleset", "5"}).find("no round '5' "), std::string::npos);
-  EXPECT_NE(error_of({"score", acme, "--ruleset", "5.0.0.0"}).find("no round '5.0.0.0' "),
-            std::string::npos);
+  EXPECT_THAT(error_of({"score", acme, "--ruleset", "5"}), HasSubstr("no round '5' "));
+  EXPECT_THAT(error_of({"score", acme, "--ruleset", "5.0.0.0"}), HasSubstr("no round '5.0.0.0' "));
 }
 
 TEST_F(Usage, ScoresOfSeveralFoldersAreOneTable) {
@@ -97,15 +96,15 @@ TEST_F(Usage, ScoresOfSeveralFoldersAreOneTable) {
   EXPECT_EQ(csv_of({good, other, path("Acme"), path("Acme") + "/../Acme"}), both);
   EXPECT_EQ(rows(csv_of({path("Acme"), path("Bolt")})), 4);
   EXPECT_EQ(csv_of({path("Acme"), path("Bolt"), "--benchmark", "bert"}), both);
-  EXPECT_NE(csv_of({path(), "--benchmark", "resnet"}).find("Bolt,fast,resnet"), std::string::npos);
-  EXPECT_NE(error_of({"score", path(), "--benchmark", "ssd"}).find("'ssd'"), std::string::npos);
+  EXPECT_THAT(csv_of({path(), "--benchmark", "resnet"}), HasSubstr("Bolt,fast,resnet"));
+  EXPECT_THAT(error_of({"score", path(), "--benchmark", "ssd"}), HasSubstr("'ssd'"));
 }
 
 TEST_F(Usage, AFolderWithoutScoresLeavesThoseOfTheOthers) {
   const ProcessResult result = strata({"score", path("absent"), path("Acme"), "--json"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.out.find("\"system\": \"good\""), std::string::npos) << result.out;
-  EXPECT_NE(result.err.find("absent"), std::string::npos) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"system\": \"good\""));
+  EXPECT_THAT(result.err, HasSubstr("absent"));
 }
 
 // There are no colours; moves of the cursor are for terminals.
@@ -117,7 +116,7 @@ TEST_F(Usage, NoEscapesOutsideOfTerminals) {
       command.insert(command.begin(), STRATA_BINARY);
       const ProcessResult result =
           run(command, {{{"NO_COLOR", no_color}, {"TERM", "xterm-256color"}}, {}});
-      EXPECT_EQ((result.out + result.err).find('\033'), std::string::npos) << result.out;
+      EXPECT_THAT((result.out + result.err), Not(HasSubstr('\033'))) << result.out;
     }
   }
 }

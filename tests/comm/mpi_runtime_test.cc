@@ -1,7 +1,6 @@
 #include "comm/mpi_runtime.h"
 
 #include <fmt/ranges.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/threads/processors.h"
+#include "tests/support/matchers.h"
 
 namespace strata::comm {
 namespace {
@@ -40,7 +40,7 @@ JobResult run_failing_job(const std::string& how) {
 void expect_to_fail_with(const std::string& how, const std::string& message) {
   const JobResult result = run_failing_job(how);
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find(message), std::string::npos) << result.output;
+  EXPECT_THAT(result.output, HasSubstr(message));
 }
 
 TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
@@ -51,9 +51,8 @@ TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
 TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
   const JobResult result = run_failing_job("everywhere");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("tidied"), std::string::npos) << result.output;
-  EXPECT_NE(result.output.find("strata: rank 0: shard 7 is unreadable"), std::string::npos)
-      << result.output;
+  EXPECT_THAT(result.output, HasSubstr("tidied"));
+  EXPECT_THAT(result.output, HasSubstr("strata: rank 0: shard 7 is unreadable"));
 }
 
 // Memory of a GPU is one such thing: to free it may mean to wait for ranks that never come.
@@ -78,38 +77,32 @@ TEST(MpiRuntime, AKilledRankEndsTheJob) {
 TEST(MpiRuntime, ARankThatStopsBeforeMpiStartsEndsTheJob) {
   const JobResult result = run_failing_job("absent");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find(": MPI has not started after 2 s; "), std::string::npos)
-      << result.output;
+  EXPECT_THAT(result.output, HasSubstr(": MPI has not started after 2 s; "));
 }
 
 TEST(MpiRuntime, ARankThatHangsEndsTheJobByName) {
   const JobResult result = run_failing_job("hang");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("strata: rank 0: no progress for 0.5 s in a collective: ranks 0 and "
-                               "2 wait in an all-reduce, rank 1 in none; "),
-            std::string::npos)
-      << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr("strata: rank 0: no progress for 0.5 s in a collective: ranks 0 and "
+                        "2 wait in an all-reduce, rank 1 in none; "));
   EXPECT_EQ(result.output.find("strata: "), result.output.rfind("strata: ")) << result.output;
-  EXPECT_NE(result.output.find("rank 0 was here"), std::string::npos)
-      << "what it had said before is lost: " << result.output;
+  EXPECT_THAT(result.output, HasSubstr("rank 0 was here")) << "what it had said before is lost: ";
 }
 
 TEST(MpiRuntime, ARankThatWaitsElsewhereEndsTheJobByName) {
   const JobResult result = run_failing_job("stray");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find(": ranks 0 and 2 wait in an all-reduce, rank 1 in a barrier; "),
-            std::string::npos)
-      << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr(": ranks 0 and 2 wait in an all-reduce, rank 1 in a barrier; "));
 }
 
 // As where NCCL waits for a rank that hangs.
 TEST(MpiRuntime, ADeviceThatDoesNotFinishEndsTheJobByName) {
   const JobResult result = run_failing_job("device");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(
-      result.output.find(": ranks 0 and 2 wait in the collectives of its device, rank 1 in none; "),
-      std::string::npos)
-      << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr(": ranks 0 and 2 wait in the collectives of its device, rank 1 in none; "));
 }
 
 TEST(MpiRuntime, ManyShortWaitsForADeviceAreNotOneLongOne) {
@@ -121,9 +114,8 @@ TEST(MpiRuntime, KnowsWhichProcessorsEveryRankMayUse) {
   const std::vector<int> mine = affinity();
   const JobResult result = run_failing_job("affinities");
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_NE(result.output.find(fmt::format("[{0}][{1}][{0}]", fmt::join(mine, " "), mine.back())),
-            std::string::npos)
-      << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr(fmt::format("[{0}][{1}][{0}]", fmt::join(mine, " "), mine.back())));
 }
 
 TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi()); }
@@ -168,10 +160,10 @@ TEST(LaunchedRanks, ThatDoNotKnowOfEachOtherAreAnError) {
   for (const Variables& variables : launchers) {
     const std::string said = said_of(variables);
     const std::string name = variables.begin()->first;
-    EXPECT_NE(said.find("one of 4 ranks ("), std::string::npos) << name << ": " << said;
-    EXPECT_NE(said.find("MPI knows of 1"), std::string::npos) << name << ": " << said;
-    EXPECT_NE(said.find("srun --mpi=pmix"), std::string::npos) << name << ": " << said;
-    EXPECT_NE(said.find("'env -u "), std::string::npos) << name << ": " << said;
+    EXPECT_THAT(said, HasSubstr("one of 4 ranks (")) << name;
+    EXPECT_THAT(said, HasSubstr("MPI knows of 1")) << name;
+    EXPECT_THAT(said, HasSubstr("srun --mpi=pmix")) << name;
+    EXPECT_THAT(said, HasSubstr("'env -u ")) << name;
     EXPECT_EQ(said_of(variables, 4), "") << name;
   }
 }

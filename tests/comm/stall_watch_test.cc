@@ -1,6 +1,6 @@
 #include "comm/stall_watch.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/matchers.h"
 
 namespace strata::comm {
 namespace {
@@ -19,7 +19,7 @@ TEST(StallMessage, NamesOperationsAndRanks) {
 }
 
 TEST(StallMessage, SaysWhatToDo) {
-  EXPECT_NE(stall_message(0, 600, {"a barrier", ""}).find("run.stall_seconds"), std::string::npos);
+  EXPECT_THAT(stall_message(0, 600, {"a barrier", ""}), HasSubstr("run.stall_seconds"));
 }
 
 }  // namespace

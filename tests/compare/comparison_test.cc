@@ -1,11 +1,10 @@
 #include "compare/comparison.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/numbers/random.h"
 #include "compare/comparison_report.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compare {
 namespace {
@@ -79,22 +78,19 @@ TEST(ComparisonTest, WithoutAnIntervalTheDifferenceDecides) {
 
 TEST(ComparisonReport, TextSaysWhatCameOfTheScoreAndWhy) {
   const std::string text = comparison_text({example()});
-  EXPECT_NE(text.find("+20.00 %"), std::string::npos) << text;
-  EXPECT_NE(text.find("B's score is 20.00 % slower than A's"), std::string::npos) << text;
-  EXPECT_NE(text.find("mean times differ by +120.00 s: start +1.50 s, speed of steps +118.50 s"),
-            std::string::npos)
-      << text;
+  EXPECT_THAT(text, HasSubstr("+20.00 %"));
+  EXPECT_THAT(text, HasSubstr("B's score is 20.00 % slower than A's"));
+  EXPECT_THAT(text,
+              HasSubstr("mean times differ by +120.00 s: start +1.50 s, speed of steps +118.50 s"));
 }
 
 TEST(ComparisonReport, NamesCannotBreakOutOfMarkdownCsvOrJson) {
   Comparison hostile = example();
   hostile.base = "a|b`<script>\n\"x\",\xff";
   const std::string markdown = comparison_markdown({hostile});
-  EXPECT_NE(markdown.find("a\\|b\\`\\<script\\> \"x\""), std::string::npos) << markdown;
+  EXPECT_THAT(markdown, HasSubstr("a\\|b\\`\\<script\\> \"x\""));
   const std::string csv = comparison_csv({hostile});
-  EXPECT_NE(csv.find("bert,\"a|b`<script>\n\"\"x\"\",\uFFFD\",new,time to train,min,3,3,"),
-            std::string::npos)
-      << csv;
+  EXPECT_THAT(csv, HasSubstr("bert,\"a|b`<script>\n\"\"x\"\",\uFFFD\",new,time to train,min,3,3,"));
   const auto json = nlohmann::json::parse(comparison_json({hostile}));
   EXPECT_EQ(json["version"], 1);
   EXPECT_EQ(json["comparisons"][0]["a"], "a|b`<script>\n\"x\",\xef\xbf\xbd");

@@ -1,10 +1,10 @@
 #include "compare/measurement_side.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compare {
 namespace {
@@ -60,33 +60,30 @@ TEST(MeasurementSideTest, RefusesABenchmarkThatFailed) {
   const TemporaryFolder folder;
   const auto failed = folder.write("failed.json", R"({"context": {}, "benchmarks": [
     {"name": "rules", "error_occurred": true, "error_message": "no log"}]})");
-  EXPECT_NE(error_of([&] { read_measurement_side(failed); }).find("rules failed: no log"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(failed); }), HasSubstr("rules failed: no log"));
   const auto broken = folder.write("broken.json", R"({"context": {}, "benchmarks": [{"a": 1}]})");
-  EXPECT_NE(error_of([&] { read_measurement_side(broken); }).find("broken.json: offset 0: "),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(broken); }),
+              HasSubstr("broken.json: offset 0: "));
   const auto unit = folder.write("unit.json", R"({"context": {}, "benchmarks": [
     {"name": "a", "cpu_time": 1, "time_unit": "h"}]})");
-  EXPECT_NE(error_of([&] { read_measurement_side(unit); }).find("a time in h"), std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(unit); }), HasSubstr("a time in h"));
 }
 
 TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
   const TemporaryFolder folder;
   const auto broken = folder.write("broken.json", R"({"a": 1} {"a": )");
-  EXPECT_NE(error_of([&] { read_measurement_side(broken); }).find("broken.json: offset 9: "),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(broken); }),
+              HasSubstr("broken.json: offset 9: "));
   const auto list = folder.write("list.json", "[1, 2]");
-  EXPECT_NE(error_of([&] { read_measurement_side(list); }).find("offset 0: holds no JSON object"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(list); }),
+              HasSubstr("offset 0: holds no JSON object"));
   const auto empty = folder.write("empty.json", " \n");
-  EXPECT_NE(error_of([&] { read_measurement_side(empty); }).find("holds no JSON"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(empty); }), HasSubstr("holds no JSON"));
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "{\"a\":";
   deep += "1" + std::string(100'000, '}');
   const auto nested = folder.write("deep.json", deep);
-  EXPECT_NE(error_of([&] { read_measurement_side(nested); }).find("nested more than"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(nested); }), HasSubstr("nested more than"));
 }
 
 // Which would take hours of a file of some megabytes.
@@ -95,20 +92,16 @@ TEST(MeasurementSideTest, RefusesObjectsOfVeryManyKeys) {
   std::string keys = "{\"a\": {}, \"b\": [{";
   for (int i = 0; i < 1'000'000; ++i) keys += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
   const auto wide = folder.write("wide.json", R"({"a": 1} )" + keys + "}]}");
-  EXPECT_NE(error_of([&] {
-              read_measurement_side(wide);
-            }).find("wide.json: offset 9: an object with more keys"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(wide); }),
+              HasSubstr("wide.json: offset 9: an object with more keys"));
 }
 
 TEST(MeasurementSideTest, NamesWhatNothingMeasures) {
   const TemporaryFolder folder;
   const auto huge =
       folder.write("huge.json", R"({"seconds": {"step": 1}} {"seconds": {"step": 1e308}})");
-  EXPECT_NE(error_of([&] {
-              read_measurement_side(huge);
-            }).find("huge.json: offset 25: seconds.step is 1e+308"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_measurement_side(huge); }),
+              HasSubstr("huge.json: offset 25: seconds.step is 1e+308"));
 }
 
 TEST(MeasurementSideTest, NamesNegativeTimesAndNewerVersions) {
@@ -157,10 +150,8 @@ TEST(CompareMeasurements, OnlyChoosesByName) {
   const Comparison comparison = compare_measurements(a, b, {"forward"});
   ASSERT_EQ(comparison.quantities.size(), 1u);
   EXPECT_EQ(comparison.quantities.front().name, "forward_seconds");
-  EXPECT_NE(error_of([&] {
-              compare_measurements(a, b, {"reduce"});
-            }).find("no time, size or rate in common"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { compare_measurements(a, b, {"reduce"}); }),
+              HasSubstr("no time, size or rate in common"));
 }
 
 TEST(CompareMeasurements, RefusesOtherModelsAndSidesWithoutACommonMeasurement) {
@@ -180,7 +171,7 @@ TEST(CompareMeasurements, FewMeasurementsAreNoted) {
   b.documents = 8;
   const Comparison comparison = compare_measurements(a, b, {});
   ASSERT_EQ(comparison.notes.size(), 1u);
-  EXPECT_NE(comparison.notes.front().find("measured only 8 times"), std::string::npos);
+  EXPECT_THAT(comparison.notes.front(), HasSubstr("measured only 8 times"));
 }
 
 }  // namespace

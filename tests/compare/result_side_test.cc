@@ -1,12 +1,12 @@
 #include "compare/result_side.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compare {
 namespace {
@@ -126,9 +126,9 @@ TEST(CompareResults, NotesWhatAReaderShouldKnow) {
   const auto comparisons = compare_results(side_of(folder, "a"), side_of(folder, "b"));
   std::string all;
   for (const std::string& note : comparisons.front().notes) all += note + '\n';
-  EXPECT_NE(all.find("b: 7 of 8 runs count"), std::string::npos) << all;
-  EXPECT_NE(all.find("b: result_3.txt not counted: "), std::string::npos) << all;
-  EXPECT_EQ(all.find("a: "), std::string::npos) << all;
+  EXPECT_THAT(all, HasSubstr("b: 7 of 8 runs count"));
+  EXPECT_THAT(all, HasSubstr("b: result_3.txt not counted: "));
+  EXPECT_THAT(all, Not(HasSubstr("a: ")));
 }
 
 TEST(CompareResults, RefusesOtherTargets) {
@@ -148,13 +148,13 @@ TEST(CompareResults, RefusesSeveralSystemsAndNothingInCommon) {
   write_runs(folder, "b", {{2, 8, 100, 900}});
   const std::string several = error_of(
       [&] { read_result_side(folder.path() / "Acme", {.ruleset = "5.0.0", .threads = 1}); });
-  EXPECT_NE(several.find("several results of bert"), std::string::npos) << several;
+  EXPECT_THAT(several, HasSubstr("several results of bert"));
   ResultSide a = side_of(folder, "a"), b = side_of(folder, "b");
   auto other = b.folders.extract("bert");
   other.key() = "ssd";
   b.folders.insert(std::move(other));
   const std::string apart = error_of([&] { compare_results(a, b); });
-  EXPECT_NE(apart.find("no benchmark in common: bert against ssd"), std::string::npos) << apart;
+  EXPECT_THAT(apart, HasSubstr("no benchmark in common: bert against ssd"));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include <gtest/gtest.h>
-
 #include "base/files/files.h"
 #include "config/run_config.h"
 #include "config/run_config_keys.h"
+#include "tests/support/matchers.h"
 
 namespace strata::config {
 namespace {
@@ -18,7 +17,7 @@ TEST(ConfigReference, EveryKeyIsThereWithADescription) {
   const std::string page = config_reference();
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {
-      EXPECT_NE(page.find("| `" + key.name + "` | "), std::string::npos) << key.name;
+      EXPECT_THAT(page, HasSubstr("| `" + key.name + "` | ")) << key.name;
       EXPECT_TRUE(key.description.ends_with('.')) << key.name;
     }
   }

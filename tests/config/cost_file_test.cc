@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "config/yaml_document.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::config {
@@ -66,7 +67,7 @@ TEST_F(CostFile, WrongModelsAreNamed) {
 }
 
 TEST_F(CostFile, WrongFilesAreNamed) {
-  EXPECT_NE(error_of("absent.json").find("absent.json"), std::string::npos);
+  EXPECT_THAT(error_of("absent.json"), HasSubstr("absent.json"));
   const std::string path = file("{}");
   EXPECT_EQ(error_of("cost.json"), path +
                                        ": cost.linear: is missing; give a file that `strata bench "

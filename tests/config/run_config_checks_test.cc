@@ -9,6 +9,7 @@
 #include "device/registry/backends.h"
 #include "plan/combinations.h"
 #include "plan/layout_checks.h"
+#include "tests/support/matchers.h"
 
 namespace strata::config {
 namespace {
@@ -377,7 +378,7 @@ TEST(RunConfigChecks, TheLossIsScaledByAPowerOfTwo) {
   }
   for (const double initial : {1.5, 3.0, 65535.0, 100000.0}) {
     config.loss_scale.initial = initial;
-    EXPECT_NE(conflict_of(config).find("is no power of two"), std::string::npos) << initial;
+    EXPECT_THAT(conflict_of(config), HasSubstr("is no power of two")) << initial;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "config/run_config_keys.h"
 #include "config/run_config_names.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::config {
@@ -81,9 +82,8 @@ TEST_F(RunConfigTest, AMeasuredCostIsResolvedWhenItIsRead) {
   const std::string yaml =
       to_yaml(load(kSmallest, {"batch.load_balance={strategy: planned, group_ranks: 16}",
                                "batch.load_balance.cost=" + (directory_ / "cost.json").string()}));
-  EXPECT_NE(yaml.find("    group_ranks: 16\n    cost: {linear: 3e-05, quadratic: 1.5e-08}\n"),
-            std::string::npos)
-      << yaml;
+  EXPECT_THAT(yaml,
+              HasSubstr("    group_ranks: 16\n    cost: {linear: 3e-05, quadratic: 1.5e-08}\n"));
   const RunConfig again = load(yaml);
   EXPECT_EQ(again.batch.load_balance.group_ranks, 16);
   EXPECT_EQ(again.batch.load_balance.cost.linear, 3e-5);
@@ -122,8 +122,8 @@ TEST_F(RunConfigTest, PathsThatOnlyAShellWouldExpandAreRefusedByName) {
                           "no file of that name; give the folder, or list the files",
                           path));
   }
-  EXPECT_NE(error_of(smallest, {"model.vocab=~other/vocab.txt"}).find("write the folder out"),
-            std::string::npos);
+  EXPECT_THAT(error_of(smallest, {"model.vocab=~other/vocab.txt"}),
+              HasSubstr("write the folder out"));
 }
 
 TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
@@ -231,11 +231,10 @@ TEST_F(RunConfigTest, AMissingKeyIsNamed) {
 }
 
 TEST_F(RunConfigTest, WhatIsNoYamlOrNoConfigurationIsAnError) {
-  EXPECT_NE(error_of("run: [1\n").find("run.yaml:2: not valid YAML"), std::string::npos)
-      << error_of("run: [1\n");
-  EXPECT_NE(error_of("").find("run.yaml: holds no configuration"), std::string::npos);
-  EXPECT_NE(error_of("- a\n- b\n").find("run.yaml: holds no configuration"), std::string::npos);
-  EXPECT_NE(error_of(std::string(5000, '[')).find("not valid YAML"), std::string::npos);
+  EXPECT_THAT(error_of("run: [1\n"), HasSubstr("run.yaml:2: not valid YAML"));
+  EXPECT_THAT(error_of(""), HasSubstr("run.yaml: holds no configuration"));
+  EXPECT_THAT(error_of("- a\n- b\n"), HasSubstr("run.yaml: holds no configuration"));
+  EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("not valid YAML"));
   EXPECT_NE(error_of(std::string("\0\xff\xfe\x80", 4)), "no error");
   EXPECT_NE(error_of("{? [a]: b}"), "no error");
   EXPECT_THROW(load_run_config(directory_ / "absent.yaml"), Error);
@@ -244,8 +243,8 @@ TEST_F(RunConfigTest, WhatIsNoYamlOrNoConfigurationIsAnError) {
 TEST_F(RunConfigTest, AnOverrideMustReadKeyEqualsValue) {
   EXPECT_EQ(error_of(kSmallest, {"optimizer.lr"}),
             "--set optimizer.lr: must read key=value, for example optimizer.lr=1e-3");
-  EXPECT_NE(error_of(kSmallest, {"=1"}).find("must read key=value"), std::string::npos);
-  EXPECT_NE(error_of(kSmallest, {"optimizer.lr=[1"}).find("not valid YAML"), std::string::npos);
+  EXPECT_THAT(error_of(kSmallest, {"=1"}), HasSubstr("must read key=value"));
+  EXPECT_THAT(error_of(kSmallest, {"optimizer.lr=[1"}), HasSubstr("not valid YAML"));
 }
 
 // Every key, with a value other than its default, survives being written and read.
@@ -370,8 +369,7 @@ TEST_F(RunConfigTest, NcclsThreadBlocksAreItsOwnChoiceUnlessLimited) {
   EXPECT_EQ(load(kSmallest).reduce.nccl_max_ctas, std::nullopt);
   EXPECT_EQ(load(kSmallest, {"reduce.nccl_max_ctas=16"}).reduce.nccl_max_ctas, 16);
   EXPECT_EQ(load(kSmallest, {"reduce.nccl_max_ctas=auto"}).reduce.nccl_max_ctas, std::nullopt);
-  EXPECT_NE(error_of(kSmallest, {"reduce.nccl_max_ctas=0"}).find("reduce.nccl_max_ctas"),
-            std::string::npos);
+  EXPECT_THAT(error_of(kSmallest, {"reduce.nccl_max_ctas=0"}), HasSubstr("reduce.nccl_max_ctas"));
 }
 
 TEST_F(RunConfigTest, OptionsOfABackendMayBeSetOneByOne) {
@@ -398,17 +396,14 @@ TEST_F(RunConfigTest, OptionsOfABackendMayBeSetOneByOne) {
 TEST_F(RunConfigTest, BadOptionsOfABackendAreNamed) {
   const std::string yaml = kSmallest + std::string("device:\n  backend: cuda\n");
   for (const char* bad : {"[a]", "7", "{attention: [mma]}", "{[a]: b}"}) {
-    EXPECT_NE(error_of(yaml, {std::string("device.options=") + bad}).find("device.options"),
-              std::string::npos)
+    EXPECT_THAT(error_of(yaml, {std::string("device.options=") + bad}), HasSubstr("device.options"))
         << bad;
   }
   EXPECT_EQ(error_of(yaml, {"device.options.attention=flash"}),
             "--set: device.options: flash is none of the values of attention: fastest, plain, mma, "
             "wgmma, cudnn");
-  EXPECT_NE(error_of(yaml, {"device.options={\"a\\nb\": x}"}).find("is no option"),
-            std::string::npos);
-  EXPECT_NE(error_of(yaml, {"device.threads.x=2"}).find("device.threads.x: unknown key"),
-            std::string::npos);
+  EXPECT_THAT(error_of(yaml, {"device.options={\"a\\nb\": x}"}), HasSubstr("is no option"));
+  EXPECT_THAT(error_of(yaml, {"device.threads.x=2"}), HasSubstr("device.threads.x: unknown key"));
 }
 
 TEST_F(RunConfigTest, RenamedKeysAreNamedAndTheirDefaultsPass) {

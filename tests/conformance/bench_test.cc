@@ -1,7 +1,6 @@
 #include "tests/conformance/bench.h"
 
 #include <gtest/gtest-spi.h>
-#include <gtest/gtest.h>
 
 #include <limits>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "device/reference/reference_backend.h"
+#include "tests/support/matchers.h"
 
 namespace strata::device {
 namespace {
@@ -47,8 +47,7 @@ TEST(ConformanceFailure, NamesTheWorstElementWithItsExpectedAndActualValue) {
     SCOPED_TRACE(each.what);
     const auto result = is_near(output_of(each.actual), expected, each.share, each.absolute);
     EXPECT_EQ(static_cast<bool>(result), each.message[0] == '\0');
-    EXPECT_NE(std::string(result.message()).find(each.message), std::string::npos)
-        << result.message();
+    EXPECT_THAT(std::string(result.message()), HasSubstr(each.message)) << result.message();
   }
 }
 

@@ -1,11 +1,10 @@
 #include "drawing/label_spread.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::drawing {
 namespace {
@@ -37,8 +36,7 @@ TEST(LabelSpread, MoreThanFitAreAnError) {
   EXPECT_EQ(labels_that_fit(0.1, 0, 0.3), 4u) << "0.3 / 0.1 is a little less than 3";
   EXPECT_EQ(labels_that_fit(2, 0, -1), 0u);
   EXPECT_EQ(spread_labels(Places(6, 3), 2, 0, 10), Places({0, 2, 4, 6, 8, 10}));
-  EXPECT_NE(error_of([] { spread_labels(Places(7, 3), 2, 0, 10); }).find("7 labels"),
-            std::string::npos);
+  EXPECT_THAT(error_of([] { spread_labels(Places(7, 3), 2, 0, 10); }), HasSubstr("7 labels"));
 }
 
 // No move of one label, or of neighbours together, brings the labels nearer.

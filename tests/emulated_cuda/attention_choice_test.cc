@@ -1,6 +1,5 @@
 // Tests which kernel computes attention.
 #include <cuda_runtime.h>
-#include <gtest/gtest.h>
 
 #include <limits>
 
@@ -9,6 +8,7 @@
 #include "tests/conformance/bench.h"
 #include "tests/emulated_cuda/cudnn_attention.h"
 #include "tests/emulated_cuda/tensor_cores.h"
+#include "tests/support/matchers.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -166,20 +166,17 @@ TEST_F(AttentionChoice, AWrongKernelIsLeftOutHoweverFastItIs) {
   emulated_cuda::wgmma_is_wrong = true;
   std::string said;
   EXPECT_EQ(chosen(said), kOnlyMma);
-  EXPECT_NE(said.find("attention by wgmma is left out: its context differs"), std::string::npos)
-      << said;
-  EXPECT_NE(said.find("attention by wgmma is left out: its query gradient differs"),
-            std::string::npos)
-      << said;
-  EXPECT_EQ(said.find("attention by mma is left out"), std::string::npos) << said;
+  EXPECT_THAT(said, HasSubstr("attention by wgmma is left out: its context differs"));
+  EXPECT_THAT(said, HasSubstr("attention by wgmma is left out: its query gradient differs"));
+  EXPECT_THAT(said, Not(HasSubstr("attention by mma is left out")));
 }
 
 TEST_F(AttentionChoice, PlainAttentionSaysWhichOfTwoIsWrong) {
   emulated_cuda::mma_is_wrong = true;
   std::string said;
   EXPECT_EQ(chosen(said), kOnlyWgmma);
-  EXPECT_NE(said.find("attention by mma is left out"), std::string::npos) << said;
-  EXPECT_EQ(said.find("attention by wgmma is left out"), std::string::npos) << said;
+  EXPECT_THAT(said, HasSubstr("attention by mma is left out"));
+  EXPECT_THAT(said, Not(HasSubstr("attention by wgmma is left out")));
 }
 
 TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
@@ -189,11 +186,8 @@ TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
   testing::internal::CaptureStderr();
   attend(*gpu, {70, 3}, 0.0f);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("attention by cuDNN is left out: its context differs"), std::string::npos)
-      << said;
-  EXPECT_NE(said.find("attention by cuDNN is left out: its query gradient differs"),
-            std::string::npos)
-      << said;
+  EXPECT_THAT(said, HasSubstr("attention by cuDNN is left out: its context differs"));
+  EXPECT_THAT(said, HasSubstr("attention by cuDNN is left out: its query gradient differs"));
   EXPECT_GT(emulated_cuda::cudnn_operations, 0);
   emulated_cuda::cudnn_operations = 0;
   EXPECT_EQ(attend(*gpu, {70, 3}, 0.0f), kOnlyWgmma);

@@ -1,7 +1,6 @@
 #include "harness/progress.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <array>
 #include <csignal>
 #include <utility>
+
+#include "tests/support/matchers.h"
 
 namespace strata::harness {
 namespace {
@@ -131,8 +132,8 @@ TEST_F(ProgressTest, TheRateIsThatOfTheLastSeconds) {
     progress.update({.step = second, .items = items});
   }
   const std::string text = stream.arrived();
-  EXPECT_NE(text.find("step 25, 100.0 sequences/s"), std::string::npos) << text;
-  EXPECT_NE(text.find("step 60, 10.0 sequences/s"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("step 25, 100.0 sequences/s"));
+  EXPECT_THAT(text, HasSubstr("step 60, 10.0 sequences/s"));
 }
 
 TEST_F(ProgressTest, OnATerminalABarIsDrawnOverItself) {
@@ -149,7 +150,7 @@ TEST_F(ProgressTest, OnATerminalABarIsDrawnOverItself) {
     EXPECT_EQ(stream.arrived(), "") << "drawn more often than ten times a second";
   }
   const std::string last = stream.arrived();
-  EXPECT_NE(last.find("step 5/10"), std::string::npos) << "the last state is shown";
+  EXPECT_THAT(last, HasSubstr("step 5/10")) << "the last state is shown";
   EXPECT_TRUE(last.ends_with("\x1b[K\r\n")) << "the cursor is left on a fresh line";
 }
 
@@ -229,7 +230,7 @@ TEST_F(ProgressTest, ABarNamesThePhase) {
   progress.update({.step = 5, .items = 40});
   stream.arrived();
   progress.begin_phase("evaluation");
-  EXPECT_NE(stream.arrived().find("] step 5/10, evaluation"), std::string::npos);
+  EXPECT_THAT(stream.arrived(), HasSubstr("] step 5/10, evaluation"));
 }
 
 TEST_F(ProgressTest, ADefaultOneShowsNothing) {

@@ -13,6 +13,7 @@
 #include "harness/record/output_lock.h"
 #include "tests/harness/fake_training.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::harness {
@@ -142,17 +143,15 @@ TEST_F(TimeToTrain, ALargeStepMayPassSeveralIntervals) {
 
 TEST_F(TimeToTrain, CacheClearIsTrueOnlyWhereItIs) {
   system_.data = {directory_ / "nowhere"};
-  EXPECT_NE(said([&] { run(); }).find("rank 0: the page cache was not cleared: "),
-            std::string::npos);
-  EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": false"), std::string::npos);
+  EXPECT_THAT(said([&] { run(); }), HasSubstr("rank 0: the page cache was not cleared: "));
+  EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"cache_clear\", \"value\": false"));
   config_.run.output = directory_ / "clear";
   write_file_atomically(directory_ / "data", "x");
   system_.data = {directory_ / "data"};
   const std::string text = said([&] { run(); });
-  EXPECT_NE(text.find("cleared on every node: 1 data file from the page cache"), std::string::npos)
-      << text;
-  EXPECT_EQ(text.find("not cleared"), std::string::npos) << text;
-  EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": true"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("cleared on every node: 1 data file from the page cache"));
+  EXPECT_THAT(text, Not(HasSubstr("not cleared")));
+  EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"cache_clear\", \"value\": true"));
 }
 
 TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
@@ -167,8 +166,8 @@ TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
     ASSERT_NE(found, std::string::npos) << line << "\nis not said in its turn:\n" << text;
     at = found;
   }
-  EXPECT_EQ(text.find("results: "), std::string::npos) << "there were none";
-  EXPECT_EQ(text.find("warning"), std::string::npos) << text;
+  EXPECT_THAT(text, Not(HasSubstr("results: "))) << "there were none";
+  EXPECT_THAT(text, Not(HasSubstr("warning")));
 }
 
 // Each of them may take minutes.
@@ -188,7 +187,7 @@ TEST_F(TimeToTrain, AClosedRunWithoutClearedCachesIsRefused) {
   config_.clip.mode = config::ClipMode::kAfterAllReduce;
   system_.data = {directory_ / "nowhere"};
   const std::string error = testing_support::error_of([&] { run(); });
-  EXPECT_NE(error.find("page cache was not cleared on 1"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("page cache was not cleared on 1"));
   EXPECT_FALSE(std::filesystem::exists(tree().log(0))) << "it did not begin";
 }
 
@@ -199,7 +198,7 @@ TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
   EXPECT_FALSE(results[0].reached_target);
   EXPECT_EQ(results[0].steps, 7);
   EXPECT_EQ(results[0].accuracy, 0.07) << "an evaluation ends it";
-  EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
+  EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"status\": \"aborted\""));
 }
 
 // The evaluation at the step limit is in the log as what it is.
@@ -214,11 +213,11 @@ TEST_F(TimeToTrain, AnEvaluationOffTheCadenceIsNoSuccess) {
     const std::string text = said([&] { results = run(); });
     EXPECT_FALSE(results[0].reached_target);
     EXPECT_EQ(results[0].accuracy, 0.08);
-    EXPECT_NE(text.find("step 8: the run ends between two evaluations"), std::string::npos) << text;
+    EXPECT_THAT(text, HasSubstr("step 8: the run ends between two evaluations"));
     const std::string log = read_file(tree().log(0));
-    EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos);
-    EXPECT_NE(log.find("\"epoch_num\": 80, \"off_cadence\": true"), std::string::npos) << log;
-    EXPECT_EQ(log.find("\"epoch_num\": 60, \"off_cadence\""), std::string::npos) << log;
+    EXPECT_THAT(log, HasSubstr("\"status\": \"aborted\""));
+    EXPECT_THAT(log, HasSubstr("\"epoch_num\": 80, \"off_cadence\": true"));
+    EXPECT_THAT(log, Not(HasSubstr("\"epoch_num\": 60, \"off_cadence\"")));
   }
 }
 
@@ -235,7 +234,7 @@ TEST_F(TimeToTrain, ADivergedRunIsNoSuccess) {
   config_.target.masked_lm_accuracy = 0.03;
   system_.diverges_at = 3;
   EXPECT_FALSE(run()[0].reached_target);
-  EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
+  EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"status\": \"aborted\""));
 }
 
 // Steps of 10 samples, evaluations every 25: blocks end at 30, 50, 80, 100 and 120, the last step.
@@ -267,7 +266,7 @@ TEST_F(TimeToTrain, AFailureInTheTimedRegionEndsTheLogAsAborted) {
   EXPECT_EQ(testing_support::error_of([&] { run(); }), "the device is gone");
   const auto events = timed_events();
   EXPECT_EQ(events.back(), "run_stop");
-  EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
+  EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"status\": \"aborted\""));
 }
 
 TEST_F(TimeToTrain, ContinuesWithTheExperimentsThatAreMissing) {
@@ -295,7 +294,7 @@ TEST_F(TimeToTrain, ContinuingSetsAnInterruptedExperimentAsideAndRunsItAgain) {
   const std::string configuration = read_file(tree().config(0));
   config_.optimizer.lr = 1e-3;
   system_.fails_at = 0;
-  EXPECT_NE(testing_support::error_of([&] { run(); }).find("exists already"), std::string::npos);
+  EXPECT_THAT(testing_support::error_of([&] { run(); }), HasSubstr("exists already"));
   const auto results = run(ExistingResults::kKeep);
   ASSERT_EQ(results.size(), 3u);
   for (const ExperimentResult& result : results) EXPECT_TRUE(result.reached_target);
@@ -312,8 +311,8 @@ TEST_F(TimeToTrain, ContinuingOnOtherRanksIsRefusedAndChangesNothing) {
   const std::string before = read_file(log);
   system_.named_ranks = 4;
   const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
-  EXPECT_NE(error.find(log.parent_path().parent_path().string()), std::string::npos) << error;
-  EXPECT_NE(error.find("the same number of ranks"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr(log.parent_path().parent_path().string()));
+  EXPECT_THAT(error, HasSubstr("the same number of ranks"));
   EXPECT_EQ(read_file(log), before);
   EXPECT_TRUE(run()[0].reached_target) << "without --continue another system may lie beside";
 }
@@ -324,7 +323,7 @@ TEST_F(TimeToTrain, AnInterruptedExperimentIsNotContinuedOnOtherRanks) {
   system_ = {};
   system_.named_ranks = 4;
   const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
-  EXPECT_NE(error.find(tree().system_description().string()), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr(tree().system_description().string()));
   EXPECT_TRUE(std::filesystem::exists(tree().log(0))) << "it was set aside";
 }
 
@@ -333,7 +332,7 @@ TEST_F(TimeToTrain, AnOutputThatAnotherJobWritesIsRefused) {
   std::optional<OutputLock> another(tree().results());
   for (const auto existing : {ExistingResults::kRefuse, ExistingResults::kKeep}) {
     const std::string error = testing_support::error_of([&] { run(existing); });
-    EXPECT_NE(error.find("another job writes its results here"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("another job writes its results here"));
   }
   EXPECT_TRUE(std::filesystem::is_empty(tree().results()));
   another.reset();

@@ -1,11 +1,10 @@
 #include "loadbalance/length_histogram.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::loadbalance {
@@ -65,8 +64,7 @@ TEST_F(LengthHistogram, WrongLinesAreNamed) {
       parse("7 1\n" + line + "\n");
       FAIL() << "no error for " << line;
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("lengths.txt:2: \"" + line), std::string::npos)
-          << error.what();
+      EXPECT_THAT(std::string(error.what()), HasSubstr("lengths.txt:2: \"" + line)) << error.what();
     }
   }
   EXPECT_THROW(parse("# nothing\n"), Error);

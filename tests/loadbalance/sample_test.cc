@@ -1,11 +1,10 @@
 #include "loadbalance/sample.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "base/error.h"
 #include "tests/loadbalance/plan_checks.h"
+#include "tests/support/matchers.h"
 
 namespace strata::loadbalance {
 namespace {
@@ -33,13 +32,13 @@ TEST(SamplesByLength, AHistogramThatCannotBePlannedIsAnError) {
       return error.what();
     }
   };
-  EXPECT_NE(message({{1, 1}, {65536, 2}}).find("2 samples of 65,536 tokens"), std::string::npos);
-  EXPECT_NE(message({{0, 1}}).find("of 0 tokens"), std::string::npos);
-  EXPECT_NE(message({{5, -1}}).find("-1 samples"), std::string::npos);
-  EXPECT_NE(message({{5, 1}, {4, 1}}).find("4 follows 5"), std::string::npos);
-  EXPECT_NE(message({{5, 1}, {5, 1}}).find("5 follows 5"), std::string::npos);
-  EXPECT_NE(message({{5, 0}}).find("at least one"), std::string::npos);
-  EXPECT_NE(message({{5, 4294967296}}).find("4,294,967,296 samples"), std::string::npos);
+  EXPECT_THAT(message({{1, 1}, {65536, 2}}), HasSubstr("2 samples of 65,536 tokens"));
+  EXPECT_THAT(message({{0, 1}}), HasSubstr("of 0 tokens"));
+  EXPECT_THAT(message({{5, -1}}), HasSubstr("-1 samples"));
+  EXPECT_THAT(message({{5, 1}, {4, 1}}), HasSubstr("4 follows 5"));
+  EXPECT_THAT(message({{5, 1}, {5, 1}}), HasSubstr("5 follows 5"));
+  EXPECT_THAT(message({{5, 0}}), HasSubstr("at least one"));
+  EXPECT_THAT(message({{5, 4294967296}}), HasSubstr("4,294,967,296 samples"));
 }
 
 }  // namespace

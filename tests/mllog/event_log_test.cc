@@ -1,13 +1,12 @@
 #include "mllog/event_log.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/matchers.h"
 
 namespace strata::mllog {
 namespace {
@@ -66,7 +65,7 @@ TEST(EventLog, SaysWhyItHasNoToken) {
            {"\xff\xfe:\0:\0"s, "iconv -f UTF-16"}}) {
     const EventLog log = parse(text);
     EXPECT_EQ(log.event_count(), 0u);
-    EXPECT_NE(log.why_no_token().find(said), std::string::npos) << log.why_no_token();
+    EXPECT_THAT(log.why_no_token(), HasSubstr(said));
   }
 }
 

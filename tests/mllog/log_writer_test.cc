@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "mllog/log_keys.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::mllog {
@@ -168,20 +169,16 @@ TEST_F(LogWriterTest, AnExistingLogIsNeverTouched) {
 
 TEST_F(LogWriterTest, APlaceThatCannotBeWrittenIsNamed) {
   write_file_atomically(directory_ / "file", "x");
-  EXPECT_NE(error_of([&] {
-              LogWriter log(directory_ / "file" / "log");
-            }).find("file/log: cannot make its directory"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { LogWriter log(directory_); }).find("cannot open for writing"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { LogWriter log(directory_ / "file" / "log"); }),
+              HasSubstr("file/log: cannot make its directory"));
+  EXPECT_THAT(error_of([&] { LogWriter log(directory_); }), HasSubstr("cannot open for writing"));
 }
 
 TEST_F(LogWriterTest, AFullDeviceIsReported) {
   LogWriter log("/dev/full");
   const std::string error = error_of([&] { log.start(keys::kRunStart); });
-  EXPECT_NE(error.find("/dev/full: cannot write event 'run_start': No space left on device"),
-            std::string::npos)
-      << error;
+  EXPECT_THAT(error,
+              HasSubstr("/dev/full: cannot write event 'run_start': No space left on device"));
 }
 
 // A file-size limit that falls inside a line makes that line's write stop half way.
@@ -199,7 +196,7 @@ TEST_F(LogWriterTest, WhereTheDiskFillsUpWholeLinesRemain) {
   }
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, previous);
-  EXPECT_NE(error.find(path_.string() + ": cannot write event 'key'"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr(path_.string() + ": cannot write event 'key'"));
   const auto events = whole_events_of(path_);
   EXPECT_EQ(static_cast<int>(events.size()), written - 1);
   EXPECT_GT(events.size(), 1u);
@@ -261,8 +258,7 @@ TEST_F(FullDisk, NoMoreLinesWaitThanMay) {
   std::string error;
   for (int i = 1; i < 100 && error.empty(); ++i) error = error_of([&] { log.event("key", i); });
   ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(error.find("the log is whole up to the events that wait for space"), std::string::npos)
-      << error;
+  EXPECT_THAT(error, HasSubstr("the log is whole up to the events that wait for space"));
   EXPECT_LE(log.waiting().size(), 1000u);
   EXPECT_GT(log.waiting().size(), 500u);
   const auto waiting = std::ranges::count(log.waiting(), '\n');

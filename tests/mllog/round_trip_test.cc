@@ -1,5 +1,4 @@
 // A log that the writer makes is what the reader and the official checker take it for.
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
@@ -9,6 +8,7 @@
 #include "mllog/event_log.h"
 #include "mllog/log_keys.h"
 #include "mllog/log_writer.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
 
@@ -53,8 +53,7 @@ TEST_F(RoundTrip, AnEventThatIsNoJsonIsNamedAndLeavesTheLogWhole) {
     log.event("shape", Json{"[1, 2"});
     ADD_FAILURE() << "no error";
   } catch (const std::exception& error) {
-    EXPECT_NE(std::string(error.what()).find(path_.string() + ": event 'shape': not JSON"),
-              std::string::npos)
+    EXPECT_THAT(std::string(error.what()), HasSubstr(path_.string() + ": event 'shape': not JSON"))
         << error.what();
   }
   EXPECT_EQ(EventLog(path_).event_count(), 1u);

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <sstream>
 
@@ -9,6 +7,7 @@
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::optim {
 namespace {
@@ -204,11 +203,10 @@ TEST_F(Adam, TensorsOfTheArenaMustBeEquallyLong) {
   Tensor short_one = arena_.gradients.memory();
   short_one.cols = 99;
   EXPECT_NO_THROW(make_adam(backend_, arena_, segments(), kOptions));
-  EXPECT_NE(error_of({arena_.weights, {}, short_one}).find("99 gradients"), std::string::npos);
-  EXPECT_NE(error_of({arena_.weights, arena_.weights, short_one}).find("99 gradients"),
-            std::string::npos);
-  EXPECT_NE(error_of({arena_.weights, short_one, arena_.gradients}).find("99 compute weights"),
-            std::string::npos);
+  EXPECT_THAT(error_of({arena_.weights, {}, short_one}), HasSubstr("99 gradients"));
+  EXPECT_THAT(error_of({arena_.weights, arena_.weights, short_one}), HasSubstr("99 gradients"));
+  EXPECT_THAT(error_of({arena_.weights, short_one, arena_.gradients}),
+              HasSubstr("99 compute weights"));
 }
 
 TEST_F(Adam, HyperParametersOutsideTheirRangeAreNamed) {
@@ -216,7 +214,7 @@ TEST_F(Adam, HyperParametersOutsideTheirRangeAreNamed) {
     make_adam(backend_, arena_, segments(), {.beta1 = 1.0});
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("beta1 is 1"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("beta1 is 1"));
   }
 }
 

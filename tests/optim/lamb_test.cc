@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -8,6 +6,7 @@
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"
+#include "tests/support/matchers.h"
 
 namespace strata::optim {
 namespace {
@@ -195,7 +194,7 @@ TEST_F(Lamb, HyperParametersOutsideTheirRangeAreNamed) {
     make_lamb(backend_, arena_, segments_of_golden(), {.beta2 = -1});
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("LAMB's beta2 is -1"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("LAMB's beta2 is -1"));
   }
 }
 

@@ -1,13 +1,12 @@
 #include "optim/schedule.h"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <limits>
 #include <map>
 #include <string>
 
 #include "base/error.h"
+#include "tests/support/matchers.h"
 
 namespace strata::optim {
 namespace {
@@ -95,19 +94,19 @@ TEST(Schedule, ImpossibleOptionsAreNamed) {
   EXPECT_EQ(message(good), "");
   ScheduleOptions bad = good;
   bad.base_learning_rate = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_NE(message(bad).find("base_learning_rate is nan"), std::string::npos);
+  EXPECT_THAT(message(bad), HasSubstr("base_learning_rate is nan"));
   bad = good;
   bad.end_learning_rate = -1;
-  EXPECT_NE(message(bad).find("end_learning_rate is -1"), std::string::npos);
+  EXPECT_THAT(message(bad), HasSubstr("end_learning_rate is -1"));
   bad = good;
   bad.total_steps = 10;
-  EXPECT_NE(message(bad).find("total_steps is 10"), std::string::npos);
+  EXPECT_THAT(message(bad), HasSubstr("total_steps is 10"));
   bad = good;
   bad.warmup_steps = -1;
-  EXPECT_NE(message(bad).find("warmup_steps is -1"), std::string::npos);
+  EXPECT_THAT(message(bad), HasSubstr("warmup_steps is -1"));
   bad = good;
   bad.power = 0;
-  EXPECT_NE(message(bad).find("power is 0"), std::string::npos);
+  EXPECT_THAT(message(bad), HasSubstr("power is 0"));
 }
 
 }  // namespace

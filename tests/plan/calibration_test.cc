@@ -1,10 +1,9 @@
 #include "plan/calibration.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -78,9 +77,9 @@ TEST(Calibration, OneBatchSizeIsRefusedWithTheReason) {
   for (const auto& steps :
        {std::vector{step_of(8, 1, 448)}, std::vector{step_of(8, 1, 448), step_of(64, 8, 3584)}}) {
     const std::string error = error_of([&] { calibrate(steps); });
-    EXPECT_NE(error.find("cannot tell time a sample from time a step"), std::string::npos) << error;
-    EXPECT_NE(error.find("made"), std::string::npos) << error;
-    EXPECT_NE(error.find("56 samples a rank"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("cannot tell time a sample from time a step"));
+    EXPECT_THAT(error, HasSubstr("made"));
+    EXPECT_THAT(error, HasSubstr("56 samples a rank"));
   }
   EXPECT_NE(error_of([] { calibrate({}); }), "");
 }
@@ -88,9 +87,9 @@ TEST(Calibration, OneBatchSizeIsRefusedWithTheReason) {
 TEST(Calibration, StepsThatAreNoneOrGetFasterWithMoreSamplesAreRefused) {
   std::vector<MeasuredStep> steps = {step_of(8, 1, 80), step_of(8, 1, 800)};
   steps[0].seconds = 0;
-  EXPECT_NE(error_of([&] { calibrate(steps); }).find("0 s a step"), std::string::npos);
+  EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("0 s a step"));
   steps[0].seconds = 1e6;
-  EXPECT_NE(error_of([&] { calibrate(steps); }).find("do not take longer"), std::string::npos);
+  EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("do not take longer"));
 }
 
 TEST(Calibration, ResidualsMakeTheError) {

@@ -1,10 +1,9 @@
 #include "plan/measured_step.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -35,7 +34,7 @@ TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
                                   std::string(R"({"seconds": 3})"), none, negative, empty}) {
     const std::string error = error_of([&] { parse_measured_step(text, "step.json"); });
     EXPECT_EQ(error.find("step.json: "), 0u) << error;
-    EXPECT_NE(error.find("strata bench step"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("strata bench step"));
   }
   for (const char* ranks : {"0.3", "1e9", "1e12"}) {
     std::string text(kStep);
@@ -45,12 +44,9 @@ TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
   }
   std::string many(kStep);
   many.replace(many.find("12"), 2, "2e9");
-  EXPECT_NE(error_of([&] {
-              parse_measured_step(many, "step.json");
-            }).find("2,000,000,000 sequences on 2 ranks"),
-            std::string::npos);
-  EXPECT_NE(error_of([] { read_measured_step("/absent.json"); }).find("/absent.json"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { parse_measured_step(many, "step.json"); }),
+              HasSubstr("2,000,000,000 sequences on 2 ranks"));
+  EXPECT_THAT(error_of([] { read_measured_step("/absent.json"); }), HasSubstr("/absent.json"));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "plan/model_shape.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -28,15 +27,13 @@ TEST(ModelShape, AnythingElseIsRefusedWithTheKey) {
   none.replace(none.find("hidden_size"), 6, "forbid");
   negative.replace(negative.find(": 24") + 2, 2, "-4");
   odd.replace(odd.find("16"), 2, "15");
-  EXPECT_NE(error_of([&] { parse_model_shape(none, "c.json"); }).find("c.json: \"hidden_size\""),
-            std::string::npos);
-  EXPECT_NE(
-      error_of([&] { parse_model_shape(negative, "c.json"); }).find("\"num_hidden_layers\" is -4"),
-      std::string::npos);
-  EXPECT_NE(error_of([&] { parse_model_shape(odd, "c.json"); }).find("num_attention_heads"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { parse_model_shape("[1]", "c.json"); }).find("c.json"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { parse_model_shape(none, "c.json"); }),
+              HasSubstr("c.json: \"hidden_size\""));
+  EXPECT_THAT(error_of([&] { parse_model_shape(negative, "c.json"); }),
+              HasSubstr("\"num_hidden_layers\" is -4"));
+  EXPECT_THAT(error_of([&] { parse_model_shape(odd, "c.json"); }),
+              HasSubstr("num_attention_heads"));
+  EXPECT_THAT(error_of([&] { parse_model_shape("[1]", "c.json"); }), HasSubstr("c.json"));
 }
 
 }  // namespace

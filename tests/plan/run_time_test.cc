@@ -1,11 +1,10 @@
 #include "plan/run_time.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -54,8 +53,8 @@ TEST(RunTime, BeyondTheReferencePointsSamplesGrowWithTheBatch) {
 
 TEST(RunTime, ARoundWithoutReferencePointsIsRefusedByName) {
   const std::string error = testing_support::error_of([] { reference_samples("0.7.0", 256); });
-  EXPECT_NE(error.find("0.7.0"), std::string::npos) << error;
-  EXPECT_NE(error.find("--samples"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("0.7.0"));
+  EXPECT_THAT(error, HasSubstr("--samples"));
 }
 
 TEST(RunTime, GivenSamplesAreKnownAsWellAsTheirMean) {

@@ -1,7 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "base/error.h"
 #include "report/watch.h"
+#include "tests/support/matchers.h"
 
 namespace strata::report {
 namespace {
@@ -12,8 +11,8 @@ TEST(AbsentReportServer, SaysThatItWasLeftOutAndWhatElseToDo) {
     ReportServer server({}, text, text);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("--watch: this strata was built without its server"),
-              std::string::npos);
+    EXPECT_THAT(std::string(error.what()),
+                HasSubstr("--watch: this strata was built without its server"));
   }
 }
 

@@ -1,10 +1,10 @@
 // Tables and files of scores, whole: what is said of each folder, and of several together.
 #include "results/score_report.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "tests/support/matchers.h"
 
 namespace strata::results {
 namespace {
@@ -148,14 +148,12 @@ TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
   score.target = 0.72;
   score.differing_settings = {"global_batch_size is 256 and 512"};
   const std::string table = score_table({score, plain()});
-  EXPECT_NE(table.find("  runs  target  minutes"), std::string::npos) << table;
-  EXPECT_NE(table.find("  2/2   0.72    2.5000"), std::string::npos) << table;
-  EXPECT_NE(table.find("  1/4   -       1.5000"), std::string::npos) << table;
-  EXPECT_NE(table.find("runs that were not made alike, averaged all the same:\n"
-                       "  Strata/tower/bert: global_batch_size is 256 and 512\n"),
-            std::string::npos)
-      << table;
-  EXPECT_NE(score_csv({score}).find(",0.72\n"), std::string::npos);
+  EXPECT_THAT(table, HasSubstr("  runs  target  minutes"));
+  EXPECT_THAT(table, HasSubstr("  2/2   0.72    2.5000"));
+  EXPECT_THAT(table, HasSubstr("  1/4   -       1.5000"));
+  EXPECT_THAT(table, HasSubstr("runs that were not made alike, averaged all the same:\n"
+                               "  Strata/tower/bert: global_batch_size is 256 and 512\n"));
+  EXPECT_THAT(score_csv({score}), HasSubstr(",0.72\n"));
   const auto json = nlohmann::json::parse(score_json({score}))["scores"][0];
   EXPECT_EQ(json["target"], 0.72);
   EXPECT_EQ(json["differing_settings"][0], score.differing_settings[0]);
@@ -173,8 +171,7 @@ TEST(ScoreReport, SystemsOfOneNameAreToldApartByTheirFolders) {
     }
     EXPECT_EQ(text.find("laptop in"), text.npos) << text;
   }
-  EXPECT_NE(score_table(scores).find("Strata/tower/bert in /runs/before: "), std::string::npos)
-      << score_table(scores);
+  EXPECT_THAT(score_table(scores), HasSubstr("Strata/tower/bert in /runs/before: "));
 }
 
 TEST(ScoreReport, CsvHasACellForEveryColumn) {
@@ -189,14 +186,13 @@ TEST(ScoreReport, CsvHasACellForEveryColumn) {
 
 TEST(ScoreReport, NamesTheFirstRunWhoseTimesAreNoDates) {
   Score score = complete();
-  EXPECT_EQ(score_table({score}).find("no dates"), std::string::npos);
+  EXPECT_THAT(score_table({score}), Not(HasSubstr("no dates")));
   for (RunScore& run : score.runs) run.odd_time = "time_ms is 5, as if it counted weeks";
-  EXPECT_NE(score_table({score}).find(
-                "times that are no dates, from which the minutes come all the same:\n"
+  EXPECT_THAT(
+      score_table({score}),
+      HasSubstr("times that are no dates, from which the minutes come all the same:\n"
                 "  Strata/tower/bert: result_0.txt: time_ms is 5, as if it counted weeks (2 of 2 "
-                "runs)\n"),
-            std::string::npos)
-      << score_table({score});
+                "runs)\n"));
 }
 
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {

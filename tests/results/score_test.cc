@@ -1,6 +1,5 @@
 #include "results/score.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "results/score_report.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::results {
 namespace {
@@ -68,7 +68,7 @@ TEST(Score, AFailedRunIsTheSlowest) {
   EXPECT_DOUBLE_EQ(*score.unscaled_ms,
                    (3000 + 4000 + 5000 + 6000 + 7000 + 8000 + 9000 + 10000) / 8.0);
   EXPECT_EQ(score.counting_runs(), 9u);
-  EXPECT_NE(score_table({score}).find("laptop/bert: result_1.txt: "), std::string::npos);
+  EXPECT_THAT(score_table({score}), HasSubstr("laptop/bert: result_1.txt: "));
 }
 
 TEST(Score, TwoFailedRunsGiveNoScore) {
@@ -85,7 +85,7 @@ TEST(Score, FewRunsGiveAPlainMeanThatSaysSo) {
   const Score score = score_one(folder);
   EXPECT_EQ(score.mean, Mean::kPlain);
   EXPECT_DOUBLE_EQ(*score.unscaled_ms, 1500.5);
-  EXPECT_NE(score_table({score}).find("not an olympic one"), std::string::npos);
+  EXPECT_THAT(score_table({score}), HasSubstr("not an olympic one"));
 }
 
 TEST(Score, ASwitchWithoutAnEstimateAddsNoEnergy) {
@@ -118,7 +118,7 @@ TEST(Score, TimesThatAreNoDatesAreNamed) {
     folder.write(std::string(kFolder) + "result_0.txt", log.text());
     const std::string odd_time = score_one(folder).runs.at(0).odd_time;
     EXPECT_EQ(odd_time.empty(), said.empty()) << factor;
-    EXPECT_NE(odd_time.find(said), std::string::npos) << odd_time;
+    EXPECT_THAT(odd_time, HasSubstr(said));
   }
 }
 
@@ -127,7 +127,7 @@ TEST(Score, WhereNoFolderCanBeJudgedTheFirstReasonIsSaid) {
   folder.write("a/result_0.txt", "no log");
   folder.write("b/result_0.txt", "no log");
   const std::string error = testing_support::error_of([&] { score_directory(folder.path()); });
-  EXPECT_NE(error.find((folder.path() / "a").string()), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr((folder.path() / "a").string()));
 }
 
 TEST(Score, CommitteeScalingIsApplied) {
@@ -135,7 +135,7 @@ TEST(Score, CommitteeScalingIsApplied) {
   write_runs(folder, {1000, 2000});
   folder.write(std::string(kFolder) + "scaling.json", R"({"scaling_factor": 1.5})");
   EXPECT_DOUBLE_EQ(*score_one(folder).time_to_train_ms, 2250);
-  EXPECT_NE(score_table({score_one(folder)}).find("1.5000"), std::string::npos);
+  EXPECT_THAT(score_table({score_one(folder)}), HasSubstr("1.5000"));
 }
 
 TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
@@ -151,13 +151,13 @@ TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
     folder.write(std::string(kFolder) + "scaling.json", json);
     const Score score = score_one(folder);
     EXPECT_DOUBLE_EQ(score.time_to_train_ms.value_or(0), 1500) << json;
-    EXPECT_NE(score.scaling_problem.find(reason), std::string::npos) << score.scaling_problem;
-    EXPECT_NE(score_table({score}).find(score.scaling_problem), std::string::npos);
-    EXPECT_NE(score_json({score}).find("\"scaling_problem\""), std::string::npos);
+    EXPECT_THAT(score.scaling_problem, HasSubstr(reason));
+    EXPECT_THAT(score_table({score}), HasSubstr(score.scaling_problem));
+    EXPECT_THAT(score_json({score}), HasSubstr("\"scaling_problem\""));
   }
   std::filesystem::remove(folder.path() / kFolder / "scaling.json");
   std::filesystem::create_symlink("/dev/zero", folder.path() / kFolder / "scaling.json");
-  EXPECT_NE(score_one(folder).scaling_problem.find("is a device"), std::string::npos);
+  EXPECT_THAT(score_one(folder).scaling_problem, HasSubstr("is a device"));
 }
 
 // The open rules let a log pass that says aborted.
@@ -179,8 +179,8 @@ TEST(Score, RunsThatDoNotSaySuccessDoNotCount) {
     EXPECT_EQ(score.counting_runs(), 0u) << status;
     EXPECT_FALSE(score.unscaled_ms) << status;
     const std::string text = score_table({score});
-    EXPECT_NE(text.find("result_0.txt, result_1.txt, result_2.txt"), std::string::npos) << text;
-    EXPECT_NE(text.find("run_stop does not say success"), std::string::npos) << text;
+    EXPECT_THAT(text, HasSubstr("result_0.txt, result_1.txt, result_2.txt"));
+    EXPECT_THAT(text, HasSubstr("run_stop does not say success"));
   }
   // One that ended twice took the time of the first end.
   BertLog log = BertLog::passing();
@@ -240,7 +240,7 @@ TEST(Score, OnlyWhatWasJudgedIsScaledByRcp) {
   const Score before_rcp = score_directory(folder.path(), {.ruleset = "0.7.0"}).at(0);
   EXPECT_EQ(before_rcp.rcp.outcome(), compliance::Outcome::kNotJudged);
   EXPECT_FALSE(before_rcp.rcp_scaled_ms);
-  EXPECT_NE(score_table({before_rcp}).find("not judged"), std::string::npos);
+  EXPECT_THAT(score_table({before_rcp}), HasSubstr("not judged"));
 }
 
 // Each file's fault is its own row's.
@@ -266,14 +266,14 @@ TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
   for (const Score& score : scores) by_system[score.folder.system] = &score;
   EXPECT_EQ(by_system["laptop"]->counting_runs(), 2u);
   EXPECT_EQ(by_system["empty"]->counting_runs(), 0u);
-  EXPECT_NE(by_system["empty"]->runs[0].reason.find("no line holds ':::MLLOG'"), std::string::npos);
+  EXPECT_THAT(by_system["empty"]->runs[0].reason, HasSubstr("no line holds ':::MLLOG'"));
   EXPECT_EQ(by_system["mixed"]->counting_runs(), 1u);
   EXPECT_EQ(by_system["large"]->counting_runs(), 1u);
-  EXPECT_NE(by_system["large"]->runs[1].reason.find("a log may have"), std::string::npos);
+  EXPECT_THAT(by_system["large"]->runs[1].reason, HasSubstr("a log may have"));
   EXPECT_EQ(by_system["energy"]->counting_runs(), 1u);
   EXPECT_FALSE(by_system["energy"]->energy_joules);
   const std::string text = score_table(scores);
-  EXPECT_NE(text.find("holds no power_measurement_start"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("holds no power_measurement_start"));
 }
 
 TEST(Score, PowerLogsThatAreNoneCostTheEnergyAlone) {
@@ -291,17 +291,16 @@ TEST(Score, PowerLogsThatAreNoneCostTheEnergyAlone) {
   };
   const std::string begin = event("power_measurement_start", "null", 1000),
                     end = event("power_measurement_stop", "null", 3000);
-  EXPECT_NE(problem(begin + event("power_reading", "\"x\"", 2000) + end).find("node_0.txt:2"),
-            std::string::npos);
-  EXPECT_NE(problem(begin + event("power_reading", "1e999", 2000) + end).find("finite"),
-            std::string::npos);
+  EXPECT_THAT(problem(begin + event("power_reading", "\"x\"", 2000) + end),
+              HasSubstr("node_0.txt:2"));
+  EXPECT_THAT(problem(begin + event("power_reading", "1e999", 2000) + end), HasSubstr("finite"));
   std::string deep(400, '[');
   deep += std::string(400, ']');
   EXPECT_NE(problem(begin + event("power_reading", deep, 2000) + end), "");
   const auto node = folder.path() / kFolder / "power/result_0/node_0.txt";
   std::filesystem::remove(node);
   ASSERT_EQ(::mkfifo(node.c_str(), 0600), 0);
-  EXPECT_NE(score_one(folder).runs[0].energy_problem.find("is a FIFO"), std::string::npos);
+  EXPECT_THAT(score_one(folder).runs[0].energy_problem, HasSubstr("is a FIFO"));
 }
 
 TEST(Score, EnergyIsIntegratedOverTheRun) {
@@ -330,11 +329,9 @@ TEST(Score, ReportsHoldEveryFolder) {
   const TemporaryFolder folder;
   write_runs(folder, {1000, 2000});
   const std::vector<Score> scores = {score_one(folder)};
-  EXPECT_NE(score_csv(scores).find("Strata,laptop,bert,open,training,5.0.0,,8,2,2,plain,0.025"),
-            std::string::npos)
-      << score_csv(scores);
-  EXPECT_NE(score_json(scores).find("\"time_to_train_ms\": 1500.0"), std::string::npos)
-      << score_json(scores);
+  EXPECT_THAT(score_csv(scores),
+              HasSubstr("Strata,laptop,bert,open,training,5.0.0,,8,2,2,plain,0.025"));
+  EXPECT_THAT(score_json(scores), HasSubstr("\"time_to_train_ms\": 1500.0"));
 }
 
 }  // namespace

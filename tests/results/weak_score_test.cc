@@ -1,10 +1,9 @@
 #include "results/weak_score.h"
 
-#include <gtest/gtest.h>
-
 #include "results/score_report.h"
 #include "results/summary/summary.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/matchers.h"
 
 namespace strata::results {
 namespace {
@@ -47,9 +46,9 @@ TEST(WeakScore, IsModelsScaleAndTimeForAll) {
   EXPECT_DOUBLE_EQ(score.weak->time_to_train_all_ms, 600'000 + 6 * 60'000);
   EXPECT_FALSE(score.time_to_train_ms);
   const std::string table = score_table({score});
-  EXPECT_NE(table.find("weak scaling:"), std::string::npos);
-  EXPECT_NE(table.find("16.0000"), std::string::npos) << table;
-  EXPECT_EQ(table.find("no score"), std::string::npos) << table;
+  EXPECT_THAT(table, HasSubstr("weak scaling:"));
+  EXPECT_THAT(table, HasSubstr("16.0000"));
+  EXPECT_THAT(table, Not(HasSubstr("no score")));
 }
 
 TEST(WeakScore, FewerModelsThanRunsOfASubmissionGiveNone) {
@@ -58,7 +57,7 @@ TEST(WeakScore, FewerModelsThanRunsOfASubmissionGiveNone) {
   const Score score = score_models(folder);
   EXPECT_FALSE(score.weak);
   EXPECT_EQ(score.weak_problem, "4 models count, 5 or more are needed");
-  EXPECT_NE(score_table({score}).find(score.weak_problem), std::string::npos);
+  EXPECT_THAT(score_table({score}), HasSubstr(score.weak_problem));
 }
 
 TEST(WeakScore, ModelsOfDifferentScaleGiveNone) {

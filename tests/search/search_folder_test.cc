@@ -2,6 +2,7 @@
 
 #include "base/files/files.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::search {
@@ -32,14 +33,14 @@ TEST_F(SearchFolderTest, GoesOnWithTheSamePlanAlone) {
   other.rungs = {20};
   other.space[0].high = 0.3;
   const std::string message = error_of([&] { SearchFolder folder(folder_, other); });
-  EXPECT_NE(message.find("What differs: rungs.samples; space"), std::string::npos) << message;
+  EXPECT_THAT(message, HasSubstr("What differs: rungs.samples; space"));
 }
 
 TEST_F(SearchFolderTest, AnotherConfigurationIsRefusedByKey) {
   { SearchFolder folder(folder_, plan_); }
   plan_.fixed = {{"optimizer.beta1", "0.5"}};
   const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
-  EXPECT_NE(message.find("optimizer.beta1: 0.9, now 0.5"), std::string::npos) << message;
+  EXPECT_THAT(message, HasSubstr("optimizer.beta1: 0.9, now 0.5"));
 }
 
 TEST_F(SearchFolderTest, IsForOneSearchAtATime) {
@@ -51,7 +52,7 @@ TEST_F(SearchFolderTest, AnothersFileIsNotReplacedAndLeftoversGo) {
   write_file_atomically(folder_ / "base.yaml", "mine: 1\n");
   write_file_atomically(folder_ / "plan.json.tmp.999999999.0", "half");
   const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
-  EXPECT_NE(message.find("base.yaml: exists already"), std::string::npos) << message;
+  EXPECT_THAT(message, HasSubstr("base.yaml: exists already"));
   EXPECT_EQ(read_file(folder_ / "base.yaml"), "mine: 1\n");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "plan.json.tmp.999999999.0"));
 }
@@ -63,7 +64,7 @@ TEST_F(SearchFolderTest, RunsWithoutAPlanAreNotTakenOver) {
   }
   std::filesystem::remove(folder_ / "plan.json");
   const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
-  EXPECT_NE(message.find("has runs of a search, but no plan.json"), std::string::npos) << message;
+  EXPECT_THAT(message, HasSubstr("has runs of a search, but no plan.json"));
 }
 
 TEST_F(SearchFolderTest, RunsOfAnotherSearchAreRefused) {

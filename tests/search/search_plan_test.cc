@@ -2,6 +2,7 @@
 
 #include "base/files/files.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::search {
@@ -118,7 +119,7 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
             "most 1");
   // Every trial would have drawn the upper end.
   for (const char* far : {"uniform: [-1e308, 1e308]", "log_uniform: [1e-300, 1e300]"}) {
-    EXPECT_NE(refused("log_uniform: [1e-4, 1e-2]", far).find("at most 1.7e308"), std::string::npos);
+    EXPECT_THAT(refused("log_uniform: [1e-4, 1e-2]", far), HasSubstr("at most 1.7e308"));
   }
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9.5]"),
             "space.yaml:20: space[3].integer: a list is not [LOW, HIGH], two integers");
@@ -138,17 +139,16 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
 }
 
 TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
-  EXPECT_NE(refused("key: optimizer.beta2", "key: optimizer.beta3").find("optimizer.beta3"),
-            std::string::npos);
+  EXPECT_THAT(refused("key: optimizer.beta2", "key: optimizer.beta3"),
+              HasSubstr("optimizer.beta3"));
   // Some trials draw a norm of 0 or less.
   const std::string message = refused("{key: schedule.warmup_steps, integer: [1, 9]}",
                                       "{key: clip.max_norm, integer: [0, 2]}");
-  EXPECT_NE(message.find("cannot run"), std::string::npos) << message;
-  EXPECT_NE(message.find("clip.max_norm=0"), std::string::npos) << message;
-  EXPECT_NE(refused("  batch.micro_batch: 8\n",
-                    "  parallel.stages: 3\n  batch.gradient_accumulation_steps: 3\n")
-                .find("ranks: 2 are no multiple of the 3 that a replica has"),
-            std::string::npos);
+  EXPECT_THAT(message, HasSubstr("cannot run"));
+  EXPECT_THAT(message, HasSubstr("clip.max_norm=0"));
+  EXPECT_THAT(refused("  batch.micro_batch: 8\n",
+                      "  parallel.stages: 3\n  batch.gradient_accumulation_steps: 3\n"),
+              HasSubstr("ranks: 2 are no multiple of the 3 that a replica has"));
 }
 
 TEST(SearchPlans, TheOnesInTheTreeAreValid) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 #include "tests/support/temporary_directory.h"
 
@@ -67,7 +68,7 @@ TEST_F(SearchPlotTest, ALineATrialOverItsAxes) {
   EXPECT_NEAR(middle[3], top + height / 2, 0.1);
   EXPECT_NEAR(middle[5], top + height / 4, 0.1);
   EXPECT_EQ(line_of(svg, 0).front(), 'M');
-  EXPECT_EQ(line_of(svg, 0).find('L'), std::string::npos) << "it has no settings: gaps";
+  EXPECT_THAT(line_of(svg, 0), Not(HasSubstr("L"))) << "it has no settings: gaps";
   EXPECT_LT(svg.find("<title>trial 0, acc"), svg.find("<title>trial 2, acc")) << "the best on top";
   EXPECT_EQ(occurrences(svg, ">winner: trial 2<"), 1u) << svg;
   EXPECT_EQ(occurrences(svg, ">it&#39;s<"), 1u) << svg;

@@ -8,6 +8,7 @@
 #include "harness/record/result_tree.h"
 #include "harness/time_to_train.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/training/small_training.h"
 
@@ -57,8 +58,8 @@ TEST_F(BertSystemTest, EndsWhereTheLossIsNoLongerANumber) {
   EXPECT_FALSE(results[0].reached_target);
   EXPECT_LT(results[0].steps, 20);
   const std::string log = read_file(results[0].log);
-  EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos) << log;
-  EXPECT_NE(log.find("eval_accuracy"), std::string::npos) << "an evaluation is in every log";
+  EXPECT_THAT(log, HasSubstr("\"status\": \"aborted\""));
+  EXPECT_THAT(log, HasSubstr("eval_accuracy")) << "an evaluation is in every log";
 }
 
 TEST_F(BertSystemTest, EndsAtTheFirstEvaluationThatReachesTheTarget) {
@@ -80,12 +81,10 @@ TEST_F(BertSystemTest, SettingsThatMeanNothingAreRefusedInTheClosedDivision) {
   testing::internal::CaptureStderr();
   EXPECT_NO_THROW(BertSystem(config_, ranks));
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("strata: warning: data.eval: "), std::string::npos) << said;
+  EXPECT_THAT(said, HasSubstr("strata: warning: data.eval: "));
   config_.run.division = config::Division::kClosed;
-  EXPECT_NE(testing_support::error_of([&] {
-              BertSystem(config_, ranks);
-            }).find("data.train has this file, too"),
-            std::string::npos);
+  EXPECT_THAT(testing_support::error_of([&] { BertSystem(config_, ranks); }),
+              HasSubstr("data.train has this file, too"));
 }
 
 // The weights, the data's order and dropout follow from the seed: warm-up leaves no trace.
@@ -244,14 +243,12 @@ TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
     changed.insert(changed.rfind('}'), std::string(", ") + change);  // the last of two is read
     write_file_atomically(directory_ / "model.json", changed);
     const std::string error = testing_support::error_of([&] { facts(); });
-    EXPECT_NE(error.find(std::string("another model: ") + said), std::string::npos)
-        << error << " for " << change;
+    EXPECT_THAT(error, HasSubstr(std::string("another model: ") + said)) << " for " << change;
   }
   write_file_atomically(directory_ / "model.json", model);
   config_.model.norm = config::NormKind::kNone;
   const std::string error = testing_support::error_of([&] { facts(); });
-  EXPECT_NE(error.find("another model: norm is \"none\", was \"post\""), std::string::npos)
-      << error;
+  EXPECT_THAT(error, HasSubstr("another model: norm is \"none\", was \"post\""));
 }
 
 // What is wrong with the data is known once the clock runs.

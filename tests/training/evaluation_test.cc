@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "tests/support/matchers.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -84,8 +85,8 @@ TEST_F(Evaluation, RefusesMoreSamplesThanThereAre) {
     evaluate(22, 8);
     FAIL() << "no error was thrown";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("data.eval_samples=22"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("21"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("data.eval_samples=22"));
+    EXPECT_THAT(std::string(error.what()), HasSubstr("21"));
   }
 }
 

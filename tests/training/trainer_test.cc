@@ -6,6 +6,7 @@
 #include "config/run_config_names.h"
 #include "tests/comm/mirror_communicator.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/support/matchers.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -363,8 +364,8 @@ TEST_F(TrainerTest, AnErrorInTheDataReachesTheCaller) {
     run(small_run(), 7, kSamples / small_run().batch.micro_batch);
     FAIL() << "no error was thrown";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("row 0"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("45"), std::string::npos) << error.what();
+    EXPECT_THAT(std::string(error.what()), HasSubstr("row 0")) << error.what();
+    EXPECT_THAT(std::string(error.what()), HasSubstr("45")) << error.what();
   }
 }
 

@@ -1,11 +1,10 @@
 #include "bench/machine/machine_benchmark.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "base/error.h"
 #include "device/registry/backends.h"
+#include "tests/support/matchers.h"
 
 namespace strata::bench {
 namespace {
@@ -25,7 +24,7 @@ TEST(MachineBenchmarkTest, MeasuresEveryModelAtEverySize) {
     EXPECT_LT(b.steps[i].share(), 1);
   }
   EXPECT_EQ(std::ranges::count(described, "steps of tiny, 100 tokens"), 2);
-  EXPECT_NE(b.device.find("1 thread"), std::string::npos) << b.device;
+  EXPECT_THAT(b.device, HasSubstr("1 thread"));
 }
 
 TEST(MachineBenchmarkTest, PeaksAreOfTheDtypesThatTheProcessorMultiplies) {

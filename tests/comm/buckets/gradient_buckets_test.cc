@@ -1,7 +1,5 @@
 #include "comm/buckets/gradient_buckets.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -13,6 +11,7 @@
 #include "device/memory/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/comm/mirror_communicator.h"
+#include "tests/support/matchers.h"
 
 namespace strata::comm {
 namespace {
@@ -309,7 +308,7 @@ TEST(GradientBuckets, WrongReportsAreRefused) {
     buckets.finish_step();
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("were not marked ready"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("were not marked ready"));
   }
 }
 

@@ -2,7 +2,6 @@
 // reduced by a stand-in for NCCL (fake_nccl.cc): the weights must have the bits that host memory
 // gives.
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
@@ -22,6 +21,7 @@
 #include "tests/support/deferred_backend.h"
 #include "tests/support/error_of.h"
 #include "tests/support/host_backend.h"
+#include "tests/support/matchers.h"
 
 namespace strata::comm {
 namespace {
@@ -294,10 +294,9 @@ TEST_F(NcclThatMayRefuse, NamesTheRanksThatShareAGpu) {
   const std::string error =
       error_of([&] { connect(has_own ? "another GPU" : "an H100 at 0000:1b:00.0"); });
   refuse_(false);
-  EXPECT_NE(error.find("NCCL: connecting the ranks failed: invalid usage (Duplicate GPU detected); "
-                       "ranks 0 and 1 both use an H100 at 0000:1b:00.0; start one rank for every"),
-            std::string::npos)
-      << error;
+  EXPECT_THAT(
+      error, HasSubstr("NCCL: connecting the ranks failed: invalid usage (Duplicate GPU detected); "
+                       "ranks 0 and 1 both use an H100 at 0000:1b:00.0; start one rank for every"));
 }
 
 TEST_F(NcclThatMayRefuse, TellsWhatEndsItsCollectives) {
@@ -307,7 +306,7 @@ TEST_F(NcclThatMayRefuse, TellsWhatEndsItsCollectives) {
   refuse_(true);
   const std::string error = waits_->error();
   refuse_(false);
-  EXPECT_NE(error.find("NCCL: a collective failed: "), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("NCCL: a collective failed: "));
 }
 
 TEST_F(NcclThatMayRefuse, HasItsStartAndItsEndWatched) {

@@ -1,9 +1,9 @@
 // Gradients of a table of which some rows come late.
-#include <gtest/gtest.h>
 
 #include "comm/buckets/gradient_buckets.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::comm {
 namespace {
@@ -148,12 +148,12 @@ TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
       GradientBuckets(of.backend, *world, of.gradients(), kBoundaries, options, of.update());
     });
   };
-  EXPECT_NE(make(on_device).find("in host memory only"), std::string::npos);
+  EXPECT_THAT(make(on_device), HasSubstr("in host memory only"));
   options.clip = ClipMode::kBucketBeforeAllReduce;
-  EXPECT_NE(make(step).find("reduced whole before they are clipped"), std::string::npos);
+  EXPECT_THAT(make(step), HasSubstr("reduced whole before they are clipped"));
   options.clip = ClipMode::kNone;
   options.tied_rows.sparse.rows = 69;
-  EXPECT_NE(make(step).find("equally many"), std::string::npos);
+  EXPECT_THAT(make(step), HasSubstr("equally many"));
 }
 
 TEST(TiedRows, MustBeReadyByTheEndOfAStep) {

@@ -1,6 +1,5 @@
 #include "compliance/checks/check_log.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -89,7 +89,7 @@ TEST(CheckLog, ClosedRoundsWithWeightsWantEveryTensorOnce) {
     log.append({"weights_initialization", "null", "\"tensor\": \"" + tensor + "\""});
   EXPECT_TRUE(check(log, "2.0.0").passed()) << all(check(log, "2.0.0").errors);
   log.append({"weights_initialization", "null", R"("tensor": "bert/pooler/dense/bias")"});
-  EXPECT_NE(only_error(check(log, "2.0.0")).find("failed test: sorted("), std::string::npos);
+  EXPECT_THAT(only_error(check(log, "2.0.0")), HasSubstr("failed test: sorted("));
 }
 
 TEST(CheckLog, ClosedTargetMustBeReachedOnceAndIsExplained) {
@@ -101,7 +101,7 @@ TEST(CheckLog, ClosedTargetMustBeReachedOnceAndIsExplained) {
   EXPECT_EQ(finding.rule_file, "shared/bert_target.yaml");
   EXPECT_GT(finding.rule_line, 0);
   EXPECT_EQ(finding.log_line, 29u);
-  EXPECT_NE(finding.found.find("0.7199"), std::string::npos) << finding.found;
+  EXPECT_THAT(finding.found, HasSubstr("0.7199"));
   log.append({"eval_accuracy", "0.72", R"("epoch_num": 1280)"});
   EXPECT_TRUE(check(log).passed());
 }
@@ -122,8 +122,7 @@ TEST(CheckLog, EveryRequiredKeyIsMissedWhenAbsent) {
                           "num_warmup_steps", "start_warmup_step", "eval_accuracy"}) {
     const LogVerdict verdict = check(BertLog::passing("closed").without(key));
     EXPECT_FALSE(verdict.passed()) << key;
-    EXPECT_NE(all(verdict.errors).find(std::string("'") + key + "'"), std::string::npos)
-        << key << all(verdict.errors);
+    EXPECT_THAT(all(verdict.errors), HasSubstr(std::string("'") + key + "'")) << key;
   }
   for (const char* key : {"submission_org", "submission_platform", "submission_status"}) {
     EXPECT_FALSE(check(BertLog::passing().without(key), "4.0.0").passed()) << key;
@@ -164,7 +163,7 @@ TEST(CheckLog, InitialisationIsLimitedByDivisionAndRound) {
     return log;
   };
   EXPECT_TRUE(check(with_minutes("closed", 29.9)).passed());
-  EXPECT_NE(only_error(check(with_minutes("closed", 30))).find("init_stop"), std::string::npos);
+  EXPECT_THAT(only_error(check(with_minutes("closed", 30))), HasSubstr("init_stop"));
   EXPECT_TRUE(check(with_minutes("open", 239.9)).passed());
   EXPECT_FALSE(check(with_minutes("open", 240)).passed());
   EXPECT_TRUE(check(with_minutes("open", 29.9), "1.0.0").passed());
@@ -178,7 +177,7 @@ TEST(CheckLog, FieldsThatEventsMustCarry) {
     BertLog log = BertLog::passing();
     log.at(key).metadata.clear();
     const LogVerdict verdict = check(log);
-    EXPECT_NE(only_error(verdict).find(key), std::string::npos) << key << all(verdict.errors);
+    EXPECT_THAT(only_error(verdict), HasSubstr(key)) << key << all(verdict.errors);
   }
   BertLog log = BertLog::passing();
   log.at("block_start").metadata = R"("first_epoch_num": 1, "epoch_count": 0)";
@@ -219,7 +218,7 @@ TEST(CheckLog, BrokenLinesAreOneErrorWithTheirPlace) {
   const LogVerdict verdict = check_text(text);
   ASSERT_EQ(only_error(verdict), "Log lines had parsing errors.");
   EXPECT_EQ(verdict.errors.front().log_line, 34u);
-  EXPECT_NE(all(verdict.errors).find("unterminated string"), std::string::npos);
+  EXPECT_THAT(all(verdict.errors), HasSubstr("unterminated string"));
 }
 
 TEST(CheckLog, OfManyFailuresOfAKeyTheLastIsKeptWithItsLine) {
@@ -239,10 +238,9 @@ TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
     const LogVerdict verdict = check(BertLog::passing().set("submission_division", division));
     EXPECT_FALSE(verdict.passed());
     const std::string errors = all(verdict.errors);
-    EXPECT_NE(errors.find("Could not find config file: training_5.0.0/"), std::string::npos)
-        << errors;
-    EXPECT_EQ(errors.find('\0'), std::string::npos);
-    EXPECT_EQ(errors.find(too_long), std::string::npos);
+    EXPECT_THAT(errors, HasSubstr("Could not find config file: training_5.0.0/"));
+    EXPECT_THAT(errors, Not(HasSubstr("\0")));
+    EXPECT_THAT(errors, Not(HasSubstr(too_long)));
   }
 }
 
@@ -263,8 +261,7 @@ TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
           << value;
       ASSERT_EQ(verdict.errors.size(), 1u);
       EXPECT_EQ(verdict.errors[0].log_line, before ? 29u : 30u);
-      EXPECT_NE(verdict.errors[0].found.find("cannot be ordered"), std::string::npos)
-          << verdict.errors[0].found;
+      EXPECT_THAT(verdict.errors[0].found, HasSubstr("cannot be ordered"));
       EXPECT_TRUE(verdict.warnings.empty());
     }
   }
@@ -304,7 +301,7 @@ TEST(CheckLog, WithoutRulesForTheRoundALogIsNotJudged) {
     const LogVerdict verdict = check_one_of_many(path, rules, {one.usage, one.ruleset, false, {}});
     EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged) << one.ruleset;
     EXPECT_TRUE(verdict.readable);
-    EXPECT_NE(verdict.not_judged.find(one.remedy), std::string::npos) << verdict.not_judged;
+    EXPECT_THAT(verdict.not_judged, HasSubstr(one.remedy));
     // A file that is no log fails even without rules.
     const auto none = folder.write("none.txt", "no log\n");
     EXPECT_EQ(check_one_of_many(none, rules, {one.usage, one.ruleset, false, {}}).outcome(),
@@ -318,8 +315,7 @@ TEST(CheckLog, ARoundThatNeverWasIsRefused) {
   RuleStore rules;
   const LogVerdict verdict = check_one_of_many(path, rules, {"training", "9.9.0", false, {}});
   EXPECT_EQ(verdict.outcome(), Outcome::kFailed);
-  EXPECT_NE(verdict.errors.at(0).summary.find("there is no round '9.9.0' of training"),
-            std::string::npos)
+  EXPECT_THAT(verdict.errors.at(0).summary, HasSubstr("there is no round '9.9.0' of training"))
       << verdict.errors[0].summary;
 }
 
@@ -328,15 +324,14 @@ TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
       check(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
   EXPECT_FALSE(verdict.passed());
-  EXPECT_NE(verdict.not_judged.find("--rules"), std::string::npos) << verdict.not_judged;
+  EXPECT_THAT(verdict.not_judged, HasSubstr("--rules"));
 }
 
 TEST(CheckLog, ABenchmarkThatTheRoundDoesNotHaveFails) {
   for (const char* name : {"\"brt\"", "\"resnet\"", "\"\"", "7", "null"}) {
     const LogVerdict verdict = check(BertLog::passing().set("submission_benchmark", name));
     EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;
-    EXPECT_NE(all(verdict.errors).find("submission_benchmark"), std::string::npos)
-        << all(verdict.errors);
+    EXPECT_THAT(all(verdict.errors), HasSubstr("submission_benchmark"));
   }
 }
 
@@ -346,10 +341,10 @@ TEST(CheckLog, RulesetIsInferredAndItsGroundGiven) {
   RuleStore rules;
   const LogVerdict by_date = check_log(folder.write("a.txt", text), rules);
   EXPECT_EQ(by_date.ruleset, "4.0.0");
-  EXPECT_NE(by_date.ground.find("2023-11-14"), std::string::npos) << by_date.ground;
+  EXPECT_THAT(by_date.ground, HasSubstr("2023-11-14"));
   const LogVerdict by_path = check_log(folder.write("training_results_v2.1/x.txt", text), rules);
   EXPECT_EQ(by_path.ruleset, "2.1.0");
-  EXPECT_NE(by_path.ground.find("training_results_v2.1"), std::string::npos);
+  EXPECT_THAT(by_path.ground, HasSubstr("training_results_v2.1"));
   const LogVerdict given = check_log(folder.write("b.txt", text), rules, {.ruleset = "3.1.0"});
   EXPECT_EQ(given.ruleset, "3.1.0");
   EXPECT_EQ(given.ground, "given");
@@ -407,11 +402,11 @@ TEST(CheckLog, ALogWithoutADateIsJudgedByTheLastRoundWithItsBenchmark) {
     RuleStore rules;
     const LogVerdict verdict = check_log(folder.write("a.txt", text), rules);
     EXPECT_EQ(verdict.ruleset, "5.0.0") << time;
-    EXPECT_NE(verdict.ground.find("no date"), std::string::npos) << verdict.ground;
+    EXPECT_THAT(verdict.ground, HasSubstr("no date"));
     // Nor does one that names no benchmark end the program.
     folder.write("b.txt", replaced(text, "\"bert\"", "\"elsewhere\""));
     const std::string error = error_of([&] { check_log(folder.path() / "b.txt", rules); });
-    EXPECT_NE(error.find("give --ruleset"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("give --ruleset"));
   }
   // The first time that is a date counts.
   BertLog late = BertLog::passing();
@@ -433,7 +428,7 @@ TEST(CheckLog, WhatIsWrongWithOneOfManyIsItsOwnVerdict) {
     const LogVerdict verdict = check_one_of_many(folder.path() / name, rules, {});
     EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;
     EXPECT_FALSE(verdict.readable) << name;
-    EXPECT_NE(only_error(verdict).find(reason), std::string::npos) << only_error(verdict);
+    EXPECT_THAT(only_error(verdict), HasSubstr(reason));
   }
   const LogVerdict good =
       check_one_of_many(folder.write("good.txt", BertLog::passing().text()), rules, {});
@@ -448,8 +443,7 @@ TEST(CheckLog, ALargerFileThanAnyLogIsRefusedUnread) {
   RuleStore rules;
   const LogVerdict verdict = check_one_of_many(path, rules, {});
   EXPECT_FALSE(verdict.readable);
-  EXPECT_NE(only_error(verdict).find("1099511627776 bytes"), std::string::npos)
-      << only_error(verdict);
+  EXPECT_THAT(only_error(verdict), HasSubstr("1099511627776 bytes"));
 }
 
 }  // namespace

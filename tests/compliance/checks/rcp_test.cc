@@ -1,7 +1,5 @@
 #include "compliance/checks/rcp.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -9,6 +7,7 @@
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -161,8 +160,7 @@ TEST(Rcp, WhatCannotBeJudgedSaysWhy) {
   EXPECT_FALSE(check(combine({{true, 1, 8.0, "bert", ""}, {true, 1, 9.0, "bert", ""}})).judged);
   EXPECT_EQ(check(combine({{true, 1, 8.0, "bert", ""}, {true, 1, 9.0, "bert", ""}})).message,
             "Batch sizes in files do not match");
-  EXPECT_NE(check(combine({{true, 1, 8.0, "minigo", ""}})).message.find("minigo"),
-            std::string::npos);
+  EXPECT_THAT(check(combine({{true, 1, 8.0, "minigo", ""}})).message, HasSubstr("minigo"));
   EXPECT_FALSE(check(runs(448, {1}), RcpPass::kFull, "0.7.0").judged);
   EXPECT_EQ(check(combine({{true, 1, std::nullopt, "bert", ""}})).message,
             "Could not detect global_batch_size");
@@ -214,7 +212,7 @@ TEST(Convergence, SuccessWithoutAnEvaluationIsAProblem) {
                "5.0.0")
         .problem;
   };
-  EXPECT_NE(problem_of("").find("before any evaluation"), std::string::npos) << problem_of("");
+  EXPECT_THAT(problem_of(""), HasSubstr("before any evaluation"));
   EXPECT_EQ(problem_of(R"(:::MLLOG {"time_ms": 1, "key": "eval_accuracy", "value": 0.7,)"
                        R"( "metadata": {"epoch_num": 2}})"
                        "\n"),
@@ -235,7 +233,7 @@ TEST(Rcp, AFileOfPointsThatIsTooLargeIsRefusedUnread) {
   std::filesystem::resize_file(path, (16 << 20) + 1);
   const std::string error = testing_support::error_of(
       [&] { load_reference_points(folder.path(), "training", "2.0.0", "bert"); });
-  EXPECT_NE(error.find("more than 16777216 bytes"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("more than 16777216 bytes"));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "compliance/checks/similar_keys.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "compliance/package/report.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -67,13 +66,11 @@ TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
   EXPECT_GT(verdict.warnings.size(), 10u);  // as the official checker counts them
   const std::vector<Finding> shorter = merge_repeats(verdict.warnings);
   ASSERT_EQ(shorter.size(), 1u);
-  EXPECT_NE(shorter[0].summary.find("keys are logged 8 times each instead of once"),
-            std::string::npos)
-      << shorter[0].summary;
-  EXPECT_NE(shorter[0].summary.find("global_batch_size"), std::string::npos) << shorter[0].summary;
+  EXPECT_THAT(shorter[0].summary, HasSubstr("keys are logged 8 times each instead of once"));
+  EXPECT_THAT(shorter[0].summary, HasSubstr("global_batch_size"));
   const std::string text = log_text(verdict);
-  EXPECT_EQ(text.find("EXACTLY_ONE"), std::string::npos) << text;
-  EXPECT_NE(text.find("8 processes"), std::string::npos) << text;
+  EXPECT_THAT(text, Not(HasSubstr("EXACTLY_ONE")));
+  EXPECT_THAT(text, HasSubstr("8 processes"));
 }
 
 TEST(SimilarKeys, OtherFindingsStayAsTheyAre) {

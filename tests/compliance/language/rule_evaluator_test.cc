@@ -1,11 +1,10 @@
 #include "compliance/language/rule_evaluator.h"
 
-#include <gtest/gtest.h>
-
 #include <deque>
 #include <fstream>
 
 #include "compliance/language/rule_parser.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -163,20 +162,20 @@ TEST(RuleParser, NestingMayReachItsLimits) {
     return repeated(count, "(") + "1" + repeated(count, ")");
   };
   EXPECT_EQ(fault(brackets(100)), "");
-  EXPECT_NE(fault(brackets(101)).find("brackets nested too deeply"), std::string::npos);
+  EXPECT_THAT(fault(brackets(101)), HasSubstr("brackets nested too deeply"));
   const auto levels = [&](int count) { return "1" + repeated(count - 1, "+1"); };
   EXPECT_EQ(fault(levels(120)), "");
-  EXPECT_NE(fault(levels(121)).find("nested too deeply"), std::string::npos);
+  EXPECT_THAT(fault(levels(121)), HasSubstr("nested too deeply"));
   const auto signs = [&](int count) { return repeated(count - 1, "- ") + "v"; };
   EXPECT_EQ(fault(signs(120)), "");
-  EXPECT_NE(fault(signs(121)).find("nested too deeply"), std::string::npos);
+  EXPECT_THAT(fault(signs(121)), HasSubstr("nested too deeply"));
   const auto blocks = [&](int count) {
     std::string code;
     for (int i = 0; i < count; ++i) code += repeated(i, " ") + "if 1:\n";
     return code + repeated(count, " ") + "pass\n";
   };
   EXPECT_EQ(fault(blocks(20), false), "");
-  EXPECT_NE(fault(blocks(21), false).find("nested too deeply"), std::string::npos);
+  EXPECT_THAT(fault(blocks(21), false), HasSubstr("nested too deeply"));
 }
 
 // Whatever an expression is part of, its depth counts: 110 sums, twenty times inside of it, are too
@@ -230,7 +229,7 @@ TEST(RuleParser, NestingIsBoundedInEveryPartOfAnExpression) {
     for (int i = 0; i < 110; ++i) sum += "+1";
     EXPECT_EQ(fault(sum), "");
     EXPECT_EQ(fault(nested("1")), "") << part;
-    EXPECT_NE(fault(nested(sum)).find("nested too deeply"), std::string::npos) << part;
+    EXPECT_THAT(fault(nested(sum)), HasSubstr("nested too deeply")) << part;
   }
 }
 
@@ -374,7 +373,7 @@ TEST(RuleParser, NamesAreBounded) {
   for (int i = 0; i < 1000; ++i) code += "a" + std::to_string(i) + " = 1\n";
   EXPECT_EQ(fault(code, false), "");
   code += "another = 1\n";
-  EXPECT_NE(fault(code, false).find("too many names"), std::string::npos) << fault(code, false);
+  EXPECT_THAT(fault(code, false), HasSubstr("too many names"));
 }
 
 TEST(RuleEvaluator, CyclesAndDepthAreBounded) {

@@ -1,12 +1,12 @@
 #include "compliance/language/rule_file.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/sources/rule_store.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -76,31 +76,25 @@ TEST(RuleFile, AFindingShowsTheWholeEvent) {
 }
 
 TEST(RuleFile, WhatIsNotUnderstoodIsNamed) {
-  EXPECT_NE(error_of("- KEY: {NAME: k, CHECK: \"v[0:1]\"}")
-                .find("test.yaml:1: rule 'k', CHECK, line 1 column 4"),
-            std::string::npos);
-  EXPECT_NE(error_of("- KEY: {NAME: k, REQ: SOMETIMES}").find("unknown REQ 'SOMETIMES'"),
-            std::string::npos);
-  EXPECT_NE(error_of("- KEY: {NAME: k, REQ: AT_LEAST(x)}").find("holds no number"),
-            std::string::npos);
-  EXPECT_NE(error_of("- KEY: {REQ: EXACTLY_ONE}").find("no NAME"), std::string::npos);
-  EXPECT_NE(error_of("- KEY: {NAME: k, CHEKC: \"1\"}").find("unknown field 'CHEKC'"),
-            std::string::npos);
-  EXPECT_NE(
-      error_of("- BEGIN: {CODE: \"s\", CHECK: \"1\"}").find("BEGIN has an unknown field 'CHECK'"),
-      std::string::npos);
-  EXPECT_NE(error_of("- END: {CODE: \"s\"}").find("END has an unknown field 'CODE'"),
-            std::string::npos);
-  EXPECT_NE(error_of("- KEYS: {NAME: k}").find("unknown record 'KEYS'"), std::string::npos);
-  EXPECT_NE(error_of("- BEGIN: {CODE: a}\n- BEGIN: {CODE: a}").find("a"), std::string::npos);
-  EXPECT_NE(error_of("a: 1").find("a list"), std::string::npos);
-  EXPECT_NE(error_of("- [").find("not valid YAML"), std::string::npos);
-  EXPECT_NE(error_of("- KEY: {NAME: k, CHECK: \"\"}").find("the code is empty"), std::string::npos);
+  EXPECT_THAT(error_of("- KEY: {NAME: k, CHECK: \"v[0:1]\"}"),
+              HasSubstr("test.yaml:1: rule 'k', CHECK, line 1 column 4"));
+  EXPECT_THAT(error_of("- KEY: {NAME: k, REQ: SOMETIMES}"), HasSubstr("unknown REQ 'SOMETIMES'"));
+  EXPECT_THAT(error_of("- KEY: {NAME: k, REQ: AT_LEAST(x)}"), HasSubstr("holds no number"));
+  EXPECT_THAT(error_of("- KEY: {REQ: EXACTLY_ONE}"), HasSubstr("no NAME"));
+  EXPECT_THAT(error_of("- KEY: {NAME: k, CHEKC: \"1\"}"), HasSubstr("unknown field 'CHEKC'"));
+  EXPECT_THAT(error_of("- BEGIN: {CODE: \"s\", CHECK: \"1\"}"),
+              HasSubstr("BEGIN has an unknown field 'CHECK'"));
+  EXPECT_THAT(error_of("- END: {CODE: \"s\"}"), HasSubstr("END has an unknown field 'CODE'"));
+  EXPECT_THAT(error_of("- KEYS: {NAME: k}"), HasSubstr("unknown record 'KEYS'"));
+  EXPECT_THAT(error_of("- BEGIN: {CODE: a}\n- BEGIN: {CODE: a}"), HasSubstr("a"));
+  EXPECT_THAT(error_of("a: 1"), HasSubstr("a list"));
+  EXPECT_THAT(error_of("- ["), HasSubstr("not valid YAML"));
+  EXPECT_THAT(error_of("- KEY: {NAME: k, CHECK: \"\"}"), HasSubstr("the code is empty"));
 }
 
 TEST(RuleFile, AnEmptyFileIsAnError) {
   for (const char* text : {"", "# only a comment\n", "---\n", "~\n", "[]\n"}) {
-    EXPECT_NE(error_of(text).find("test.yaml: holds no rule"), std::string::npos) << text;
+    EXPECT_THAT(error_of(text), HasSubstr("test.yaml: holds no rule")) << text;
   }
   const auto include = [] {
     compile_rule_file("test.yaml", "- INCLUDE: inner.yaml\n",
@@ -130,8 +124,7 @@ TEST(RuleFile, FiftyFilesMayBeIncluded) {
 TEST(RuleFile, WhatAliasesRepeatIsCharged) {
   const auto refused = [](const std::string& text) {
     const std::string error = error_of(text);
-    EXPECT_NE(error.find("too large, counting what their aliases repeat"), std::string::npos)
-        << error;
+    EXPECT_THAT(error, HasSubstr("too large, counting what their aliases repeat"));
   };
   std::string code = "\"1";
   for (int i = 0; i < 100; ++i) code += "+(1";
@@ -203,12 +196,12 @@ TEST(RuleStore, HostileRulesAreStopped) {
   const LogVerdict loop =
       check_with("- KEY: {NAME: seed, POST: \"enqueue_config('training_5.0.0/common.yaml')\"}");
   ASSERT_EQ(loop.errors.size(), 1u);
-  EXPECT_NE(loop.errors[0].summary.find("too many rule files"), std::string::npos);
+  EXPECT_THAT(loop.errors[0].summary, HasSubstr("too many rule files"));
   const LogVerdict memory = check_with(
       "- BEGIN:\n    CODE: |\n      s['x'] = 'abcdefgh'\n      for i in range(64): s['x'] = s['x'] "
       "+ s['x']\n");
   ASSERT_EQ(memory.errors.size(), 1u);
-  EXPECT_NE(memory.errors[0].summary.find("stopped"), std::string::npos);
+  EXPECT_THAT(memory.errors[0].summary, HasSubstr("stopped"));
   const LogVerdict endless = check_with(
       "- BEGIN:\n    CODE: |\n      for line in loglines: loglines.append(line)\n"
       "      for a in range(99999):\n        for b in range(99999): pass\n");
@@ -218,15 +211,13 @@ TEST(RuleStore, HostileRulesAreStopped) {
       "- BEGIN:\n    CODE: |\n      for line in loglines:\n        for i in range(1000): "
       "loglines.append(line)\n");
   ASSERT_EQ(adds.errors.size(), 1u);
-  EXPECT_NE(adds.errors[0].summary.find("too many events"), std::string::npos)
-      << adds.errors[0].summary;
+  EXPECT_THAT(adds.errors[0].summary, HasSubstr("too many events"));
   const LogVerdict nested = check_with(
       "- KEY:\n    NAME: seed\n    PRE: |\n      s['x'] = [1]; s['y'] = [1]\n"
       "      for i in range(50): s['x'] = [s['x'], s['x']]; s['y'] = [s['y'], s['y']]\n"
       "    CHECK: \"s['x'] == s['y']\"\n");
   ASSERT_EQ(nested.errors.size(), 1u);
-  EXPECT_NE(nested.errors[0].summary.find("too many steps"), std::string::npos)
-      << nested.errors[0].summary;
+  EXPECT_THAT(nested.errors[0].summary, HasSubstr("too many steps"));
 }
 
 // A loop reads all of an event, also what rules do not see of it.
@@ -247,8 +238,7 @@ TEST(RuleStore, LoopsAreChargedByTheLengthOfEvents) {
   EXPECT_TRUE(check_event(100).passed());
   const LogVerdict verdict = check_event(1 << 20);
   ASSERT_EQ(verdict.errors.size(), 1u);
-  EXPECT_NE(verdict.errors[0].summary.find("too many steps"), std::string::npos)
-      << verdict.errors[0].summary;
+  EXPECT_THAT(verdict.errors[0].summary, HasSubstr("too many steps"));
 }
 
 // What failed, where the rule stands and where in the log; and that code after it still runs.

@@ -1,6 +1,5 @@
 #include "compliance/package/checker_params.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "base/files/files.h"
@@ -9,6 +8,7 @@
 #include "compliance/package/scaling.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -63,11 +63,10 @@ TEST(CheckerParams, OfTheRootHoldForTheWholeSubmissionAndAreSaid) {
   folder.write("Acme/package_checker_params", "seed-checker-bypass\nno\noption\x1b\n");
   const std::string text = package_text(check_acme(folder));
   EXPECT_TRUE(check_acme(folder).passed()) << text;
-  EXPECT_NE(text.find("package_checker_params of the submission: seed-checker-bypass"),
-            std::string::npos);
-  EXPECT_NE(text.find("'option\\x1b' is none of its options"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("package_checker_params of the submission: seed-checker-bypass"));
+  EXPECT_THAT(text, HasSubstr("'option\\x1b' is none of its options"));
   const std::string round = round_text({check_acme(folder)});
-  EXPECT_NE(round.find("submission: seed-checker-bypass"), std::string::npos) << round;
+  EXPECT_THAT(round, HasSubstr("submission: seed-checker-bypass"));
 }
 
 TEST(CheckerParams, OptionsOfTheCommandDoTheSame) {
@@ -109,7 +108,7 @@ TEST(CheckerParams, QuietLeavesWarningsOutAndTheVerdictAlone) {
   EXPECT_TRUE(loud.passed() && quiet.passed()) << package_text(loud);
   EXPECT_FALSE(loud.folders.at(0).logs.at(1).warnings.empty());
   for (const LogVerdict& log : quiet.folders.at(0).logs) EXPECT_TRUE(log.warnings.empty());
-  EXPECT_EQ(package_text(quiet).find("warning"), std::string::npos) << package_text(quiet);
+  EXPECT_THAT(package_text(quiet), Not(HasSubstr("warning")));
   folder.write("Acme/package_checker_params", "werror\nquiet\n");
   EXPECT_FALSE(check_acme(folder).passed());  // what is an error is no warning
 }
@@ -147,8 +146,7 @@ TEST(Scaling, IsWrittenAsTheOfficialToolDoes) {
 TEST(Scaling, WhatIsThereStays) {
   const TemporaryFolder folder;
   const fs::path path = folder.write("scaling.json", "{\"scaling_factor\": 1.5 }");
-  EXPECT_NE(write_scaling(folder.path(), passed_with(1.25)).problem.find("says 1.5"),
-            std::string::npos);
+  EXPECT_THAT(write_scaling(folder.path(), passed_with(1.25)).problem, HasSubstr("says 1.5"));
   EXPECT_EQ(write_scaling(folder.path(), passed_with(1.5)).problem, "");
   EXPECT_NE(write_scaling(folder.path(), passed_with(1)).note, "");
   EXPECT_EQ(read_file(path), "{\"scaling_factor\": 1.5 }");
@@ -158,8 +156,7 @@ TEST(Scaling, WhatIsThereStays) {
   EXPECT_FALSE(fs::exists(folder.path() / "elsewhere.json"));
   fs::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_NE(write_scaling(folder.path(), passed_with(1.25)).problem.find("FIFO"),
-            std::string::npos);
+  EXPECT_THAT(write_scaling(folder.path(), passed_with(1.25)).problem, HasSubstr("FIFO"));
 }
 
 TEST(Scaling, IsWrittenWhereTheCheckAsksForItAlone) {

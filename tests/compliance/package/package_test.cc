@@ -1,6 +1,5 @@
 #include "compliance/package/package.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "compliance/package/system_description.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -67,7 +67,7 @@ TEST(Package, NumberOfResultFilesMustBeExact) {
     const TemporaryFolder folder;
     write_package(folder, "open", logs);
     EXPECT_FALSE(check(folder).passed()) << logs;
-    EXPECT_NE(text_of(folder).find("wanted 10"), std::string::npos);
+    EXPECT_THAT(text_of(folder), HasSubstr("wanted 10"));
   }
 }
 
@@ -77,7 +77,7 @@ TEST(Package, OneLogMayFailTwoMayNot) {
   folder.write(std::string(kResults) + "result_3.txt",
                BertLog::passing().without("run_stop").set("seed", "1000").text());
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
-  EXPECT_NE(text_of(folder).find("accepted"), std::string::npos);
+  EXPECT_THAT(text_of(folder), HasSubstr("accepted"));
   folder.write(std::string(kResults) + "result_4.txt",
                BertLog::passing().without("run_stop").set("seed", "1001").text());
   EXPECT_FALSE(check(folder).passed());
@@ -93,7 +93,7 @@ TEST(Package, ClosedSeedsMustDiffer) {
   const PackageVerdict verdict = check(folder);
   EXPECT_FALSE(verdict.passed());
   EXPECT_FALSE(verdict.folders[0].seeds_passed);
-  EXPECT_NE(package_text(verdict).find("seed 100"), std::string::npos);
+  EXPECT_THAT(package_text(verdict), HasSubstr("seed 100"));
   folder.write(std::string(kResults) + "package_checker_params", "seed-checker-bypass\n");
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
 }
@@ -107,8 +107,7 @@ TEST(Package, TooFastConvergenceFailsUnlessBypassed) {
     folder.write(std::string(kResults) + "result_" + std::to_string(i) + ".txt", log.text());
   }
   EXPECT_FALSE(check(folder).passed());
-  EXPECT_NE(text_of(folder).find(": mean 640 to converge, reference "), std::string::npos)
-      << text_of(folder);
+  EXPECT_THAT(text_of(folder), HasSubstr(": mean 640 to converge, reference "));
   folder.write("Strata/results/laptop/package_checker_params", "rcp-bypass");
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
 }
@@ -128,12 +127,9 @@ TEST(Package, ConvergenceThatCannotBeJudgedFails) {
     return package_text(verdict);
   };
   std::string text = broken("eval_accuracy", "0.7201", "");
-  EXPECT_NE(text.find("cannot be judged: result_3.txt: an evaluation has no epoch_num"),
-            std::string::npos)
-      << text;
+  EXPECT_THAT(text, HasSubstr("cannot be judged: result_3.txt: an evaluation has no epoch_num"));
   text = broken("global_batch_size", "512", "");
-  EXPECT_NE(text.find("cannot be judged: Batch sizes in files do not match"), std::string::npos)
-      << text;
+  EXPECT_THAT(text, HasSubstr("cannot be judged: Batch sizes in files do not match"));
 }
 
 TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
@@ -143,7 +139,7 @@ TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
   fs::create_directories(folder.path() / kResults / "result_10.txt");
   EXPECT_FALSE(check(folder).passed());
-  EXPECT_NE(text_of(folder).find("result_10.txt is a folder, not a log"), std::string::npos);
+  EXPECT_THAT(text_of(folder), HasSubstr("result_10.txt is a folder, not a log"));
 }
 
 // Nothing of it ends the check, eats memory or waits.
@@ -166,12 +162,11 @@ TEST(Package, WhatIsNoRegularFileIsSaidAndNotRead) {
        {"zero.json: is a device", "fifo.json: is a FIFO",
         "dangling.json: cannot open: it is a link", "result_3.txt is a FIFO, not a log",
         "result_4.txt is a link that leads nowhere", "node_0.txt is a FIFO, not a log"}) {
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    EXPECT_THAT(text, HasSubstr(part)) << part;
   }
   fs::remove(systems / "laptop.json");
   fs::create_symlink("/dev/zero", systems / "laptop.json");
-  EXPECT_NE(text_of(folder).find("systems/laptop.json is a device, not a description"),
-            std::string::npos);
+  EXPECT_THAT(text_of(folder), HasSubstr("systems/laptop.json is a device, not a description"));
 }
 
 TEST(Package, ALogThatCannotBeReadIsItsOwnVerdict) {
@@ -180,7 +175,7 @@ TEST(Package, ALogThatCannotBeReadIsItsOwnVerdict) {
   fs::resize_file(folder.path() / kResults / "result_3.txt", EventLog::kMaxFileBytes + 1);
   const PackageVerdict one = check(folder);
   EXPECT_EQ(one.outcome(), Outcome::kPassed) << package_text(one);
-  EXPECT_NE(package_text(one).find("result_3; accepted"), std::string::npos) << package_text(one);
+  EXPECT_THAT(package_text(one), HasSubstr("result_3; accepted"));
   fs::resize_file(folder.path() / kResults / "result_4.txt", EventLog::kMaxFileBytes + 1);
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
 }
@@ -200,12 +195,11 @@ TEST(Package, FoldersThatCannotBeListedAreSaid) {
   ListingProblems problems;
   EXPECT_EQ(find_result_folders(folder.path(), &problems).size(), 1u);
   ASSERT_EQ(problems.size(), 1u);
-  EXPECT_NE(problems[0].find("cannot be listed: File name too long"), std::string::npos)
-      << problems[0];
+  EXPECT_THAT(problems[0], HasSubstr("cannot be listed: File name too long"));
   EXPECT_THROW(find_result_folders(folder.path()), Error);
   const Section repository = check_repository(folder.path());
   ASSERT_EQ(repository.errors.size(), 1u);
-  EXPECT_NE(repository.errors[0].find("cannot be listed"), std::string::npos);
+  EXPECT_THAT(repository.errors[0], HasSubstr("cannot be listed"));
   EXPECT_NE(std::system(("rm -rf '" + (folder.path() / "Strata/results").string() + "'").c_str()),
             -1);
 }
@@ -215,9 +209,9 @@ TEST(Package, WhatStrataWritesBesideALogIsKnown) {
   write_package(folder, "open");
   for (const char* ending : {"yaml", "steps.jsonl", "timeline.json", "safetensors"})
     folder.write(std::string(kResults) + "result_1." + ending, "x");
-  EXPECT_EQ(text_of(folder).find("unknown file"), std::string::npos) << text_of(folder);
+  EXPECT_THAT(text_of(folder), Not(HasSubstr("unknown file")));
   folder.write(std::string(kResults) + "result_11.yaml", "of no log");
-  EXPECT_NE(text_of(folder).find("unknown file result_11.yaml"), std::string::npos);
+  EXPECT_THAT(text_of(folder), HasSubstr("unknown file result_11.yaml"));
 }
 
 TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
@@ -235,11 +229,11 @@ TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
   EXPECT_EQ(verdict.folders[1].outcome(), Outcome::kNotJudged) << package_text(verdict);
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
   const std::string text = package_text(verdict), round = round_text({verdict});
-  EXPECT_NE(text.find("passed results/laptop/bert"), std::string::npos) << text;
-  EXPECT_NE(text.find("not judged results/laptop/retinanet"), std::string::npos) << text;
-  EXPECT_NE(round.find("1 folder: Strata's own rules cover BERT"), std::string::npos) << round;
-  EXPECT_EQ(round.find("failed results"), std::string::npos) << round;
-  EXPECT_NE(package_json({verdict}).find("\"outcome\": \"not judged\""), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("passed results/laptop/bert"));
+  EXPECT_THAT(text, HasSubstr("not judged results/laptop/retinanet"));
+  EXPECT_THAT(round, HasSubstr("1 folder: Strata's own rules cover BERT"));
+  EXPECT_THAT(round, Not(HasSubstr("failed results")));
+  EXPECT_THAT(package_json({verdict}), HasSubstr("\"outcome\": \"not judged\""));
   // What can be judged still fails.
   fs::remove(folder.path() / "Strata/results/laptop/retinanet/result_0.txt");
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
@@ -254,10 +248,8 @@ TEST(Package, WithoutRulesForTheRoundNothingIsPassed) {
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged) << package_text(verdict);
   EXPECT_TRUE(verdict.unread.empty());
   const std::string text = package_text(verdict);
-  EXPECT_NE(text.find("there are no rules for training 5.1.0 among Strata's own rules; "
-                      "'strata rules install' fetches them (mlperf-logging 4."),
-            std::string::npos)
-      << text;
+  EXPECT_THAT(text, HasSubstr("there are no rules for training 5.1.0 among Strata's own rules; "
+                              "'strata rules install' fetches them (mlperf-logging 4."));
   EXPECT_THROW(check(folder, "5.7.0"), Error);
   // A missing run still fails, as no rules are needed to see it.
   fs::remove(folder.path() / "Strata/results/laptop/llama31_8b/result_0.txt");
@@ -272,12 +264,11 @@ TEST(Package, WhereNoFolderIsOfTheRoundNothingIsPassed) {
   const PackageVerdict skipped = check(folder);
   EXPECT_EQ(skipped.outcome(), Outcome::kNotJudged) << package_text(skipped);
   EXPECT_EQ(skipped.folders.at(0).outcome(), Outcome::kNotJudged);
-  EXPECT_NE(package_text(skipped).find("no folder is of a benchmark of training 5.0.0"),
-            std::string::npos);
+  EXPECT_THAT(package_text(skipped), HasSubstr("no folder is of a benchmark of training 5.0.0"));
   fs::remove_all(folder.path() / "Strata/results/laptop");
   const PackageVerdict empty = check(folder);
   EXPECT_EQ(empty.outcome(), Outcome::kNotJudged) << package_text(empty);
-  EXPECT_NE(package_text(empty).find("results/ holds no result folder"), std::string::npos);
+  EXPECT_THAT(package_text(empty), HasSubstr("results/ holds no result folder"));
 }
 
 // The official checker passes over such a folder, too.
@@ -298,8 +289,8 @@ TEST(Package, RunsThatWereNotMadeAlikeAreRemarkedOn) {
   log.set("seed", "55").set("global_batch_size", "448").set("opt_base_learning_rate", "0.5");
   folder.write(std::string(kResults) + "result_4.txt", log.text());
   const std::string text = text_of(folder);
-  EXPECT_NE(text.find("opt_base_learning_rate is 1 and 0.5"), std::string::npos) << text;
-  EXPECT_NE(text.find("[review/runs/settings]"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("opt_base_learning_rate is 1 and 0.5"));
+  EXPECT_THAT(text, HasSubstr("[review/runs/settings]"));
 }
 
 // HPC's weak scaling: a model takes a part of the system.
@@ -323,8 +314,7 @@ TEST(Package, NodesOfAModelAreNotThoseOfTheSystem) {
     const PackageVerdict verdict = check_package(folder.path() / "Strata", rules, options);
     const std::string text = package_text(verdict);
     EXPECT_EQ(verdict.folders.size(), 1u) << text;
-    EXPECT_NE(text.find(std::string("results/laptop/") + scaling + "/deepcam"), std::string::npos)
-        << text;
+    EXPECT_THAT(text, HasSubstr(std::string("results/laptop/") + scaling + "/deepcam"));
     EXPECT_EQ(text.find("review/system/nodes") == std::string::npos, scaling[0] == 'w') << text;
   }
 }
@@ -378,12 +368,12 @@ TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
       check_log(EventLog::from_text("no events\n", "x.txt"), rules, "training", "5.0.0");
   const std::string text = log_text(verdict);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // with the rules' line
-  EXPECT_NE(text.find("no line holds ':::MLLOG'"), std::string::npos) << text;
-  EXPECT_NE(text.find("13 findings"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("no line holds ':::MLLOG'"));
+  EXPECT_THAT(text, HasSubstr("13 findings"));
   // One that has lines, though broken ones, is another matter.
   const LogVerdict broken =
       check_log(EventLog::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");
-  EXPECT_NE(log_text(broken).find("parsing errors"), std::string::npos) << log_text(broken);
+  EXPECT_THAT(log_text(broken), HasSubstr("parsing errors"));
 }
 
 TEST(Seeds, AreComparedAsPythonCompares) {
@@ -426,8 +416,8 @@ TEST(Seeds, ATextMayHaveAsManyDigitsAsPythonReads) {
   EXPECT_EQ(problem_of(most), "");
   EXPECT_EQ(problem_of("-" + most), "");
   EXPECT_EQ(problem_of("1_" + most.substr(1)), "");
-  EXPECT_NE(problem_of(most + "1").find("is not an integer"), std::string::npos);
-  EXPECT_NE(problem_of("0" + most).find("is not an integer"), std::string::npos);
+  EXPECT_THAT(problem_of(most + "1"), HasSubstr("is not an integer"));
+  EXPECT_THAT(problem_of("0" + most), HasSubstr("is not an integer"));
 }
 
 TEST(Seeds, EverySeedOfALogCounts) {
@@ -453,7 +443,7 @@ TEST(Package, WhatIsMissingIsSaid) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   fs::remove(folder.path() / "Strata/systems/laptop.json");
-  EXPECT_NE(text_of(folder).find("systems/laptop.json is missing"), std::string::npos);
+  EXPECT_THAT(text_of(folder), HasSubstr("systems/laptop.json is missing"));
   RuleStore rules;
   PackageOptions options;
   options.ruleset = "5.0.0";
@@ -475,8 +465,8 @@ TEST(Package, RoundListsItsSubmitters) {
   ASSERT_EQ(packages.size(), 2u);
   EXPECT_FALSE(packages[0].passed());
   EXPECT_TRUE(packages[1].passed());
-  EXPECT_NE(round_text(packages).find("missing field \"submitter\""), std::string::npos);
-  EXPECT_NE(package_json(packages).find("\"submitter\": \"Strata\""), std::string::npos);
+  EXPECT_THAT(round_text(packages), HasSubstr("missing field \"submitter\""));
+  EXPECT_THAT(package_json(packages), HasSubstr("\"submitter\": \"Strata\""));
 }
 
 TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
@@ -514,7 +504,7 @@ TEST(SystemDescription, OneThatIsTooLargeIsAnErrorOfItsOwn) {
   const Section on_disk =
       check_system_description(folder.path() / "system.json", "training", "5.0.0");
   ASSERT_EQ(on_disk.errors.size(), 1u);
-  EXPECT_NE(on_disk.errors[0].find("too many"), std::string::npos) << on_disk.errors[0];
+  EXPECT_THAT(on_disk.errors[0], HasSubstr("too many"));
 }
 
 TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
@@ -594,11 +584,10 @@ TEST(Power, RunsWithoutWholePowerLogsCountAsFailed) {
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
   fs::remove(folder.path() / node_of(3));
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
-  EXPECT_NE(text_of(folder).find("result_3; accepted"), std::string::npos) << text_of(folder);
+  EXPECT_THAT(text_of(folder), HasSubstr("result_3; accepted"));
   fs::remove_all((folder.path() / node_of(7)).parent_path());
   EXPECT_FALSE(check(folder).passed());
-  EXPECT_NE(text_of(folder).find("result_3, result_7; at most 1 may"), std::string::npos)
-      << text_of(folder);
+  EXPECT_THAT(text_of(folder), HasSubstr("result_3, result_7; at most 1 may"));
 }
 
 TEST(Repository, AnEmptyFolderIsNotJudged) {

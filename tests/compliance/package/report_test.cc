@@ -1,9 +1,9 @@
 // Reports, whole: what is said about what failed, and that nothing is said about the rest.
 #include "compliance/package/report.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
+
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -85,9 +85,9 @@ TEST(Report, OfSeveralLogsEndsWithACount) {
   EXPECT_TRUE(all.ends_with("4 logs: 1 passed, 1 not judged, 2 failed\n")) << all;
   // Where it does not change, the ruleset stands once.
   EXPECT_EQ(all.find("ruleset:"), all.rfind("ruleset:")) << all;
-  EXPECT_NE(all.find("passed result_1.txt"), std::string::npos) << all;
+  EXPECT_THAT(all, HasSubstr("passed result_1.txt"));
   const std::string quiet = logs_text({failed, passed, passed, unjudged}, true);
-  EXPECT_EQ(quiet.find("result_1.txt"), std::string::npos) << quiet;
+  EXPECT_THAT(quiet, Not(HasSubstr("result_1.txt")));
   EXPECT_TRUE(
       quiet.ends_with("4 logs: 2 passed, 1 not judged, 1 failed\n  1 not judged: no rules\n"))
       << quiet;
@@ -97,8 +97,8 @@ TEST(Report, OfSeveralLogsEndsWithACount) {
 // A package, quietly: what did not pass, and the verdict.
 TEST(Report, OfAPackageIsQuietIfAsked) {
   const std::string text = package_text(two_packages().front(), true);
-  EXPECT_EQ(text.find("systems/laptop.json"), std::string::npos) << text;
-  EXPECT_NE(text.find("failed systems/tower.json"), std::string::npos) << text;
+  EXPECT_THAT(text, Not(HasSubstr("systems/laptop.json")));
+  EXPECT_THAT(text, HasSubstr("failed systems/tower.json"));
   EXPECT_TRUE(text.ends_with("failed Strata\n")) << text;
 }
 

@@ -1,9 +1,8 @@
 // The clock of a run: pauses, resumptions, and what lies outside.
 #include "compliance/review/clock.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -44,10 +43,9 @@ TEST(Clock, APauseIsNoticedAtTheEvaluationAfterIt) {
   const auto doubts = review_clock(run);
   ASSERT_EQ(ids_of(doubts), Ids{"review/clock/pause"});
   EXPECT_EQ(doubts[0].offset, 105u);
-  EXPECT_NE(doubts[0].text.find("7 min passed before this evaluation, where others take 2 min"),
-            std::string::npos)
-      << doubts[0].text;
-  EXPECT_NE(doubts[0].text.find("without any event is 6 min"), std::string::npos);
+  EXPECT_THAT(doubts[0].text,
+              HasSubstr("7 min passed before this evaluation, where others take 2 min"));
+  EXPECT_THAT(doubts[0].text, HasSubstr("without any event is 6 min"));
 }
 
 TEST(Clock, ATimeBelowTwoAndAHalfOfTheMedianIsNoPause) {
@@ -71,7 +69,7 @@ TEST(Clock, AWaitForRunStopIsNoticed) {
   const auto doubts = review_clock(run);
   ASSERT_EQ(ids_of(doubts), Ids{"review/clock/pause"});
   EXPECT_EQ(doubts[0].offset, run.run_stop->offset);
-  EXPECT_NE(doubts[0].text.find("from the last evaluation to run_stop"), std::string::npos);
+  EXPECT_THAT(doubts[0].text, HasSubstr("from the last evaluation to run_stop"));
 }
 
 TEST(Clock, AHiccupOfALongRunIsNoPause) {
@@ -93,8 +91,7 @@ TEST(Clock, AResumedRunIsNoticed) {
   run.resumptions.push_back({"12", 200, 77});
   const auto doubts = review_clock(run);
   ASSERT_EQ(ids_of(doubts), Ids{"review/clock/resumed"});
-  EXPECT_NE(doubts[0].text.find("after step 12, 200 ms after"), std::string::npos)
-      << doubts[0].text;
+  EXPECT_THAT(doubts[0].text, HasSubstr("after step 12, 200 ms after"));
   EXPECT_EQ(doubts[0].offset, 77u);
 }
 
@@ -105,9 +102,8 @@ TEST(Clock, ABlockThatStartsAgainIsNoticed) {
   const auto doubts = review_clock(run);
   ASSERT_EQ(ids_of(doubts), Ids{"review/clock/restarted"});
   EXPECT_EQ(doubts[0].offset, 55u);
-  EXPECT_NE(doubts[0].text.find("again 43.3 min after it started, without block_stop (2 such"),
-            std::string::npos)
-      << doubts[0].text;
+  EXPECT_THAT(doubts[0].text,
+              HasSubstr("again 43.3 min after it started, without block_stop (2 such"));
 }
 
 TEST(Clock, CountsThatFallAreNoticed) {
@@ -162,14 +158,14 @@ TEST(Clock, AnEvaluationOutsideTheRunIsNoticed) {
   late.evaluations.back().time_ms += 79;
   const auto doubts = review_clock(late);
   ASSERT_EQ(ids_of(doubts), Ids{"review/clock/evaluation-outside"});
-  EXPECT_NE(doubts[0].text.find("84 ms after run_stop"), std::string::npos) << doubts[0].text;
+  EXPECT_THAT(doubts[0].text, HasSubstr("84 ms after run_stop"));
   late.submission["benchmark"].text = "minigo";
   EXPECT_EQ(clock_ids(late), Ids{});
   RunRecord early = steady_run();
   early.evaluations.front().time_ms = kDay0 - 3000;
   const auto before = review_clock(early);
   ASSERT_EQ(ids_of(before), Ids{"review/clock/evaluation-outside"});
-  EXPECT_NE(before[0].text.find("3 s before run_start"), std::string::npos) << before[0].text;
+  EXPECT_THAT(before[0].text, HasSubstr("3 s before run_start"));
 }
 
 TEST(Clock, TimesStandInTheOrderOfTheRun) {

@@ -1,9 +1,8 @@
 // Logs against their system's description; names and counts are of the published rounds.
 #include "compliance/review/described_system.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -62,8 +61,8 @@ TEST(DescribedSystem, ALogOfAnotherSubmitterIsNoticed) {
   const auto doubts = review_system(kRun, azure, "bert");
   ASSERT_EQ(ids_of(doubts), Ids{"review/system/submitter"});
   EXPECT_EQ(doubts[0].offset, kRun.submission.at("org").offset);
-  EXPECT_NE(doubts[0].text.find("'NVIDIA'"), std::string::npos) << doubts[0].text;
-  EXPECT_NE(doubts[0].text.find("'Azure'"), std::string::npos) << doubts[0].text;
+  EXPECT_THAT(doubts[0].text, HasSubstr("'NVIDIA'"));
+  EXPECT_THAT(doubts[0].text, HasSubstr("'Azure'"));
 }
 
 TEST(DescribedSystem, NamesOfOneCompanyAgree) {
@@ -252,10 +251,8 @@ TEST(DescribedSystem, RunsOfOneFolderSayTheSame) {
   const auto remarks = review_same_system(runs);
   ASSERT_EQ(ids_of(remarks), Ids{"review/system/mixed"});
   EXPECT_EQ(remarks[0].path, "bert/result_1.txt");
-  EXPECT_NE(
-      remarks[0].text.find(R"('8xNVIDIA DGX A100', 'dgx1\x0a', 'dgx2\x0a', 'dgx3\x0a' and 2 more)"),
-      std::string::npos)
-      << remarks[0].text;
+  EXPECT_THAT(remarks[0].text,
+              HasSubstr(R"('8xNVIDIA DGX A100', 'dgx1\x0a', 'dgx2\x0a', 'dgx3\x0a' and 2 more)"));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // BERT's evaluations against the rules' formula; counts are of the published rounds.
 #include "compliance/review/evaluation_schedule.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -41,8 +40,7 @@ TEST(EvaluationSchedule, AFirstEvaluationOffTheFormulaIsNoticed) {
   const auto late = review_evaluations(bert_run(3072, 190464, 175104, 15), "2.0.0");
   ASSERT_EQ(ids_of(late), Ids{"review/evaluation/first"});
   EXPECT_EQ(late[0].offset, 100u);
-  EXPECT_NE(late[0].text.find("after 190,464 samples, 5.03 batches late"), std::string::npos)
-      << late[0].text;
+  EXPECT_THAT(late[0].text, HasSubstr("after 190,464 samples, 5.03 batches late"));
   const auto early = review_evaluations(bert_run(3072, 0, 175104, 15), "2.0.0");
   EXPECT_EQ(ids_of(early), Ids{});
   EXPECT_EQ(schedule_ids(bert_run(3072, 170000, 175104, 15)), Ids{"review/evaluation/first"});
@@ -65,8 +63,8 @@ TEST(EvaluationSchedule, MoreEvaluationsThanTheFormulaAreNoticed) {
   // Twice as often finds the target sooner.
   const auto doubts = review_evaluations(bert_run(448, 150080, 75040, 40), "2.0.0");
   ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
-  EXPECT_NE(doubts[0].text.find("39 of 40 evaluations"), std::string::npos) << doubts[0].text;
-  EXPECT_NE(doubts[0].text.find("75,040 samples after the one before"), std::string::npos);
+  EXPECT_THAT(doubts[0].text, HasSubstr("39 of 40 evaluations"));
+  EXPECT_THAT(doubts[0].text, HasSubstr("75,040 samples after the one before"));
 }
 
 TEST(EvaluationSchedule, OneThatIsLeftOutIsNoticedAtItsLine) {
@@ -94,7 +92,7 @@ TEST(EvaluationSchedule, ConstantsInPlaceOfCountsAreJudgedBySamplesTrainedOn) {
   run.numbers["train_samples"].value = 3379200;
   const auto doubts = review_evaluations(run, "2.0.0");
   ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
-  EXPECT_NE(doubts[0].text.find("one after 225,280 each"), std::string::npos) << doubts[0].text;
+  EXPECT_THAT(doubts[0].text, HasSubstr("one after 225,280 each"));
 }
 
 TEST(EvaluationSchedule, TrainSamplesAreTheReferencesOrTheRuns) {
@@ -141,8 +139,7 @@ TEST(EvaluationSchedule, InEpochsOffTheRulesIsNoticed) {
   const auto often = review_evaluations(run_in_epochs("resnet", {3, 7, 8, 9}), "2.0.0");
   ASSERT_EQ(ids_of(often), Ids{"review/evaluation/interval"});
   EXPECT_EQ(often[0].offset, 8u);
-  EXPECT_NE(often[0].text.find("2 of 4 evaluations are not 4 epochs after"), std::string::npos)
-      << often[0].text;
+  EXPECT_THAT(often[0].text, HasSubstr("2 of 4 evaluations are not 4 epochs after"));
   EXPECT_EQ(schedule_ids(run_in_epochs("ssd", {5, 10, 15})), both);
   EXPECT_EQ(ids_of(review_evaluations(run_in_epochs("ssd", {1, 2, 3}), "1.1.0")),
             Ids{"review/evaluation/interval"});
@@ -201,10 +198,8 @@ TEST(EvaluationSchedule, SsdCountsSamplesOrBatches) {
   EXPECT_EQ(ids(4571, 97), Ids{"review/data/train-samples"});
   EXPECT_EQ(ids(4572, 96), Ids{"review/data/eval-samples"});
   const auto doubts = review_evaluations(run, "2.0.0");
-  EXPECT_NE(doubts[0].text.find(
-                "eval_samples is 96; the reference's data have 24,781, 97 batches of 256"),
-            std::string::npos)
-      << doubts[0].text;
+  EXPECT_THAT(doubts[0].text,
+              HasSubstr("eval_samples is 96; the reference's data have 24,781, 97 batches of 256"));
   run.numbers.erase("global_batch_size");
   EXPECT_EQ(ids(4571, 96), Ids{});
 }

@@ -1,9 +1,8 @@
 // By how much convergence passes or fails.
 #include "compliance/review/headroom.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -77,10 +76,8 @@ TEST(Headroom, IsSaidInAFewWords) {
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
                                        nullptr, "nearest in this round: x");
   ASSERT_EQ(fails.size(), 1u);
-  EXPECT_NE(fails[0].find("would pass if these took 9 more evaluations together"),
-            std::string::npos)
-      << fails[0];
-  EXPECT_NE(fails[0].find("times 1.1752 (scaling.json)"), std::string::npos) << fails[0];
+  EXPECT_THAT(fails[0], HasSubstr("would pass if these took 9 more evaluations together"));
+  EXPECT_THAT(fails[0], HasSubstr("times 1.1752 (scaling.json)"));
   EXPECT_TRUE(fails[0].ends_with("; nearest in this round: x")) << fails[0];
 }
 
@@ -89,8 +86,8 @@ TEST(Headroom, WhereCountsAreConstantsThereIsNone) {
   const auto texts = describe_headroom(rcp_of(1, 2500000), convergence_of(448), constants, nullptr,
                                        "nearest in this round: x");
   ASSERT_EQ(texts.size(), 1u);
-  EXPECT_NE(texts[0].find("does not count samples"), std::string::npos) << texts[0];
-  EXPECT_EQ(texts[0].find("nearest"), std::string::npos) << texts[0];
+  EXPECT_THAT(texts[0], HasSubstr("does not count samples"));
+  EXPECT_THAT(texts[0], Not(HasSubstr("nearest")));
 }
 
 // Convergence may be judged by train_samples where evaluations count nothing.
@@ -99,8 +96,7 @@ TEST(Headroom, WithoutCountsGoesByBertsFormula) {
   const auto texts =
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), constants, nullptr, "");
   ASSERT_EQ(texts.size(), 1u);
-  EXPECT_NE(texts[0].find("converges 1 evaluation (of 150,000 each) later"), std::string::npos)
-      << texts[0];
+  EXPECT_THAT(texts[0], HasSubstr("converges 1 evaluation (of 150,000 each) later"));
   EXPECT_TRUE(
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(1e18), constants, nullptr, "")
           .empty());
@@ -115,8 +111,8 @@ TEST(Headroom, AMissingPointNamesItsNeighbours) {
   ASSERT_FALSE(verdict.submission_mean);
   const auto texts = describe_headroom(verdict, folder, kRuns, &*points, "");
   ASSERT_EQ(texts.size(), 1u);
-  EXPECT_NE(texts[0].find("below is " + count_text(largest)), std::string::npos) << texts[0];
-  EXPECT_EQ(texts[0].find("above"), std::string::npos) << texts[0];
+  EXPECT_THAT(texts[0], HasSubstr("below is " + count_text(largest)));
+  EXPECT_THAT(texts[0], Not(HasSubstr("above")));
 }
 
 TEST(Headroom, NearestAreThoseOfTheNearestBatchSizes) {

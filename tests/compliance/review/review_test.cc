@@ -1,8 +1,6 @@
 // The review of logs and packages: that it changes no verdict unless asked to.
 #include "compliance/review/review.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -14,6 +12,7 @@
 #include "compliance/review/described_system.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -72,7 +71,7 @@ TEST(Review, OfALogChangesNoVerdict) {
   EXPECT_TRUE(verdict.warnings.empty());
   ASSERT_EQ(ids_of(verdict.review), Ids{"review/clock/resumed"});
   EXPECT_GT(verdict.review[0].line, 20u);
-  EXPECT_NE(log_text(verdict).find("  review: line "), std::string::npos) << log_text(verdict);
+  EXPECT_THAT(log_text(verdict), HasSubstr("  review: line "));
   EXPECT_TRUE(check_log_of(BertLog::passing(), true).passed());
 }
 
@@ -129,7 +128,7 @@ TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
     const LogVerdict verdict = check_log_of(log, false);
     const auto found = std::ranges::find(verdict.review, one.id, &Remark::id);
     ASSERT_NE(found, verdict.review.end()) << one.what;
-    EXPECT_NE(found->text.find(one.text), std::string::npos) << one.what << ": " << found->text;
+    EXPECT_THAT(found->text, HasSubstr(one.text)) << one.what;
     const auto at = std::ranges::find(log.events, one.key, &LogEvent::key);
     EXPECT_EQ(found->line, static_cast<uint64_t>(at - log.events.begin()) + 1) << one.what;
   }
@@ -143,7 +142,7 @@ TEST(Review, NamesTheLineWithTwoEvents) {
   const EventLog log = EventLog::from_text(text, "result_0.txt");
   const auto remarks = review_log(log, read_run_record(log), "5.0.0");
   ASSERT_EQ(ids_of(remarks), Ids{"review/log/several-on-a-line"});
-  EXPECT_NE(remarks[0].text.find("lost: eval_accuracy"), std::string::npos) << remarks[0].text;
+  EXPECT_THAT(remarks[0].text, HasSubstr("lost: eval_accuracy"));
   EXPECT_EQ(remarks[0].line, 1 + std::ranges::count(text.substr(0, stop), '\n'));
 }
 
@@ -173,8 +172,7 @@ TEST(Review, OfAPackageChangesNoVerdict) {
   ASSERT_EQ(review.warnings.size(), 1u);
   EXPECT_TRUE(review.warnings[0].starts_with("result_0.txt, line 4: submission_org is 'Acme'"))
       << review.warnings[0];
-  EXPECT_NE(review.warnings[0].find("(10 of 10 logs) [review/system/submitter]"),
-            std::string::npos);
+  EXPECT_THAT(review.warnings[0], HasSubstr("(10 of 10 logs) [review/system/submitter]"));
 }
 
 TEST(Review, OfAPackageIsAnErrorWhereStrict) {
@@ -215,13 +213,10 @@ TEST(Review, AMissingNameIsOneFindingOfASubmission) {
   const auto section = std::ranges::find(verdict.systems, "Review", &Section::title);
   ASSERT_NE(section, verdict.systems.end());
   ASSERT_EQ(section->warnings.size(), 1u);
-  EXPECT_NE(section->warnings[0].find("(2 result folders, first in results/other1/bert)"),
-            std::string::npos)
-      << section->warnings[0];
+  EXPECT_THAT(section->warnings[0], HasSubstr("(2 result folders, first in results/other1/bert)"));
   EXPECT_TRUE(verdict.passed());
-  EXPECT_NE(round_text({verdict}).find("1 submission: review/system/placeholder, first in Acme"),
-            std::string::npos)
-      << round_text({verdict});
+  EXPECT_THAT(round_text({verdict}),
+              HasSubstr("1 submission: review/system/placeholder, first in Acme"));
 }
 
 TEST(Review, FindsRunsBesideThoseSubmitted) {
@@ -260,28 +255,25 @@ TEST(Review, IsInEveryFormat) {
     const auto place = results[0]["locations"][0]["physicalLocation"];
     EXPECT_TRUE(place["artifactLocation"]["uri"].get<std::string>().ends_with("bert/result_0.txt"));
     EXPECT_EQ(place["region"]["startLine"], 4);
-    EXPECT_NE(github(cases).find("bert/result_0.txt,line=4,title=review/system/submitter::"),
-              std::string::npos)
-        << github(cases);
-    EXPECT_NE(junit(cases).find("result_0.txt: line 4: submission_org"), std::string::npos)
-        << junit(cases);
+    EXPECT_THAT(github(cases),
+                HasSubstr("bert/result_0.txt,line=4,title=review/system/submitter::"));
+    EXPECT_THAT(junit(cases), HasSubstr("result_0.txt: line 4: submission_org"));
   }
   const auto json = nlohmann::json::parse(package_json({check_acme(folder)}));
   const auto sections = json["packages"][0]["folders"][0]["sections"];
   EXPECT_EQ(sections.back()["remarks"][0]["id"], "review/system/submitter");
   EXPECT_EQ(sections.back()["remarks"][0]["line"], 4);
-  EXPECT_NE(round_text({check_acme(folder)})
-                .find("1 folder: review/system/submitter, first in "
-                      "Acme/box/bert"),
-            std::string::npos);
+  EXPECT_THAT(round_text({check_acme(folder)}),
+              HasSubstr("1 folder: review/system/submitter, first in "
+                        "Acme/box/bert"));
 }
 
 TEST(Review, PrintsNoControlCharactersOfALog) {
   const TemporaryFolder folder;
   write_acme(folder, "Bolt", "\\u001b[2J\\n::error::x" + std::string(1 << 18, 'a'));
   const std::string text = package_text(check_acme(folder));
-  EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find(R"(\x1b[2J\x0a::error::x)"), std::string::npos) << text.substr(0, 3000);
+  EXPECT_THAT(text, Not(HasSubstr('\x1b')));
+  EXPECT_THAT(text, HasSubstr(R"(\x1b[2J\x0a::error::x)")) << text.substr(0, 3000);
   EXPECT_LT(text.size(), 20'000u);
 }
 

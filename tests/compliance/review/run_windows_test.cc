@@ -1,12 +1,11 @@
 // Which of the runs were submitted.
 #include "compliance/review/run_windows.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -69,11 +68,10 @@ TEST(RunWindows, TheFastestOfManyIsNoticed) {
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
   ASSERT_EQ(ids_of(reviewed.remarks), Ids{"review/runs/window"});
   const std::string& text = reviewed.remarks[0].text;
-  EXPECT_NE(text.find("5 of 14 runs score 10 min; the median of 10 windows is 20 min, 2 score as "
-                      "little or less"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("closest to the median are result_4 to result_8"), std::string::npos) << text;
+  EXPECT_THAT(text,
+              HasSubstr("5 of 14 runs score 10 min; the median of 10 windows is 20 min, 2 score as "
+                        "little or less"));
+  EXPECT_THAT(text, HasSubstr("closest to the median are result_4 to result_8"));
 }
 
 TEST(RunWindows, TheMedianOfManyIsNot) {
@@ -128,7 +126,7 @@ TEST(RunWindows, NumbersCountFromZeroOrOneWithoutHoles) {
   EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 1)), Ids{});
   const auto later = review_runs(series({5, 5, 5, 5, 5}, 31), {}, 5, 1).remarks;
   ASSERT_EQ(ids_of(later), Ids{"review/runs/numbering"});
-  EXPECT_NE(later[0].text.find("numbered 31 to 35, not from 0 or 1 on"), std::string::npos);
+  EXPECT_THAT(later[0].text, HasSubstr("numbered 31 to 35, not from 0 or 1 on"));
   auto holes = series({5, 5, 5, 5, 5});
   holes[4].path = "bert/result_12.txt";
   EXPECT_EQ(runs_ids(holes), Ids{"review/runs/numbering"});
@@ -158,10 +156,10 @@ TEST(RunWindows, AHoleInANumberingIsNamed) {
   for (int i = 0; i <= 40; ++i) {
     if (i != 17) forty.push_back(i);
   }
-  EXPECT_NE(text(forty).find("without 17:"), std::string::npos);
+  EXPECT_THAT(text(forty), HasSubstr("without 17:"));
   std::vector<int> odd;
   for (int i = 1; i < 40; i += 2) odd.push_back(i);
-  EXPECT_NE(text(odd).find("22, 24 and 7 more holes:"), std::string::npos) << text(odd);
+  EXPECT_THAT(text(odd), HasSubstr("22, 24 and 7 more holes:"));
 }
 
 TEST(RunWindows, WeakScalingHasNoOrderOfRuns) {
@@ -184,7 +182,7 @@ TEST(RunWindows, RunsThatBeginAndEndTogetherMayDiffer) {
 TEST(RunWindows, PathsAreNotCut) {
   RunRecord one = run_of(1, 0, 5), other = run_of(2, 0, 5);
   one.path = "results/" + std::string(90, 'x') + "/bert/result_0.txt";
-  EXPECT_NE(find_same_runs({&one, &other})[0].text.find(one.path.string()), std::string::npos);
+  EXPECT_THAT(find_same_runs({&one, &other})[0].text, HasSubstr(one.path.string()));
 }
 
 TEST(RunWindows, ASameRunTwiceIsNoticed) {
@@ -195,10 +193,9 @@ TEST(RunWindows, ASameRunTwiceIsNoticed) {
   const auto remarks = find_same_runs({&runs[0], &runs[1], &runs[2], &again});
   ASSERT_EQ(ids_of(remarks), Ids{"review/runs/same-run"});
   EXPECT_EQ(remarks[0].path, "bert/result_9.txt");
-  EXPECT_NE(remarks[0].text.find("same run as result_1.txt"), std::string::npos);
+  EXPECT_THAT(remarks[0].text, HasSubstr("same run as result_1.txt"));
   again.path = "other/result_1.txt";
-  EXPECT_NE(find_same_runs({&runs[1], &again})[0].text.find("bert/result_1.txt"),
-            std::string::npos);
+  EXPECT_THAT(find_same_runs({&runs[1], &again})[0].text, HasSubstr("bert/result_1.txt"));
   // Of runs that have no times nothing is known.
   RunRecord nothing;
   EXPECT_EQ(ids_of(find_same_runs({&nothing, &nothing})), Ids{});
@@ -210,7 +207,7 @@ TEST(RunWindows, RunsAtOnceAreANote) {
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
   EXPECT_EQ(ids_of(reviewed.remarks), Ids{});
   ASSERT_EQ(reviewed.notes.size(), 1u);
-  EXPECT_NE(reviewed.notes[0].find("up to 3 runs"), std::string::npos) << reviewed.notes[0];
+  EXPECT_THAT(reviewed.notes[0], HasSubstr("up to 3 runs"));
   // One that starts when another ends does not overlap it.
   EXPECT_TRUE(review_runs({run_of(0, 0, 5), run_of(1, 5, 5)}, {}, 2, 0).notes.empty());
 }
@@ -221,11 +218,9 @@ TEST(RunWindows, AHoleInASeriesIsNoticed) {
   const auto remarks = review_runs(runs, {}, 6, 1).remarks;
   ASSERT_EQ(ids_of(remarks), Ids{"review/runs/gap"});
   EXPECT_EQ(remarks[0].path, "bert/result_3.txt");
-  EXPECT_NE(
-      remarks[0].text.find("result_3 follows result_2 after 26 min, where the median pause is "
-                           "60 s: time for 2 more runs"),
-      std::string::npos)
-      << remarks[0].text;
+  EXPECT_THAT(remarks[0].text,
+              HasSubstr("result_3 follows result_2 after 26 min, where the median pause is "
+                        "60 s: time for 2 more runs"));
 }
 
 TEST(RunWindows, AHoleThatNoRunFitsInIsNone) {

@@ -1,9 +1,8 @@
 #include "compliance/review/unlike_runs.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/review/runs.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -34,7 +33,7 @@ TEST(UnlikeRuns, EachKindOfSettingIsNoticed) {
     }
     const auto remarks = review_settings(runs, 0.72);
     ASSERT_EQ(ids_of(remarks), Ids{one.id});
-    EXPECT_NE(remarks[0].text.find(one.text), std::string::npos) << remarks[0].text;
+    EXPECT_THAT(remarks[0].text, HasSubstr(one.text));
     EXPECT_EQ(remarks[0].path.filename(), "result_1.txt");
   }
 }
@@ -66,11 +65,8 @@ TEST(UnlikeRuns, ATargetIsHeldAgainstTheBenchmarksAndTheOtherRuns) {
   }
   const auto remarks = review_settings(runs, 0.72);
   ASSERT_EQ(ids_of(remarks), (Ids{"review/runs/target", "review/runs/target"}));
-  EXPECT_NE(remarks[0].text.find("quality_target is 0.72 and 0.4"), std::string::npos)
-      << remarks[0].text;
-  EXPECT_NE(remarks[1].text.find("target 0.4, the benchmark's is 0.72 (1 of 3 logs)"),
-            std::string::npos)
-      << remarks[1].text;
+  EXPECT_THAT(remarks[0].text, HasSubstr("quality_target is 0.72 and 0.4"));
+  EXPECT_THAT(remarks[1].text, HasSubstr("target 0.4, the benchmark's is 0.72 (1 of 3 logs)"));
   runs.pop_back();
   EXPECT_TRUE(review_settings(runs, 0.72).empty());
   EXPECT_TRUE(review_settings(runs, std::nullopt).empty());

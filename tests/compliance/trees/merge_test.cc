@@ -1,6 +1,5 @@
 #include "compliance/trees/merge.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -37,7 +37,7 @@ class Merge : public ::testing::Test {
   // Neither the output nor what it was made in.
   void expect_nothing_made() {
     for (const fs::path& path : list_directory(folder_.path()))
-      EXPECT_EQ(path.filename().string().find("out"), std::string::npos) << path;
+      EXPECT_THAT(path.filename().string(), Not(HasSubstr("out"))) << path;
   }
 
   TemporaryFolder folder_;
@@ -78,20 +78,18 @@ TEST_F(Merge, EveryConflictIsNamedAndNothingIsMade) {
   for (const char* file : {"c/Acme/systems/box.json", "c/Acme/results/box/bert/result_0.txt/file"})
     folder_.write(file, file);
   const std::string error = error_of({"a", "c"});
-  EXPECT_NE(error.find("Acme/systems/box.json: differs in "), std::string::npos) << error;
-  EXPECT_NE(error.find("Acme/results/box/bert/result_0.txt: is not of one kind in "),
-            std::string::npos)
-      << error;
+  EXPECT_THAT(error, HasSubstr("Acme/systems/box.json: differs in "));
+  EXPECT_THAT(error, HasSubstr("Acme/results/box/bert/result_0.txt: is not of one kind in "));
   expect_nothing_made();
 }
 
 TEST_F(Merge, NeverReplaces) {
   fs::create_directory(at("out"));
-  EXPECT_NE(error_of({"a"}).find("exists already (a folder)"), std::string::npos);
+  EXPECT_THAT(error_of({"a"}), HasSubstr("exists already (a folder)"));
   EXPECT_TRUE(fs::is_empty(at("out")));
   fs::remove(at("out"));
   fs::create_symlink("nowhere", at("out"));
-  EXPECT_NE(error_of({"a"}).find("exists already"), std::string::npos);
+  EXPECT_THAT(error_of({"a"}), HasSubstr("exists already"));
   EXPECT_FALSE(fs::exists(at("nowhere")));
 }
 
@@ -104,9 +102,9 @@ TEST_F(Merge, LinksThatLeaveAreRefused) {
   const std::string error = error_of({"a"});
   for (const char* name : {"absolute: is a link", "relative: is a link that leaves",
                            "behind_a_link: is a link that leaves"}) {
-    EXPECT_NE(error.find(name), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr(name));
   }
-  EXPECT_EQ(error.find("here: "), std::string::npos) << error;
+  EXPECT_THAT(error, Not(HasSubstr("here: ")));
   expect_nothing_made();
 }
 
@@ -120,8 +118,7 @@ TEST_F(Merge, LinkedFoldersAreNotFollowed) {
 TEST_F(Merge, WhatIsNoFileIsRefusedUnread) {
   ASSERT_EQ(::mkfifo(at("a/Acme/systems/pipe.json").c_str(), 0600), 0);
   const std::string error = error_of({"a"});
-  EXPECT_NE(error.find("pipe.json: is a FIFO, no part of a submission"), std::string::npos)
-      << error;
+  EXPECT_THAT(error, HasSubstr("pipe.json: is a FIFO, no part of a submission"));
   expect_nothing_made();
 }
 
@@ -133,16 +130,15 @@ TEST_F(Merge, HostileNamesAreCopiedAndPrintedOnOneLine) {
   folder_.write("c/Acme/systems/" + name, "other");
   fs::create_directory(at("c/Acme/results"));
   const std::string error = error_of({"a", "c"}, "out2");
-  EXPECT_NE(error.find("new\\x0aline <b>\\x1b[31m: differs"), std::string::npos) << error;
-  EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("new\\x0aline <b>\\x1b[31m: differs"));
+  EXPECT_THAT(error, Not(HasSubstr("\n")));
 }
 
 TEST_F(Merge, RefusesToMergeIntoASourceAndWhatIsNoSubmission) {
-  EXPECT_NE(error_of({"a/Acme"}, "a/Acme/results/out").find("which is to be merged"),
-            std::string::npos);
-  EXPECT_NE(error_of({"a/Acme/systems"}).find("is no submission"), std::string::npos);
-  EXPECT_NE(error_of({"none"}).find("is not there"), std::string::npos);
-  EXPECT_NE(error_of({"a"}, "none/out").find("is not there"), std::string::npos);
+  EXPECT_THAT(error_of({"a/Acme"}, "a/Acme/results/out"), HasSubstr("which is to be merged"));
+  EXPECT_THAT(error_of({"a/Acme/systems"}), HasSubstr("is no submission"));
+  EXPECT_THAT(error_of({"none"}), HasSubstr("is not there"));
+  EXPECT_THAT(error_of({"a"}, "none/out"), HasSubstr("is not there"));
   expect_nothing_made();
 }
 
@@ -159,7 +155,7 @@ TEST_F(Merge, LargeFilesAreComparedToTheirLastByte) {
   folder_.write("a/Acme/systems/large", large + "1");
   folder_.write("c/Acme/systems/large", large + "2");
   fs::create_directory(at("c/Acme/results"));
-  EXPECT_NE(error_of({"a", "c"}).find("large: differs"), std::string::npos);
+  EXPECT_THAT(error_of({"a", "c"}), HasSubstr("large: differs"));
   folder_.write("c/Acme/systems/large", large + "1");
   EXPECT_EQ(merge({"a", "c"}).same.size(), 1u);
   EXPECT_EQ(read_file(at("out/Acme/systems/large")), large + "1");
@@ -175,8 +171,8 @@ TEST_F(Merge, WhatDoesNotFitIsRefusedAtOnce) {
     if (error) GTEST_SKIP() << "no files of such a size here: " << error.message();
   }
   fs::create_directory(at("c/Acme/results"));
-  EXPECT_NE(error_of({"a"}).find(" are free"), std::string::npos) << error_of({"a"});
-  EXPECT_NE(error_of({"a", "c"}).find("too many to be compared"), std::string::npos);
+  EXPECT_THAT(error_of({"a"}), HasSubstr(" are free"));
+  EXPECT_THAT(error_of({"a", "c"}), HasSubstr("too many to be compared"));
   expect_nothing_made();
 }
 

@@ -1,12 +1,12 @@
 #include "compliance/trees/resubmission.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::compliance {
 namespace {
@@ -106,18 +106,15 @@ TEST_F(Resubmit, LinksAndDevicesAreNotFollowed) {
   ASSERT_EQ(::mkfifo((folder_.path() / "new/Acme/systems/box.json").c_str(), 0600), 0);
   const Resubmission result = compare();
   ASSERT_EQ(result.problems.size(), 3u);
-  EXPECT_NE(result.problems[0].find("box.json: is a FIFO"), std::string::npos)
-      << result.problems[0];
+  EXPECT_THAT(result.problems[0], HasSubstr("box.json: is a FIFO"));
   ASSERT_EQ(result.code.size(), 1u);
   EXPECT_EQ(result.code[0].added, (std::vector<std::string>{"etc"}));
 }
 
 TEST_F(Resubmit, WhatIsNoSubmissionIsRefused) {
-  EXPECT_NE(
-      testing_support::error_of([&] { compare("new/Acme/systems"); }).find("is no submission"),
-      std::string::npos);
-  EXPECT_NE(testing_support::error_of([&] { compare("none"); }).find("is not there"),
-            std::string::npos);
+  EXPECT_THAT(testing_support::error_of([&] { compare("new/Acme/systems"); }),
+              HasSubstr("is no submission"));
+  EXPECT_THAT(testing_support::error_of([&] { compare("none"); }), HasSubstr("is not there"));
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "device/registry/backends.h"
 
-#include <gtest/gtest.h>
-
 #include "base/error.h"
 #include "device/backend.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::device {
 namespace {
@@ -51,10 +50,9 @@ TEST(Backends, OneThatIsNotInThisBuildSaysHowToGetIt) {
   BackendKind cuda = find_backend("cuda");
   cuda.make = nullptr;
   const std::string error = error_of([&] { cuda.check_is_built(); });
-  EXPECT_NE(error.find("backend cuda: not in this build; build Strata where the CUDA toolkit is"),
-            std::string::npos)
-      << error;
-  EXPECT_NE(error.find("docs/cuda.md"), std::string::npos) << error;
+  EXPECT_THAT(error,
+              HasSubstr("backend cuda: not in this build; build Strata where the CUDA toolkit is"));
+  EXPECT_THAT(error, HasSubstr("docs/cuda.md"));
   EXPECT_NO_THROW(find_backend("cpu").check_is_built());
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/files/files.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -63,7 +64,7 @@ TEST_F(PageCache, WhatCannotBeClearedIsNotSaidToBe) {
   const std::vector<std::filesystem::path> files = {path_, directory_ / "nowhere"};
   const CacheClearing clearing = clear_page_cache(files, false);
   EXPECT_FALSE(clearing.cleared);
-  EXPECT_NE(clearing.what.find("nowhere: No such file"), std::string::npos) << clearing.what;
+  EXPECT_THAT(clearing.what, HasSubstr("nowhere: No such file"));
   std::filesystem::create_directory(directory_ / "empty");
   const std::filesystem::path empty = directory_ / "empty";
   EXPECT_FALSE(clear_page_cache(std::span(&empty, 1), false).cleared);
@@ -101,7 +102,7 @@ TEST_F(PageCache, TheWholeCacheIsForRoot) {
   const NotRoot user;
   const CacheClearing clearing = clear_page_cache({}, true);
   EXPECT_FALSE(clearing.cleared);
-  EXPECT_NE(clearing.what.find("only root may"), std::string::npos) << clearing.what;
+  EXPECT_THAT(clearing.what, HasSubstr("only root may"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/files/files.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
 
@@ -25,9 +26,7 @@ class SystemDescription : public testing_support::TemporaryDirectory {
           std::string(testing_support::oracle_python()) +
           " -m mlperf_logging.system_desc_checker " + path.string() + " training " + ruleset +
           " --log_output " + (directory_ / "check.log").string());
-      EXPECT_NE(result.output.find("System description checker passed"), std::string::npos)
-          << ruleset << "\n"
-          << result.output;
+      EXPECT_THAT(result.output, HasSubstr("System description checker passed")) << ruleset;
     }
   }
 };

@@ -16,6 +16,7 @@
 #include "harness/record/event_log.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -110,11 +111,11 @@ TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
     }
     EXPECT_TRUE(error.starts_with(path_.string() + ": the run has ended, but there is no space"))
         << error;
-    EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("File too large"));
   }
   give_space();
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("lacks the last 2 events before run_stop"), std::string::npos) << said;
+  EXPECT_THAT(said, HasSubstr("lacks the last 2 events before run_stop"));
   EXPECT_EQ(events().size(), 21u);  // the limit leaves no room for run_stop aborted
 }
 

@@ -4,6 +4,7 @@
 #include "base/files/files.h"
 #include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -59,7 +60,7 @@ TEST_F(ExperimentResultTest, OfAnInterruptedRunThereIsNone) {
     ExperimentLog log(path_);
     begin(log);
   }
-  EXPECT_NE(read_file(path_).find("aborted"), std::string::npos);
+  EXPECT_THAT(read_file(path_), HasSubstr("aborted"));
   EXPECT_FALSE(read_experiment_result(path_, 3).has_value());
 }
 

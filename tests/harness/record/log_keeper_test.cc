@@ -14,6 +14,7 @@
 #include "harness/record/experiment_log.h"
 #include "harness/record/output_lock.h"
 #include "tests/harness/record/events_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -60,7 +61,7 @@ TEST_F(LogKeeperTest, EndsTheLogOfAKilledProcess) {
   ASSERT_EQ(events().size(), 3u);
   expect_aborted();
   EXPECT_GE(events()[2]["time_ms"], events()[1]["time_ms"]);
-  EXPECT_NE(said_.find(path_.string() + " ends with run_stop aborted"), std::string::npos) << said_;
+  EXPECT_THAT(said_, HasSubstr(path_.string() + " ends with run_stop aborted"));
 }
 
 TEST_F(LogKeeperTest, ARunThatHadNotBegunLeavesNoLog) {

@@ -4,6 +4,7 @@
 #include "base/files/files.h"
 #include "harness/record/experiment_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -80,15 +81,14 @@ TEST_F(ResultTreeTest, AnInterruptedExperimentIsSetAsideUnderANameOfItsOwn) {
 TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {
   write_file_atomically(directory_ / "file", "x");
   const std::string error = error_of_preparing({directory_ / "file", "Org", "box"});
-  EXPECT_NE(error.find("file/Org/results/box/bert: cannot make this directory"), std::string::npos)
-      << error;
-  EXPECT_NE(error.find("choose another run.output"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("file/Org/results/box/bert: cannot make this directory"));
+  EXPECT_THAT(error, HasSubstr("choose another run.output"));
 }
 
 // /proc lets nobody make files, not even root.
 TEST_F(ResultTreeTest, AnUnwritableOutputIsNamed) {
   const std::string error = error_of_preparing({"/proc", "Org", "box"});
-  EXPECT_NE(error.find("/proc/Org/results/box/bert"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("/proc/Org/results/box/bert"));
 }
 
 }  // namespace

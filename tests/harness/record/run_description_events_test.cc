@@ -8,6 +8,7 @@
 
 #include "base/files/files.h"
 #include "harness/record/event_log.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
 
@@ -114,7 +115,7 @@ TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
 
 TEST_F(LogRunTest, LambIsLoggedByItsName) {
   const std::string log = read_file(write_run(closed_config(), 0.73, log_keys::kSuccess));
-  EXPECT_NE(log.find(R"("key": "opt_name", "value": "lamb")"), std::string::npos) << log;
+  EXPECT_THAT(log, HasSubstr(R"("key": "opt_name", "value": "lamb")"));
 }
 
 TEST_F(LogRunTest, TheOfficialCheckerPassesAnOpenRunOfAnyTarget) {
@@ -125,7 +126,7 @@ TEST_F(LogRunTest, TheOfficialCheckerPassesAnOpenRunOfAnyTarget) {
   for (const char* ruleset : {"1.1.0", "2.0.0", "4.1.0", "5.0.0"}) {
     const testing_support::CommandResult result = testing_support::official_check(log, ruleset);
     EXPECT_EQ(result.status, 0) << ruleset << "\n" << result.output;
-    EXPECT_NE(result.output.find("SUCCESS"), std::string::npos) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("SUCCESS"));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "mllog/log_writer.h"
 #include "tests/harness/fake_training.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::harness {
@@ -168,9 +169,9 @@ TEST_F(Resume, WhereTheClockIsBehindTrainingIsTimedFromTheLastEventOn) {
   const int64_t after = mllog::latest_time_ms(tree().log(0));
   EXPECT_GE(after - before, 300);
   EXPECT_LT(after - before, 60'000);
-  EXPECT_NE(said.find("the machine's clock is 3"), std::string::npos) << said;
-  EXPECT_NE(said.find("behind the last event of the interrupted log"), std::string::npos) << said;
-  EXPECT_EQ(said.find("was set by"), std::string::npos) << "nobody has set it: " << said;
+  EXPECT_THAT(said, HasSubstr("the machine's clock is 3"));
+  EXPECT_THAT(said, HasSubstr("behind the last event of the interrupted log"));
+  EXPECT_THAT(said, Not(HasSubstr("was set by"))) << "nobody has set it: ";
 }
 
 // The job that cut the log back to its checkpoint ended before it logged anything.
@@ -195,7 +196,7 @@ TEST_F(Resume, SaysWhereTheLogAndTheSteadyClockOfThisProcessTellDifferentTimes) 
   move_log_by(-3'600'000);
   testing::internal::CaptureStderr();
   run(ExistingResults::kResume);
-  EXPECT_EQ(testing::internal::GetCapturedStderr().find("the steady clock"), std::string::npos)
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("the steady clock")))
       << "the interruption is no difference";
 }
 
@@ -214,7 +215,7 @@ TEST_F(Resume, WithoutAWholeCheckpointNothingIsChanged) {
   write_file_atomically(part(4), "damaged");
   write_file_atomically(part(2), "damaged");
   const std::string log = read_file(tree().log(0));
-  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("--continue"), std::string::npos);
+  EXPECT_THAT(error_of([&] { run(ExistingResults::kResume); }), HasSubstr("--continue"));
   EXPECT_EQ(read_file(tree().log(0)), log);
   EXPECT_FALSE(std::filesystem::exists(tree().log(0).string() + ".interrupted.1"));
   EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
@@ -227,7 +228,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
   interrupt_at(4);
   write_file_atomically(part(2), "damaged");
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
-  EXPECT_EQ(system_.calls.find("restore"), std::string::npos);
+  EXPECT_THAT(system_.calls, Not(HasSubstr("restore")));
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
@@ -239,7 +240,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointNothingRunsAgainOnOtherRanks) {
   const std::string log = read_file(tree().log(0));
   system_.named_ranks = 2;
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_NE(error.find("the ranks that began it"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("the ranks that began it"));
   system_.named_ranks = 4;
   EXPECT_EQ(read_file(tree().log(0)), log);
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
@@ -248,7 +249,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointNothingRunsAgainOnOtherRanks) {
 TEST_F(Resume, ContinuingSetsTheCheckpointsAside) {
   interrupt_at(8);
   EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
-  EXPECT_EQ(system_.calls.find("restore"), std::string::npos);
+  EXPECT_THAT(system_.calls, Not(HasSubstr("restore")));
   EXPECT_EQ(checkpoint_steps(tree().checkpoints(0).string() + ".interrupted.1"),
             (std::vector<int64_t>{6, 4, 2}));
 }
@@ -259,7 +260,7 @@ TEST_F(Resume, CheckpointsOfAnotherLogAreRefused) {
   log[log.find("init_start")] = 'x';
   write_file_atomically(tree().log(0), log);
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_NE(error.find(tree().checkpoints(0).string()), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr(tree().checkpoints(0).string()));
   EXPECT_EQ(read_file(tree().log(0)), log);
   EXPECT_EQ(steps(), (std::vector<int64_t>{6, 4, 2}));
 }
@@ -268,12 +269,11 @@ TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
   interrupt_at(8);
   config_.optimizer.lr *= 2;
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_NE(error.find("another configuration"), std::string::npos);
-  EXPECT_NE(error.find("(optimizer.lr: "), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("another configuration"));
+  EXPECT_THAT(error, HasSubstr("(optimizer.lr: "));
   config_.optimizer.lr /= 2;
   system_.data_checksum = 2;
-  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("the data have changed"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { run(ExistingResults::kResume); }), HasSubstr("the data have changed"));
   system_.data_checksum = 1;
   config_.checkpoint.every_steps = 1;  // may change
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
@@ -290,8 +290,8 @@ TEST_F(Resume, GoesOnOnOtherRanksBesideTheOriginalsName) {
   config_.parallel.stages = 2;
   const auto results = run(ExistingResults::kResume);
   EXPECT_TRUE(results[0].reached_target);
-  EXPECT_NE(results[0].log.string().find("4rank"), std::string::npos) << results[0].log;
-  EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+  EXPECT_THAT(results[0].log.string(), HasSubstr("4rank")) << results[0].log;
+  EXPECT_THAT(system_.calls, HasSubstr("restore"));
 }
 
 TEST_F(Resume, GoesOnOnOtherRanksUnderAGivenName) {
@@ -300,7 +300,7 @@ TEST_F(Resume, GoesOnOnOtherRanksUnderAGivenName) {
   system_.named_ranks = 2;
   EXPECT_THROW(run(ExistingResults::kKeep), Error) << "it would begin anew, on other ranks";
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
-  EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+  EXPECT_THAT(system_.calls, HasSubstr("restore"));
 }
 
 // Their results would lie under the name of another system.
@@ -313,7 +313,7 @@ TEST_F(Resume, OnOtherRanksNoExperimentBegins) {
   system_.fails_at = 0;
   system_.named_ranks = 2;
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_NE(error.find("result_1 has no checkpoint"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("result_1 has no checkpoint"));
   config_.run.experiments = 1;
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
 }
@@ -360,8 +360,8 @@ class LostWeights : public Resume {
     config_.log.save_checkpoint = true;
     system_.when_evaluated = [&] { system_.disk_is_full = ++evaluations_ >= 3; };
     const std::string error = error_of([&] { run(); });
-    EXPECT_NE(error.find("No space left"), std::string::npos) << error;
-    EXPECT_NE(error.find("--resume writes the weights"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("No space left"));
+    EXPECT_THAT(error, HasSubstr("--resume writes the weights"));
     system_.when_evaluated = [] {};
     system_.calls.clear();
     log_ = read_file(tree().log(0));
@@ -405,8 +405,7 @@ TEST_F(LostWeights, AreMadeFromAnOlderCheckpointIfTheLastIsDamaged) {
 TEST_F(LostWeights, AreNotMadeFromOtherData) {
   system_.disk_is_full = false;
   system_.data_checksum = 2;
-  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("the data have changed"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { run(ExistingResults::kResume); }), HasSubstr("the data have changed"));
   EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
 }
 
@@ -422,7 +421,7 @@ TEST_F(Resume, LostWeightsAreWrittenOnOtherRanks) {
   system_.calls.clear();
   system_.named_ranks = 2;
   const auto results = run(ExistingResults::kResume);
-  EXPECT_NE(results[0].log.string().find("4rank"), std::string::npos) << results[0].log;
+  EXPECT_THAT(results[0].log.string(), HasSubstr("4rank")) << results[0].log;
   EXPECT_EQ(system_.calls, "prepare warm_up restore barrier start save barrier ");
   EXPECT_EQ(read_file(std::filesystem::path(results[0].log).replace_extension(".safetensors")),
             "after step 9");
@@ -442,17 +441,14 @@ TEST_F(Resume, ARunThatWasKilledBeforeItBeganBeginsAnew) {
     testing::internal::CaptureStderr();
     EXPECT_TRUE(run(existing)[0].reached_target);
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_NE(said.find("result_0: its run was killed before it began; it begins anew"),
-              std::string::npos)
-        << said;
+    EXPECT_THAT(said, HasSubstr("result_0: its run was killed before it began; it begins anew"));
     EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), init);
     EXPECT_EQ(read_file(tree().config(0).string() + ".interrupted.1"), "of: another version\n");
   }
   std::filesystem::remove_all(config_.run.output);
   write_file_atomically(tree().log(0), init);
   write_file_atomically(tree().checkpoint(0), "weights");
-  EXPECT_NE(error_of([&] { run(); }).find("result_0.safetensors: exists already"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { run(); }), HasSubstr("result_0.safetensors: exists already"));
 }
 
 TEST_F(Resume, TheNextStartRemovesWhatAKilledWriterLeft) {
@@ -481,12 +477,12 @@ TEST_F(Resume, WhatAnEarlierRunLeftIsNotReplaced) {
   for (const auto& path : all) {
     write_file_atomically(path, "earlier");
     const std::string error = error_of([&] { run(); });
-    EXPECT_NE(error.find("exists already; move it away"), std::string::npos) << path << error;
+    EXPECT_THAT(error, HasSubstr("exists already; move it away")) << path;
     EXPECT_EQ(read_file(path), "earlier");
     std::filesystem::remove_all(config_.run.output);
     std::filesystem::create_directories(path.parent_path());
     std::filesystem::create_symlink(directory_ / "elsewhere", path);
-    EXPECT_NE(error_of([&] { run(); }).find("exists already"), std::string::npos) << path;
+    EXPECT_THAT(error_of([&] { run(); }), HasSubstr("exists already")) << path;
     EXPECT_FALSE(std::filesystem::exists(directory_ / "elsewhere")) << path;
     std::filesystem::remove_all(config_.run.output);
   }
@@ -506,13 +502,13 @@ TEST_F(Resume, ALinkInAFilesPlaceIsNotWrittenThrough) {
   interrupt_at(8);
   write_file_atomically(directory_ / "mine", "mine");
   std::filesystem::create_symlink(directory_ / "mine", tree().step_trace(0));
-  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("is a link"), std::string::npos);
+  EXPECT_THAT(error_of([&] { run(ExistingResults::kResume); }), HasSubstr("is a link"));
   EXPECT_EQ(read_file(directory_ / "mine"), "mine");
 }
 
 TEST_F(Resume, ADescriptionOfAnotherSystemIsNotReplaced) {
   write_file_atomically(tree().system_description(), R"({"submitter": "Acme"})");
-  EXPECT_NE(error_of([&] { run(); }).find("describes another system"), std::string::npos);
+  EXPECT_THAT(error_of([&] { run(); }), HasSubstr("describes another system"));
   EXPECT_EQ(read_file(tree().system_description()), R"({"submitter": "Acme"})");
 }
 
@@ -536,7 +532,7 @@ TEST_P(MovedRun, GoesOnWithItsFiles) {
   std::filesystem::rename(before, after);
   lies_in(after);
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
-  EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+  EXPECT_THAT(system_.calls, HasSubstr("restore"));
   config_.run.experiments = 2;  // beside a result of the folder's earlier name
   EXPECT_EQ(run(ExistingResults::kKeep).size(), 2u);
 }
@@ -554,7 +550,7 @@ TEST_F(Resume, FilesOfTheSameContentsAreTheSameWhereverTheyLie) {
   run();
   config_.run.experiments = 2;
   data("other");
-  EXPECT_NE(error_of([&] { run(ExistingResults::kKeep); }).find("data.train"), std::string::npos);
+  EXPECT_THAT(error_of([&] { run(ExistingResults::kKeep); }), HasSubstr("data.train"));
   data("copy");
   EXPECT_EQ(run(ExistingResults::kKeep).size(), 2u);
 }
@@ -587,7 +583,7 @@ TEST_F(Resume, ByTimeTheyComeWhenItIsUp) {
 TEST_F(Resume, ACheckpointThatCannotBeWrittenDoesNotEndTheRun) {
   system_.disk_is_full = true;
   EXPECT_TRUE(run()[0].reached_target);
-  EXPECT_NE(system_.calls.find("checkpoint"), std::string::npos);
+  EXPECT_THAT(system_.calls, HasSubstr("checkpoint"));
 }
 
 TEST_F(Resume, NoCheckpointsAreTakenUnasked) {

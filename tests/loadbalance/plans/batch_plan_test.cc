@@ -1,12 +1,11 @@
 #include "loadbalance/plans/batch_plan.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 
 #include "base/error.h"
 #include "tests/loadbalance/plan_checks.h"
+#include "tests/support/matchers.h"
 
 namespace strata::loadbalance {
 namespace {
@@ -189,7 +188,7 @@ TEST(BatchPlan, AnUnknownStrategyIsNamed) {
     make_batch_plan({.strategy = "fair"}, histogram_of(random_lengths(1, 1)));
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("\"fair\" is unknown"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("\"fair\" is unknown"));
   }
 }
 

@@ -1,11 +1,10 @@
 #include "loadbalance/plans/stratified_plan.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "base/error.h"
 #include "tests/loadbalance/plan_checks.h"
+#include "tests/support/matchers.h"
 
 namespace strata::loadbalance {
 namespace {
@@ -64,7 +63,7 @@ TEST(StratifiedPlan, ASampleAboveTheLastBoundIsNamed) {
     StratifiedPlan plan({}, histogram);
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("has 513 tokens"), std::string::npos);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("has 513 tokens"));
   }
 }
 

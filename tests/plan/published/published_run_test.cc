@@ -1,12 +1,11 @@
 #include "plan/published/published_run.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "tests/compliance/bert_log.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -94,17 +93,16 @@ TEST(PublishedRun, WhatCannotBeUsedSaysWhy) {
   const auto problem = [](BertLog log) { return read(log).problem; };
   EXPECT_EQ(problem(log_of(ends, 100).without("run_start")), "run_start is not logged");
   EXPECT_EQ(problem(log_of(ends, 100).without("run_stop")), "run_stop does not say success");
-  EXPECT_NE(problem(log_of(ends, 100).set("global_batch_size", "\"many\"")).find("global_batch"),
-            std::string::npos);
-  EXPECT_NE(problem(log_of(ends, 0)).find("global_batch_size is 0"), std::string::npos);
-  EXPECT_NE(problem(log_of(ends, 100).set("gradient_accumulation_steps", "0"))
-                .find("gradient_accumulation_steps is 0"),
-            std::string::npos);
-  EXPECT_NE(problem(log_of({{10, 1000}}, 100)).find("1 evaluation"), std::string::npos);
-  EXPECT_NE(problem(log_of({{10, 1}, {10, 1}, {10, 1}}, 100, 60'000)).find("one after the other"),
-            std::string::npos);
-  EXPECT_NE(read_published_run(std::filesystem::path("/absent.txt")).problem.find("/absent.txt"),
-            std::string::npos);
+  EXPECT_THAT(problem(log_of(ends, 100).set("global_batch_size", "\"many\"")),
+              HasSubstr("global_batch"));
+  EXPECT_THAT(problem(log_of(ends, 0)), HasSubstr("global_batch_size is 0"));
+  EXPECT_THAT(problem(log_of(ends, 100).set("gradient_accumulation_steps", "0")),
+              HasSubstr("gradient_accumulation_steps is 0"));
+  EXPECT_THAT(problem(log_of({{10, 1000}}, 100)), HasSubstr("1 evaluation"));
+  EXPECT_THAT(problem(log_of({{10, 1}, {10, 1}, {10, 1}}, 100, 60'000)),
+              HasSubstr("one after the other"));
+  EXPECT_THAT(read_published_run(std::filesystem::path("/absent.txt")).problem,
+              HasSubstr("/absent.txt"));
 }
 
 }  // namespace

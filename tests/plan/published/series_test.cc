@@ -1,7 +1,5 @@
 #include "plan/published/series.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/published.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -99,11 +98,11 @@ TEST(PublishedSystem, ErrorsNameTheFileAndWhatToDo) {
                            R"({"number_of_nodes": 4294967296, "accelerators_per_node": 4})"}) {
     tree.describe("n8", text);
     const std::string error = error_of([&] { tree.read("n8"); });
-    EXPECT_NE(error.find("Acme/systems/n8.json"), std::string::npos) << error;
-    EXPECT_NE(error.find("how many accelerators there"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("Acme/systems/n8.json"));
+    EXPECT_THAT(error, HasSubstr("how many accelerators there"));
   }
-  EXPECT_NE(error_of([&] { tree.read("n9"); }).find("no folder bert"), std::string::npos);
-  EXPECT_NE(error_of([&] { tree.read("absent/n9"); }).find("name a round"), std::string::npos);
+  EXPECT_THAT(error_of([&] { tree.read("n9"); }), HasSubstr("no folder bert"));
+  EXPECT_THAT(error_of([&] { tree.read("absent/n9"); }), HasSubstr("name a round"));
 }
 
 std::vector<PublishedSystem> systems_of(const Tree& tree, const std::vector<std::string>& names) {
@@ -166,7 +165,7 @@ TEST(Series, SmallOnesAreLeftOutByName) {
   std::vector<std::string> left_out;
   EXPECT_TRUE(make_series(systems_of(tree, {"n1"}), left_out).empty());
   ASSERT_EQ(left_out.size(), 1u);
-  EXPECT_NE(left_out[0].find("Acme 2.0.0 NVIDIA A100"), std::string::npos) << left_out[0];
+  EXPECT_THAT(left_out[0], HasSubstr("Acme 2.0.0 NVIDIA A100"));
 }
 
 // ---- Published rounds
@@ -211,7 +210,7 @@ TEST(PublishedSeries, OneSystemAloneIsRefused) {
   }
   for (const PublishedSystem& system : systems) {
     const std::string error = error_of([&] { fit_published(std::vector{system}, "planned"); });
-    EXPECT_NE(error.find("time a sample from time a step"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("time a sample from time a step"));
   }
 }
 

@@ -1,13 +1,13 @@
 #include "plan/report/plan_plot.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <string>
 
 #include "plan/report/plan_file.h"
 #include "plan/report/report.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 
 namespace strata::plan {
@@ -69,7 +69,7 @@ TEST(PlanPlot, AnythingElseIsRefusedByName) {
         version}) {
     const std::string error = error_of([&] { plot_plan(text, "plan.json"); });
     EXPECT_EQ(error.find("plan.json: "), 0u) << error;
-    EXPECT_NE(error.find("strata plan --json"), std::string::npos) << error;
+    EXPECT_THAT(error, HasSubstr("strata plan --json"));
   }
 }
 

@@ -1,11 +1,10 @@
 #include "plan/report/report.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
 #include "tests/support/json_schema.h"
+#include "tests/support/matchers.h"
 
 namespace strata::plan {
 namespace {
@@ -45,19 +44,17 @@ TEST(PlanReport, FitsItsSchema) {
 TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
   const PlanReport report = report_of_everything();
   const std::string calibration = calibration_text(report);
-  EXPECT_NE(calibration.find("a sample 3.00 ms, a step 20.00 ms"), std::string::npos)
-      << calibration;
+  EXPECT_THAT(calibration, HasSubstr("a sample 3.00 ms, a step 20.00 ms"));
   const std::string predictions = prediction_table(report);
-  EXPECT_NE(predictions.find("2 micro-batches in micro_batch order"), std::string::npos)
-      << predictions;
-  EXPECT_NE(predictions.find("| compute |"), std::string::npos) << predictions;
-  EXPECT_NE(predictions.find("cheapest within 10 %"), std::string::npos) << predictions;
+  EXPECT_THAT(predictions, HasSubstr("2 micro-batches in micro_batch order"));
+  EXPECT_THAT(predictions, HasSubstr("| compute |"));
+  EXPECT_THAT(predictions, HasSubstr("cheapest within 10 %"));
   const std::string checked = check_table(report);
-  EXPECT_NE(checked.find("-9.1"), std::string::npos) << checked;
-  EXPECT_NE(checked.find("extrapolation: older software"), std::string::npos) << checked;
+  EXPECT_THAT(checked, HasSubstr("-9.1"));
+  EXPECT_THAT(checked, HasSubstr("extrapolation: older software"));
   const std::string summary = summary_text(report.checked);
-  EXPECT_NE(summary.find("1 system neither"), std::string::npos) << summary;
-  EXPECT_NE(summary.find("step: median 9.1 %, worst 9.1 %"), std::string::npos) << summary;
+  EXPECT_THAT(summary, HasSubstr("1 system neither"));
+  EXPECT_THAT(summary, HasSubstr("step: median 9.1 %, worst 9.1 %"));
 }
 
 }  // namespace

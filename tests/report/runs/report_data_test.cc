@@ -1,10 +1,9 @@
 #include "report/runs/report_data.h"
 
-#include <gtest/gtest.h>
-
 #include "base/error.h"
 #include "tests/report/written_runs.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::report {
 namespace {
@@ -76,7 +75,7 @@ TEST_F(ReportDataTest, TwoOfOneNameAreTwoSystems) {
   write_run(published_, "Acme", "x", 0, log_of({{5, 0.73}}));
   const ReportData data = read({published_.path()});
   EXPECT_EQ(data.systems.size(), 2u);
-  EXPECT_NE(data.systems[0].find(published_.path().string()), std::string::npos);
+  EXPECT_THAT(data.systems[0], HasSubstr(published_.path().string()));
 }
 
 TEST_F(ReportDataTest, WhatCannotBeReadIsAProblemAndNotTheEnd) {
@@ -88,15 +87,14 @@ TEST_F(ReportDataTest, WhatCannotBeReadIsAProblemAndNotTheEnd) {
   ASSERT_EQ(data.folders.size(), 1u);
   EXPECT_EQ(data.folders[0].score.counting_runs(), 1u);
   ASSERT_EQ(data.problems.size(), 2u);
-  EXPECT_NE(data.problems[0].find("result_0.steps.jsonl"), std::string::npos);
-  EXPECT_NE(data.problems[1].find("result_0.yaml"), std::string::npos);
+  EXPECT_THAT(data.problems[0], HasSubstr("result_0.steps.jsonl"));
+  EXPECT_THAT(data.problems[1], HasSubstr("result_0.yaml"));
 }
 
 TEST_F(ReportDataTest, MayKeepOneBenchmark) {
   write_run(mine_, "Acme", "x", 0, log_of({{10, 0.73}}));
   EXPECT_EQ(read({}, "bert").folders.size(), 1u);
-  EXPECT_NE(testing_support::error_of([&] { read({}, "resnet"); }).find("resnet"),
-            std::string::npos);
+  EXPECT_THAT(testing_support::error_of([&] { read({}, "resnet"); }), HasSubstr("resnet"));
 }
 
 TEST_F(ReportDataTest, NoLogsAreAnError) { EXPECT_THROW(read(), Error); }

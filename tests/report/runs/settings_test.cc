@@ -1,10 +1,9 @@
 #include "report/runs/settings.h"
 
-#include <gtest/gtest.h>
-
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 
 namespace strata::report {
 namespace {
@@ -72,10 +71,9 @@ TEST(Configuration, AliasesDoNotMultiply) {
 
 TEST(Configuration, WhatIsNoYamlIsNamed) {
   Settings settings;
-  EXPECT_NE(testing_support::error_of([&] {
-              add_configuration_text("a: [1", "x.yaml", settings);
-            }).find("x.yaml: line"),
-            std::string::npos);
+  EXPECT_THAT(
+      testing_support::error_of([&] { add_configuration_text("a: [1", "x.yaml", settings); }),
+      HasSubstr("x.yaml: line"));
   EXPECT_THROW(add_configuration_text(std::string(100'000, '['), "x.yaml", settings), Error);
 }
 

@@ -1,6 +1,6 @@
 #include "report/tables/table.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/matchers.h"
 
 namespace strata::report {
 namespace {
@@ -20,7 +20,7 @@ TEST(Table, NumbersSortByTheirValue) {
 TEST(Table, LongOnesCanBeFiltered) {
   Table table("t", "Caption", {"Name"});
   for (int i = 0; i < 8; ++i) table.add({"row"});
-  EXPECT_NE(table.html().find("type=\"search\""), std::string::npos);
+  EXPECT_THAT(table.html(), HasSubstr("type=\"search\""));
 }
 
 TEST(Table, DataHaveAllDigits) {

@@ -1,7 +1,6 @@
 #include "results/plots/plots.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <regex>
 #include <set>
@@ -9,6 +8,7 @@
 #include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 
 namespace strata::results {
@@ -105,7 +105,7 @@ TEST_F(Plots, CurvesAreWhatLogsSayOfEvaluations) {
   EXPECT_NEAR(runs[0].evaluations[2].minutes, 2.5, 1e-9);
   EXPECT_EQ(runs[0].evaluations[2].samples, 2500);
   EXPECT_NEAR(runs[0].evaluations[2].accuracy, 0.31, 1e-9);
-  EXPECT_NE(curves_json(runs).find("\"minutes\": 2.5"), std::string::npos);
+  EXPECT_THAT(curves_json(runs), HasSubstr("\"minutes\": 2.5"));
   EXPECT_FALSE(runs[1].converged);
   EXPECT_TRUE(runs[2].evaluations.empty());
   const std::filesystem::path one_log[] = {runs[1].log};
@@ -120,11 +120,10 @@ TEST_F(Plots, ALogThatCannotBeReadIsLeftOutWithTheReason) {
   const Plot plot = plot_curves(curves());
   EXPECT_EQ(plot.drawn, 1u);
   ASSERT_EQ(plot.left_out.size(), 1u);
-  EXPECT_NE(plot.left_out[0].find("a log may have"), std::string::npos) << plot.left_out[0];
+  EXPECT_THAT(plot.left_out[0], HasSubstr("a log may have"));
   std::filesystem::create_symlink("nowhere", folder_.path() / "dangling");
   const std::filesystem::path dangling[] = {folder_.path() / "dangling"};
-  EXPECT_NE(error_of([&] { read_curves(dangling); }).find("a link that leads nowhere"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { read_curves(dangling); }), HasSubstr("a link that leads nowhere"));
 }
 
 TEST_F(Plots, OfRunsThatBeganAnewTheLastUpToItsEndIsMeant) {
@@ -160,7 +159,7 @@ TEST_F(Plots, FoldersOfTheSameNameAreSeriesOfTheirOwn) {
   EXPECT_EQ(runs[0].series, runs[1].series);
   EXPECT_EQ(runs[2].series, runs[3].series);
   EXPECT_NE(runs[0].series, runs[2].series);
-  EXPECT_NE(runs[0].series.find("before"), std::string::npos) << runs[0].series;
+  EXPECT_THAT(runs[0].series, HasSubstr("before"));
 }
 
 // Their folders differ in the middle of a long path, which labels leave out.
@@ -210,9 +209,8 @@ TEST_F(Plots, TheSameRunsAndColoursStandOverTimeAndOverSamples) {
 
 TEST_F(Plots, PathsWithoutLogsAreErrors) {
   const std::filesystem::path missing[] = {folder_.path() / "missing"}, empty[] = {folder_.path()};
-  EXPECT_NE(error_of([&] { read_curves(missing); }).find("missing: is not there"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { read_curves(empty); }).find("result_N.txt"), std::string::npos);
+  EXPECT_THAT(error_of([&] { read_curves(missing); }), HasSubstr("missing: is not there"));
+  EXPECT_THAT(error_of([&] { read_curves(empty); }), HasSubstr("result_N.txt"));
 }
 
 TEST_F(Plots, ASystemIsLabelledAtTheEndOfItsMedianRun) {
@@ -246,7 +244,7 @@ TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
   for (int i = 0; i < 9; ++i) write("system" + std::to_string(i), 0, log_of({{1, 0.3}}));
   std::string svg = plot_curves(curves()).picture.elements;
   EXPECT_EQ(labels(svg), 9u);
-  EXPECT_EQ(svg.find("have no name"), std::string::npos) << svg;
+  EXPECT_THAT(svg, Not(HasSubstr("have no name")));
   for (int i = 9; i < 100; ++i) {
     write("system" + std::to_string(i), 0, log_of({{1 + i / 10.0, 0.3}}));
   }
@@ -281,13 +279,12 @@ TEST_F(Plots, SubmittersHaveColoursOfTheirOwnWhileTheyLast) {
 TEST_F(Plots, TheTargetIsTheOneThatAllLogsNameElseMlperfs) {
   const std::string event = BertLog::line({"quality_target", "0.33", "", 1});
   write("small", 0, event + log_of({{1, 0.3}}));
-  EXPECT_NE(plot_curves(curves()).picture.elements.find(">target 0.33<"), std::string::npos);
-  EXPECT_NE(plot_curves(curves(), {.target = 0.5}).picture.elements.find(">target 0.5<"),
-            std::string::npos);
+  EXPECT_THAT(plot_curves(curves()).picture.elements, HasSubstr(">target 0.33<"));
+  EXPECT_THAT(plot_curves(curves(), {.target = 0.5}).picture.elements, HasSubstr(">target 0.5<"));
   write("small", 1, log_of({{1, 0.3}}));
-  EXPECT_EQ(plot_curves(curves()).picture.elements.find(">target"), std::string::npos);
+  EXPECT_THAT(plot_curves(curves()).picture.elements, Not(HasSubstr(">target")));
   write("small", 0, log_of({{1, 0.3}}));
-  EXPECT_NE(plot_curves(curves()).picture.elements.find(">target 0.72<"), std::string::npos);
+  EXPECT_THAT(plot_curves(curves()).picture.elements, HasSubstr(">target 0.72<"));
 }
 
 TEST_F(Plots, TheRangeNearTheTargetIsStretchedAndSaysSo) {
@@ -302,9 +299,8 @@ TEST_F(Plots, TheRangeNearTheTargetIsStretchedAndSaysSo) {
 TEST_F(Plots, TheRoundIsTheOneThatThePathNames) {
   folder_.write("v2.0/Acme/results/small/bert/result_0.txt", log_of({{1, 0.3}}));
   EXPECT_EQ(curves()[0].round, "2.0.0");
-  EXPECT_NE(plot_curves(curves()).picture.elements.find(
-                ">bert, MLPerf Training v2.0, accuracy over time: 1 system, 1 run<"),
-            std::string::npos);
+  EXPECT_THAT(plot_curves(curves()).picture.elements,
+              HasSubstr(">bert, MLPerf Training v2.0, accuracy over time: 1 system, 1 run<"));
 }
 
 TEST_F(Plots, FarLongerRunsAreDrawnOnALogarithmicAxis) {
@@ -335,25 +331,25 @@ TEST_F(Plots, OddRunsAreDrawnTo) {
 
 TEST_F(Plots, WhatCannotBeDrawnIsSaid) {
   write("small", 0, "nothing of interest\n");
-  EXPECT_NE(error_of([&] { plot_curves(curves()); }).find("result_0.txt: without evaluations"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { plot_scores(scores()); }).find("nothing to plot"), std::string::npos);
+  EXPECT_THAT(error_of([&] { plot_curves(curves()); }),
+              HasSubstr("result_0.txt: without evaluations"));
+  EXPECT_THAT(error_of([&] { plot_scores(scores()); }), HasSubstr("nothing to plot"));
   write("small", 0, log_of({{1, 0.3}}));
   std::vector<Curve> runs = curves();
   runs.push_back(runs[0]);
   runs[1].benchmark = "ssd";
-  EXPECT_NE(error_of([&] { plot_curves(runs); }).find("(bert, ssd)"), std::string::npos);
+  EXPECT_THAT(error_of([&] { plot_curves(runs); }), HasSubstr("(bert, ssd)"));
   runs.pop_back();
   for (Evaluation& evaluation : runs[0].evaluations) evaluation.samples.reset();
-  EXPECT_NE(error_of([&] { plot_curves(runs, {.axis = CurveAxis::kSamples}); }).find("samples"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { plot_curves(runs, {.axis = CurveAxis::kSamples}); }),
+              HasSubstr("samples"));
   BertLog boxes = BertLog::passing();
   boxes.at("eval_accuracy").value = R"({"BBOX": 0.3})";
   write("other", 0, boxes.text());
   const Plot plot = plot_curves(curves());
   EXPECT_EQ(plot.drawn, 1u);
   ASSERT_EQ(plot.left_out.size(), 1u);
-  EXPECT_NE(plot.left_out[0].find("that is not a number"), std::string::npos);
+  EXPECT_THAT(plot.left_out[0], HasSubstr("that is not a number"));
 }
 
 TEST_F(Plots, LogsOfAFolderAreLeftOutTogether) {
@@ -361,8 +357,7 @@ TEST_F(Plots, LogsOfAFolderAreLeftOutTogether) {
   for (const int i : {0, 1, 2}) write("none", i, log_of({}));
   const Plot plot = plot_curves(curves());
   ASSERT_EQ(plot.left_out.size(), 1u);
-  EXPECT_NE(plot.left_out[0].find("none/bert: 3 logs: without evaluations"), std::string::npos)
-      << plot.left_out[0];
+  EXPECT_THAT(plot.left_out[0], HasSubstr("none/bert: 3 logs: without evaluations"));
 }
 
 TEST_F(Plots, ScoresAreSortedByTimeToTrain) {
@@ -384,7 +379,7 @@ TEST_F(Plots, ScoresAreSortedByTimeToTrain) {
     at = found;
   }
   EXPECT_EQ(elements_of(svg, "mark").size(), 3u) << "two scores and the key";
-  EXPECT_EQ(svg.find("never"), std::string::npos) << svg;
+  EXPECT_THAT(svg, Not(HasSubstr("never")));
 }
 
 TEST_F(Plots, RunsAreDotsThatTellWhichOnesCount) {
@@ -459,12 +454,12 @@ TEST_F(Plots, HostileNamesStayTextAndShort) {
     EXPECT_LT(picture.elements.size(), 50'000u);
     EXPECT_LT(picture.height, 1500);
     const std::string& svg = picture.elements;
-    EXPECT_EQ(svg.find("<script>"), std::string::npos);
-    EXPECT_EQ(svg.find("<!--"), std::string::npos);
+    EXPECT_THAT(svg, Not(HasSubstr("<script>")));
+    EXPECT_THAT(svg, Not(HasSubstr("<!--")));
     for (const char* part : {"back\\slash\\n{/Bold x}", "&lt;script&gt;alert(1)&lt;/script&gt;",
                              "line break tab\uFFFD", "&quot;`touch x`&quot;", "&#39;; set output",
                              "]]&gt;&lt;!-- &amp;amp; %s"}) {
-      EXPECT_NE(svg.find(part), std::string::npos) << part;
+      EXPECT_THAT(svg, HasSubstr(part)) << part;
     }
   }
 }

@@ -1,11 +1,10 @@
 #include "results/plots/rcp_plot.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 
 namespace strata::results {
@@ -53,9 +52,8 @@ TEST(RcpRows, TooManyBatchSizesAreRefused) {
       R"({"a": {"Benchmark": "bert", "BS": 1, "Epochs to converge": [1, 1, 1]},
           "b": {"Benchmark": "bert", "BS": 1e12, "Epochs to converge": [2, 2, 2]}})",
       "points.json", "training", "2.1.0", "bert");
-  EXPECT_NE(
-      testing_support::error_of([&] { rcp_rows(points, RcpPass::kFull, true); }).find("too many"),
-      std::string::npos);
+  EXPECT_THAT(testing_support::error_of([&] { rcp_rows(points, RcpPass::kFull, true); }),
+              HasSubstr("too many"));
 }
 
 TEST(RcpBootstrap, DrawsMeansOfTheReferencesOwnRuns) {
@@ -75,8 +73,8 @@ TEST(RcpBootstrap, DrawsMeansOfTheReferencesOwnRuns) {
   size_t count = 0;
   for (const HistogramBar& bar : bars) count += bar.count;
   EXPECT_EQ(count, 10'000u);
-  EXPECT_NE(testing_support::error_of([&] { rcp_bootstrap(points, 300, 7); }).find("100, 200, 400"),
-            std::string::npos);
+  EXPECT_THAT(testing_support::error_of([&] { rcp_bootstrap(points, 300, 7); }),
+              HasSubstr("100, 200, 400"));
 }
 
 TEST(Histogram, OneValueIsOneBar) {

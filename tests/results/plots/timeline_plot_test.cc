@@ -1,13 +1,13 @@
 #include "results/plots/timeline_plot.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 #include "tests/support/temporary_directory.h"
 
@@ -75,16 +75,16 @@ TEST_F(TimelinePlot, DrawsAllFromTheFirstSpan) {
   EXPECT_EQ(plot.drawn, 5U);
   for (const char* text : {">rank 0, compute<", ">rank 0, lane 0<", ">process 1, lane 1<",
                            ">step 1<", ">layer_0<", ">forward<", ">other<", ">30<"}) {
-    EXPECT_NE(plot.picture.elements.find(text), std::string::npos) << text;
+    EXPECT_THAT(plot.picture.elements, HasSubstr(text)) << text;
   }
-  EXPECT_EQ(plot.picture.elements.find(">35<"), std::string::npos) << "the last span ends at 30 ms";
+  EXPECT_THAT(plot.picture.elements, Not(HasSubstr(">35<"))) << "the last span ends at 30 ms";
   EXPECT_EQ(occurrences(plot.picture.elements, "<title>forward layer_0: 8 ms</title>"), 1U);
 }
 
 TEST_F(TimelinePlot, CutsAtTheSpanItIsWithin) {
   const TimelineTrace trace = read(kTrace);
   const std::string step_2 = svg_of(trace, {"step 2"});
-  EXPECT_EQ(step_2.find(">forward<"), std::string::npos);
+  EXPECT_THAT(step_2, Not(HasSubstr(">forward<")));
   // 900 units are 10 ms. The first span began before the panel and has 2 ms in it.
   EXPECT_EQ(occurrences(step_2, "width=\"180.0\" height=\"15\"><title>backward layer_0: 14 ms"), 1U)
       << step_2;
@@ -116,25 +116,22 @@ TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
       {"ph": "X", "name": "forward layer_8", "ts": 1000, "dur": 25000},
       {"ph": "X", "name": "forward layer_9", "ts": 26000, "dur": 974000}])");
   const std::string drawn = svg_of(trace, {});
-  EXPECT_EQ(drawn.find(">7<"), std::string::npos);
-  EXPECT_NE(drawn.find(">8<"), std::string::npos);
-  EXPECT_NE(drawn.find(">layer_9<"), std::string::npos);
+  EXPECT_THAT(drawn, Not(HasSubstr(">7<")));
+  EXPECT_THAT(drawn, HasSubstr(">8<"));
+  EXPECT_THAT(drawn, HasSubstr(">layer_9<"));
 }
 
 TEST_F(TimelinePlot, RefusesWhatIsNoTimeline) {
-  EXPECT_NE(error_of("{]").find("no Chrome trace JSON"), std::string::npos);
-  EXPECT_NE(error_of(R"({"a": 1})").find("no Chrome trace JSON"), std::string::npos);
-  EXPECT_NE(error_of(R"({"traceEvents": 7})").find("no Chrome trace JSON"), std::string::npos);
-  EXPECT_NE(error_of("[]").find("without spans"), std::string::npos);
-  EXPECT_NE(error_of(R"([7])").find("event 0 is no event"), std::string::npos);
-  EXPECT_NE(error_of(R"([{"ph": "X", "ts": 1}])").find("event 0 has no 'dur'"), std::string::npos);
-  EXPECT_NE(error_of(R"([{"ph": "X", "ts": "1", "dur": 2}])").find("'ts' is no time"),
-            std::string::npos);
-  EXPECT_NE(error_of(R"([{"ph": "X", "ts": 1, "dur": -2}])").find("below 0"), std::string::npos);
-  EXPECT_NE(error_of(R"([{"ph": "X", "ts": 1, "dur": 1e999}])").find("timeline.json"),
-            std::string::npos);
-  EXPECT_NE(error_of(R"([{"ph": "X", "pid": 1e9, "ts": 1, "dur": 1}])").find("'pid'"),
-            std::string::npos);
+  EXPECT_THAT(error_of("{]"), HasSubstr("no Chrome trace JSON"));
+  EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("no Chrome trace JSON"));
+  EXPECT_THAT(error_of(R"({"traceEvents": 7})"), HasSubstr("no Chrome trace JSON"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("without spans"));
+  EXPECT_THAT(error_of(R"([7])"), HasSubstr("event 0 is no event"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1}])"), HasSubstr("event 0 has no 'dur'"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": "1", "dur": 2}])"), HasSubstr("'ts' is no time"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1, "dur": -2}])"), HasSubstr("below 0"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1, "dur": 1e999}])"), HasSubstr("timeline.json"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "pid": 1e9, "ts": 1, "dur": 1}])"), HasSubstr("'pid'"));
 }
 
 TEST_F(TimelinePlot, NamesWhatThereIsWhereANameIsMissing) {
@@ -143,8 +140,8 @@ TEST_F(TimelinePlot, NamesWhatThereIsWhereANameIsMissing) {
     plot_timeline(trace, {"step 7"});
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("'step 7'; the first lane has 'step 1', 'step 2'"),
-              std::string::npos)
+    EXPECT_THAT(std::string(error.what()),
+                HasSubstr("'step 7'; the first lane has 'step 1', 'step 2'"))
         << error.what();
   }
 }

@@ -1,6 +1,5 @@
 #include "results/summary/summary.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "results/summary/private_id.h"
 #include "tests/compliance/submission.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
 namespace strata::results {
@@ -60,7 +60,7 @@ TEST(Summary, ARowASystemInTheOfficialColumns) {
   EXPECT_EQ(cell_at(summary.strong, 1, "framework"), SummaryCell("TensorFlow 2"));
   EXPECT_EQ(cell_at(summary.strong, 1, "bert"), SummaryCell());
   EXPECT_EQ(json::parse(summary_json(summary, false))[0]["bert"], (60'000 + 4500.0) / 60'000);
-  EXPECT_EQ(summary_text(summary, false).find("retinanet"), std::string::npos);
+  EXPECT_THAT(summary_text(summary, false), Not(HasSubstr("retinanet")));
 }
 
 TEST(Summary, WhatHasNoRowIsSaid) {
@@ -76,10 +76,10 @@ TEST(Summary, WhatHasNoRowIsSaid) {
   const Summary summary = summarize(scores_under(folder));
   ASSERT_EQ(summary.strong.rows.size(), 1u);
   ASSERT_EQ(summary.left_out.size(), 4u);
-  EXPECT_NE(summary.left_out[0].find("'chess' is not a benchmark"), std::string::npos);
-  EXPECT_NE(summary.left_out[1].find("lies in no submission"), std::string::npos);
-  EXPECT_NE(summary.left_out[2].find("\"number_of_nodes\" is many"), std::string::npos);
-  EXPECT_NE(summary.left_out[3].find("shelf.json"), std::string::npos);
+  EXPECT_THAT(summary.left_out[0], HasSubstr("'chess' is not a benchmark"));
+  EXPECT_THAT(summary.left_out[1], HasSubstr("lies in no submission"));
+  EXPECT_THAT(summary.left_out[2], HasSubstr("\"number_of_nodes\" is many"));
+  EXPECT_THAT(summary.left_out[3], HasSubstr("shelf.json"));
 }
 
 TEST(Summary, HostileTextStaysInItsCell) {
@@ -89,9 +89,8 @@ TEST(Summary, HostileTextStaysInItsCell) {
                whole_description("Acme", "box", "closed",
                                  R"("hw_notes": "a,\"b\"\n<script>", "sw_notes": "\u001b[31m")"));
   const Summary summary = summarize(scores_under(folder));
-  EXPECT_NE(summary_csv(summary, false).find("\"a,\"\"b\"\"\n<script>;\x1b[31m\""),
-            std::string::npos);
-  EXPECT_NE(summary_text(summary, false).find("a,\"b\"\\x0a<script>;\\x1b[31m"), std::string::npos);
+  EXPECT_THAT(summary_csv(summary, false), HasSubstr("\"a,\"\"b\"\"\n<script>;\x1b[31m\""));
+  EXPECT_THAT(summary_text(summary, false), HasSubstr("a,\"b\"\\x0a<script>;\\x1b[31m"));
 }
 
 TEST(PrivateIds, AreFourWordsOfTheDescription) {

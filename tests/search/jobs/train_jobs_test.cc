@@ -8,6 +8,7 @@
 
 #include "base/files/files.h"
 #include "base/threads/processors.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::search {
@@ -57,23 +58,23 @@ class TrainJobsTest : public testing_support::TemporaryDirectory {
 
 TEST_F(TrainJobsTest, ARungIsEvaluatedAtItsEndAndTheLastFromTheOneBeforeOn) {
   const std::string first = command({1, 0, 9}, {{"optimizer.lr", "0.5"}}, 50);
-  EXPECT_NE(first.find(" --set optimizer.lr=0.5 "), std::string::npos) << first;
-  EXPECT_NE(first.find(" run.seed=9 "), std::string::npos) << first;
+  EXPECT_THAT(first, HasSubstr(" --set optimizer.lr=0.5 "));
+  EXPECT_THAT(first, HasSubstr(" run.seed=9 "));
   // 50 samples in steps of 2 ranks x 8.
-  EXPECT_NE(first.find(" target.max_steps=4 "), std::string::npos) << first;
-  EXPECT_NE(first.find(" target.eval_interval_samples=50 "), std::string::npos) << first;
-  EXPECT_NE(first.find(" target.start_eval_at_sample=0 "), std::string::npos) << first;
+  EXPECT_THAT(first, HasSubstr(" target.max_steps=4 "));
+  EXPECT_THAT(first, HasSubstr(" target.eval_interval_samples=50 "));
+  EXPECT_THAT(first, HasSubstr(" target.start_eval_at_sample=0 "));
   for (const int stage : {2, kFinals}) {
     const std::string last = command({1, stage, 9}, {}, 400);
-    EXPECT_NE(last.find(" target.max_steps=25 "), std::string::npos) << last;
-    EXPECT_NE(last.find(" target.eval_interval_samples=32 "), std::string::npos) << last;
-    EXPECT_NE(last.find(" target.start_eval_at_sample=100 "), std::string::npos) << last;
+    EXPECT_THAT(last, HasSubstr(" target.max_steps=25 "));
+    EXPECT_THAT(last, HasSubstr(" target.eval_interval_samples=32 "));
+    EXPECT_THAT(last, HasSubstr(" target.start_eval_at_sample=100 "));
   }
 }
 
 TEST_F(TrainJobsTest, StepsFollowTheBatchOfTheTrial) {
-  EXPECT_NE(command({1, 0, 9}, {{"batch.micro_batch", "25"}}, 50).find(" target.max_steps=1 "),
-            std::string::npos);
+  EXPECT_THAT(command({1, 0, 9}, {{"batch.micro_batch", "25"}}, 50),
+              HasSubstr(" target.max_steps=1 "));
 }
 
 TEST_F(TrainJobsTest, TheLauncherIsToldRanksAndSlot) {

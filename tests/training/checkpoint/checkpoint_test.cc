@@ -1,7 +1,5 @@
 #include "training/checkpoint/checkpoint.h"
 
-#include <gtest/gtest.h>
-
 #include <cctype>
 #include <fstream>
 #include <numeric>
@@ -10,6 +8,7 @@
 #include "base/files/files.h"
 #include "tests/support/error_of.h"
 #include "tests/support/host_backend.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "training/checkpoint/checkpoint_writer.h"
 
@@ -104,19 +103,19 @@ TEST_F(Checkpoint, EveryChangedByteAndEveryTruncationIsNoticed) {
 
 TEST_F(Checkpoint, AMissingOrForeignPartIsNamed) {
   write(0, 2);
-  EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("rank_1"), std::string::npos);
+  EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("rank_1"));
   write(1, 2, 4);
   const std::string error = error_of([&] { open_checkpoint(directory_); });
-  EXPECT_NE(error.find("rank_1"), std::string::npos) << error;
-  EXPECT_NE(error.find("after step 4"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("rank_1"));
+  EXPECT_THAT(error, HasSubstr("after step 4"));
   write(1, 3);
-  EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("of 3"), std::string::npos);
+  EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("of 3"));
 }
 
 TEST_F(Checkpoint, PartsOfTwoRunsAreNotOne) {
   write(0, 2);
   write(1, 2, 3, "another note");
-  EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("of this run"), std::string::npos);
+  EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("of this run"));
 }
 
 TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
@@ -129,9 +128,9 @@ TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
   file[version] = '0';
   overwrite(part_path(directory_, 0), file);
   const std::string error = error_of([&] { open_checkpoint(directory_); });
-  EXPECT_NE(error.find(part_path(directory_, 0).string()), std::string::npos) << error;
-  EXPECT_NE(error.find("no checkpoint of this version"), std::string::npos) << error;
-  EXPECT_NE(error.find("\"strata checkpoint 0\""), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr(part_path(directory_, 0).string()));
+  EXPECT_THAT(error, HasSubstr("no checkpoint of this version"));
+  EXPECT_THAT(error, HasSubstr("\"strata checkpoint 0\""));
 }
 
 TEST_F(Checkpoint, WhatStandsBehindTheChecksumIsNoticed) {
@@ -149,8 +148,7 @@ TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
   };
   const auto bytes = std::as_bytes(std::span(values_));
   const auto expect_no_part = [&](const std::string& begin) {
-    EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("no part"), std::string::npos)
-        << begin;
+    EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("no part")) << begin;
   };
   constexpr int64_t kLarge = 1'000'000'000'000'000'000;
   for (const int64_t begin : {int64_t{1}, int64_t{11}, kLarge}) {
@@ -165,25 +163,22 @@ TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
   write_pieces({{"x", device::DType::kF32, {0, 5}, bytes.first(20)},
                 {"x", device::DType::kF32, {4, 9}, bytes.first(20)}});
   const auto parts = open_checkpoint(directory_);
-  EXPECT_NE(error_of([&] { restore(parts, {array_of(0, 1)}, backend_); }).find("twice"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { restore(parts, {array_of(0, 1)}, backend_); }), HasSubstr("twice"));
 }
 
 TEST_F(Checkpoint, WhatItLacksIsNamed) {
   write(0, 1);
   StateArray other = array_of(0, 1);
   other.name = "y";
-  EXPECT_NE(error_of([&] {
-              restore(open_checkpoint(directory_), {other}, backend_);
-            }).find("10 elements of y"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { restore(open_checkpoint(directory_), {other}, backend_); }),
+              HasSubstr("10 elements of y"));
 }
 
 TEST_F(Checkpoint, AnErrorOfTheThreadComesWithFinish) {
   CheckpointWriter writer(backend_);
   write_file_atomically(directory_ / "file", "in the way");
   writer.begin(directory_ / "file" / "part", {}, {.arrays = {array_of(0, 1)}});
-  EXPECT_NE(error_of([&] { writer.finish(); }).find("file"), std::string::npos);
+  EXPECT_THAT(error_of([&] { writer.finish(); }), HasSubstr("file"));
   writer.begin(part_path(directory_, 0), {.step = 9, .parameters = 10},
                {.arrays = {array_of(0, 1)}});
   writer.finish();

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/training/checkpoint/resumed_training.h"
 
@@ -126,8 +127,8 @@ TEST_F(Resume, AnotherGlobalBatchIsRefused) {
   const std::string error = testing_support::error_of([&] {
     train_from_checkpoint(config, *backend, *communicator_, *source_, 7, 1, directory_ / "c");
   });
-  EXPECT_NE(error.find("8 samples"), std::string::npos) << error;
-  EXPECT_NE(error.find("batch.micro_batch 4"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("8 samples"));
+  EXPECT_THAT(error, HasSubstr("batch.micro_batch 4"));
 }
 
 TEST_F(Resume, AnotherDtypeIsRefused) {
@@ -139,7 +140,7 @@ TEST_F(Resume, AnotherDtypeIsRefused) {
     train_from_checkpoint(config, *make_backend(config), *communicator_, *source_, 7, 1,
                           directory_ / "c");
   });
-  EXPECT_NE(error.find("weights"), std::string::npos) << error;
+  EXPECT_THAT(error, HasSubstr("weights"));
 }
 
 }  // namespace

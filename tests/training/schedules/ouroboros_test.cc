@@ -1,7 +1,6 @@
 #include "training/schedules/ouroboros.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/training/schedules/rank_simulation.h"
 
 namespace strata::training {
@@ -206,34 +206,29 @@ TEST(Ouroboros, WhatCannotBeWalkedIsRefused) {
     EXPECT_EQ(std::erase(wrong.tasks, task), 1u);
     return error_of([&] { check_schedule(wrong); });
   };
-  EXPECT_NE(error_without({kStash, 2}).find("its weights are not kept"), std::string::npos);
-  EXPECT_NE(error_without({kReceiveGradient, 2}).find("the next step reads was never received"),
-            std::string::npos);
-  EXPECT_NE(error_without({kReceiveInput, 2}).find("its input is not received"), std::string::npos);
-  EXPECT_NE(error_without({kSendOutput, 2}).find("was never sent"), std::string::npos);
+  EXPECT_THAT(error_without({kStash, 2}), HasSubstr("its weights are not kept"));
+  EXPECT_THAT(error_without({kReceiveGradient, 2}),
+              HasSubstr("the next step reads was never received"));
+  EXPECT_THAT(error_without({kReceiveInput, 2}), HasSubstr("its input is not received"));
+  EXPECT_THAT(error_without({kSendOutput, 2}), HasSubstr("was never sent"));
   const auto error_with = [&](const auto& change) {
     Schedule wrong = right;
     change(wrong);
     return error_of([&] { check_schedule(wrong); });
   };
-  EXPECT_NE(error_with([](Schedule& s) {
-              std::swap(s.tasks[4], s.tasks[5]);
-            }).find("backward has not been there"),
-            std::string::npos);
-  EXPECT_NE(error_with([](Schedule& s) { s.delays.pop_back(); }).find("4 blocks have delays, of 5"),
-            std::string::npos);
-  EXPECT_NE(error_with([](Schedule& s) { s.in_flight = 1; }).find("goes back 1 steps later"),
-            std::string::npos);
-  EXPECT_NE(error_with([](Schedule& s) { s.recomputes = true; }).find("activations are kept"),
-            std::string::npos);
-  EXPECT_NE(error_of([] {
-              check_schedule(ouroboros(stage_of(0, 4), 5));
-            }).find("3 layers are not dealt to 3 stages"),
-            std::string::npos);
+  EXPECT_THAT(error_with([](Schedule& s) { std::swap(s.tasks[4], s.tasks[5]); }),
+              HasSubstr("backward has not been there"));
+  EXPECT_THAT(error_with([](Schedule& s) { s.delays.pop_back(); }),
+              HasSubstr("4 blocks have delays, of 5"));
+  EXPECT_THAT(error_with([](Schedule& s) { s.in_flight = 1; }),
+              HasSubstr("goes back 1 steps later"));
+  EXPECT_THAT(error_with([](Schedule& s) { s.recomputes = true; }),
+              HasSubstr("activations are kept"));
+  EXPECT_THAT(error_of([] { check_schedule(ouroboros(stage_of(0, 4), 5)); }),
+              HasSubstr("3 layers are not dealt to 3 stages"));
   Schedule undelayed_stash = undelayed(stage_of(1, 3), 5);
   undelayed_stash.tasks.insert(undelayed_stash.tasks.end() - 2, Task{kStash, 2});
-  EXPECT_NE(error_of([&] { check_schedule(undelayed_stash); }).find("is not delayed"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { check_schedule(undelayed_stash); }), HasSubstr("is not delayed"));
 }
 
 }  // namespace

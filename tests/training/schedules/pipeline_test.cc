@@ -1,7 +1,6 @@
 #include "training/schedules/pipeline.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "tests/training/schedules/rank_simulation.h"
 #include "training/schedules/layer_order.h"
 
@@ -161,30 +161,26 @@ TEST(Pipeline, WhatCannotBeWalkedIsRefused) {
     EXPECT_EQ(std::erase(wrong.tasks, task), 1u);
     return error_of([&] { check_schedule(wrong); });
   };
-  EXPECT_NE(error_without({kReceiveInput, 2, 1}).find("its input is not received"),
-            std::string::npos);
-  EXPECT_NE(error_without({kReceiveGradient, 4, 1}).find("gradient is not received"),
-            std::string::npos);
-  EXPECT_NE(error_without({kSendOutput, 2, 0}).find("what another stage reads was never sent"),
-            std::string::npos);
-  EXPECT_NE(error_without({kSendGradient, 2, 1}).find("what another stage reads was never sent"),
-            std::string::npos);
-  EXPECT_NE(error_without({kSendGradient, 4, 0}).find("in its place has not been sent"),
-            std::string::npos);
+  EXPECT_THAT(error_without({kReceiveInput, 2, 1}), HasSubstr("its input is not received"));
+  EXPECT_THAT(error_without({kReceiveGradient, 4, 1}), HasSubstr("gradient is not received"));
+  EXPECT_THAT(error_without({kSendOutput, 2, 0}),
+              HasSubstr("what another stage reads was never sent"));
+  EXPECT_THAT(error_without({kSendGradient, 2, 1}),
+              HasSubstr("what another stage reads was never sent"));
+  EXPECT_THAT(error_without({kSendGradient, 4, 0}), HasSubstr("in its place has not been sent"));
   const auto error_with = [&](const Task& task, size_t at = 0) {
     Schedule wrong = right;
     wrong.tasks.insert(wrong.tasks.begin() + static_cast<int64_t>(at), task);
     return error_of([&] { check_schedule(wrong); });
   };
-  EXPECT_NE(error_with({kForward, 1, 0}).find("another stage has this block"), std::string::npos);
-  EXPECT_NE(error_with({kSendOutput, 2, 0}).find("forward has not been there"), std::string::npos);
-  EXPECT_NE(error_with({kSendGradient, 2, 0}).find("backward has not been there"),
-            std::string::npos);
-  EXPECT_NE(error_with({kReceiveInput, 2, 0}).find("it was received before"), std::string::npos);
-  EXPECT_NE(error_of([] {
-              check_schedule(pipeline({0, 2, Pipeline::kModular}, 5, 2, false));
-            }).find("3 layers are not dealt to 2 stages evenly"),
-            std::string::npos);
+  EXPECT_THAT(error_with({kForward, 1, 0}), HasSubstr("another stage has this block"));
+  EXPECT_THAT(error_with({kSendOutput, 2, 0}), HasSubstr("forward has not been there"));
+  EXPECT_THAT(error_with({kSendGradient, 2, 0}), HasSubstr("backward has not been there"));
+  EXPECT_THAT(error_with({kReceiveInput, 2, 0}), HasSubstr("it was received before"));
+  EXPECT_THAT(error_of([] {
+                check_schedule(pipeline({0, 2, Pipeline::kModular}, 5, 2, false));
+              }),
+              HasSubstr("3 layers are not dealt to 2 stages evenly"));
 }
 
 }  // namespace

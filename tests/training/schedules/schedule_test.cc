@@ -1,8 +1,7 @@
 #include "training/schedules/schedule.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/support/error_of.h"
+#include "tests/support/matchers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 
@@ -84,29 +83,28 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
   tasks.pop_back();
   EXPECT_EQ(error_of_tasks(tasks), "schedule wrong: it ends without an update");
   tasks.insert(tasks.begin() + 4, {kReady, 1, 0});
-  EXPECT_NE(error_of_tasks(tasks).find("some micro-batch is missing"), std::string::npos);
-  EXPECT_NE(error_of_tasks({{kForward, 2, 0}}).find("there is no such block"), std::string::npos);
-  EXPECT_NE(error_of_tasks({{kUpdate, 0, 0}}).find("never ready"), std::string::npos);
-  EXPECT_NE(error_of_tasks({{kForward, 0, 2}}).find("no such micro-batch"), std::string::npos);
-  EXPECT_NE(error_of_tasks({{kUpdate, 0, 1 << 20}}).find("no such micro-batch"), std::string::npos);
-  EXPECT_NE(error_of_tasks({{kForward, 0, 0}, {kBackward, 1, 0}}).find("forward is not through"),
-            std::string::npos);
+  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("some micro-batch is missing"));
+  EXPECT_THAT(error_of_tasks({{kForward, 2, 0}}), HasSubstr("there is no such block"));
+  EXPECT_THAT(error_of_tasks({{kUpdate, 0, 0}}), HasSubstr("never ready"));
+  EXPECT_THAT(error_of_tasks({{kForward, 0, 2}}), HasSubstr("no such micro-batch"));
+  EXPECT_THAT(error_of_tasks({{kUpdate, 0, 1 << 20}}), HasSubstr("no such micro-batch"));
+  EXPECT_THAT(error_of_tasks({{kForward, 0, 0}, {kBackward, 1, 0}}),
+              HasSubstr("forward is not through"));
   tasks = micro_batch_order(2, 2).tasks;
   tasks.push_back({kForward, 0, 0});
-  EXPECT_NE(error_of_tasks(tasks).find("nothing may follow the update"), std::string::npos);
+  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("nothing may follow the update"));
   tasks = micro_batch_order(2, 2).tasks;
   tasks.insert(tasks.begin() + 8, {kReady, 1, 1});
-  EXPECT_NE(error_of_tasks(tasks).find("it was ready before"), std::string::npos);
+  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("it was ready before"));
   EXPECT_THROW(check_schedule({.name = "empty"}), Error);
-  EXPECT_NE(error_of_tasks({{kForward, 0, 0}, {kRecompute, 0, 0}}).find("activations are kept"),
-            std::string::npos);
+  EXPECT_THAT(error_of_tasks({{kForward, 0, 0}, {kRecompute, 0, 0}}),
+              HasSubstr("activations are kept"));
   Schedule recomputing = layer_order(2, 2, true);
   std::erase(recomputing.tasks, Task{kRecompute, 0, 1});
-  EXPECT_NE(error_of([&] { check_schedule(recomputing); }).find("is not in memory"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { check_schedule(recomputing); }), HasSubstr("is not in memory"));
   recomputing.tasks = {{kRecompute, 0, 0}};
-  EXPECT_NE(error_of([&] { check_schedule(recomputing); }).find("forward has not been there"),
-            std::string::npos);
+  EXPECT_THAT(error_of([&] { check_schedule(recomputing); }),
+              HasSubstr("forward has not been there"));
   const Schedule backwards_swapped{
       .name = "wrong",
       .blocks = 1,

@@ -1,0 +1,11 @@
+// The matchers of GoogleMock that tests share.
+#pragma once
+
+#include <gmock/gmock.h>
+
+namespace strata {
+
+using testing::HasSubstr;
+using testing::Not;
+
+}  // namespace strata
