@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "comm/communicator.h"
-#include "comm/mpi_runtime.h"
+#include "comm/mpi/mpi_runtime.h"
 #include "training/setup.h"
 
 namespace strata::cli {

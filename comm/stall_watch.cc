@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/text/counts.h"
-#include "comm/mpi_runtime.h"
+#include "comm/mpi/mpi_runtime.h"
 
 namespace strata::comm {
 namespace {

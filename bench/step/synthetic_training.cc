@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text/counts.h"
 #include "bert/flops.h"
-#include "comm/end_job_on_error.h"
+#include "comm/mpi/end_job_on_error.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "loadbalance/sample.h"
 #include "training/batches/synthetic_batch.h"

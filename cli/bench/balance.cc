@@ -9,7 +9,7 @@
 #include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "cli/bench/bench.h"
-#include "cli/progress.h"
+#include "cli/output/progress.h"
 #include "config/cost_file.h"
 #include "config/yaml_document.h"
 #include "data/files/instance_file.h"

@@ -15,7 +15,7 @@
 #include "base/text/json_version.h"
 #include "bench/machine/machine_benchmark.h"
 #include "cli/bench/bench.h"
-#include "comm/mpi_runtime.h"
+#include "comm/mpi/mpi_runtime.h"
 
 namespace strata::cli {
 namespace {

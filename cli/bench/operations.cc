@@ -9,7 +9,7 @@
 #include "base/text/json_version.h"
 #include "bench/operations/operations_benchmark.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/step_options.h"
+#include "cli/bench/step/step_options.h"
 #include "cli/options/config_options.h"
 #include "cli/ranks.h"
 

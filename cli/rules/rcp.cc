@@ -15,8 +15,8 @@
 #include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "cli/commands.h"
-#include "cli/print.h"
-#include "cli/score_options.h"
+#include "cli/output/print.h"
+#include "cli/results/score_options.h"
 #include "compliance/checks/rcp_diff.h"
 #include "compliance/checks/rounds.h"
 

@@ -12,7 +12,7 @@
 #include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/options/rule_options.h"
-#include "cli/print.h"
+#include "cli/output/print.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/report.h"
 #include "compliance/sources/install.h"

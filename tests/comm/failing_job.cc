@@ -18,8 +18,8 @@
 #include "base/error.h"
 #include "base/threads/processors.h"
 #include "comm/communicator.h"
-#include "comm/end_job_on_error.h"
-#include "comm/mpi_runtime.h"
+#include "comm/mpi/end_job_on_error.h"
+#include "comm/mpi/mpi_runtime.h"
 
 namespace {
 

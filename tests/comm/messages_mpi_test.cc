@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "comm/communicator.h"
-#include "comm/point_to_point.h"
+#include "comm/messages/point_to_point.h"
 #include "device/memory/buffer.h"
 #include "device/registry/backends.h"
 #include "tests/support/deferred_backend.h"

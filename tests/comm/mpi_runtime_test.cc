@@ -1,4 +1,4 @@
-#include "comm/mpi_runtime.h"
+#include "comm/mpi/mpi_runtime.h"
 
 #include <fmt/ranges.h>
 #include <sys/wait.h>

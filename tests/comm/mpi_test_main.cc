@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "comm/mpi_runtime.h"
+#include "comm/mpi/mpi_runtime.h"
 
 // Every rank runs every test; the first rank tells the story, the others only their failures.
 int main(int argc, char** argv) {

@@ -1,12 +1,12 @@
 // In place of cuDNN: plain attention, where cuDNN is asked for what it can do, and what it is told
 // of the sequences is right.
-#include "device/cuda/attention/cudnn_attention.h"
+#include "device/cuda/attention/cudnn/cudnn_attention.h"
 
 #include <cuda_runtime.h>
 
 #include "base/error.h"
 #include "device/cuda/attention/attention.h"
-#include "device/cuda/attention/cudnn_workspace.h"
+#include "device/cuda/attention/cudnn/cudnn_workspace.h"
 #include "device/cuda/attention/packed_offsets.h"
 #include "device/cuda/runtime/autotune.h"
 #include "tests/emulated_cuda/cudnn_attention.h"

@@ -7,7 +7,7 @@
 
 #include "bert/model/model.h"
 #include "comm/communicator.h"
-#include "comm/point_to_point.h"
+#include "comm/messages/point_to_point.h"
 #include "training/schedules/schedule.h"
 
 namespace strata::training {

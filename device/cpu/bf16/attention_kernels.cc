@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "device/cpu/bf16/products.h"
-#include "device/cpu/kernels/dropout_row.h"
+#include "device/cpu/kernels/rows/dropout_row.h"
 
 namespace strata::device::cpu {
 namespace {

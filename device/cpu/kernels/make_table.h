@@ -1,15 +1,15 @@
 // Collects the kernels as this translation unit's instruction set compiled them.
 #pragma once
 
-#include "device/cpu/kernels/activation.h"
-#include "device/cpu/kernels/cross_entropy.h"
-#include "device/cpu/kernels/elementwise.h"
-#include "device/cpu/kernels/embeddings.h"
-#include "device/cpu/kernels/float16.h"
-#include "device/cpu/kernels/layernorm.h"
-#include "device/cpu/kernels/optimizers.h"
-#include "device/cpu/kernels/softmax.h"
-#include "device/cpu/kernels/standardization.h"
+#include "device/cpu/kernels/flat/activation.h"
+#include "device/cpu/kernels/flat/elementwise.h"
+#include "device/cpu/kernels/flat/float16.h"
+#include "device/cpu/kernels/flat/optimizers.h"
+#include "device/cpu/kernels/rows/cross_entropy.h"
+#include "device/cpu/kernels/rows/embeddings.h"
+#include "device/cpu/kernels/rows/layernorm.h"
+#include "device/cpu/kernels/rows/softmax.h"
+#include "device/cpu/kernels/rows/standardization.h"
 
 namespace strata::device::cpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/threads/first_error.h"
 #include "base/threads/per_thread.h"
 #include "device/cpu/kernels/aligned_memory.h"
-#include "device/cpu/kernels/row_blocks.h"
+#include "device/cpu/kernels/rows/row_blocks.h"
 #include "device/cpu/kernels/table.h"
 
 namespace strata::device::cpu {

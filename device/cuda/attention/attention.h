@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "device/backend.h"
-#include "device/cuda/attention/cudnn_attention.h"
+#include "device/cuda/attention/cudnn/cudnn_attention.h"
 #include "device/cuda/host/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
 

@@ -5,7 +5,7 @@
 
 #include "device/cuda/attention/attention.h"
 #include "device/cuda/attention/attention_blocks.h"
-#include "device/cuda/attention/attention_tile.h"
+#include "device/cuda/attention/tiles/attention_tile.h"
 #include "device/cuda/gemm/float8_writer.h"
 #include "device/cuda/runtime/approximations.h"
 #include "device/cuda/runtime/rows.h"

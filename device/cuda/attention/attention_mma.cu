@@ -1,5 +1,5 @@
 #include "device/cuda/attention/attention_kernels.h"
-#include "device/cuda/attention/mma_gemm.h"
+#include "device/cuda/attention/tiles/mma_gemm.h"
 
 namespace strata::device::cuda {
 namespace {

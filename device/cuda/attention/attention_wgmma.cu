@@ -1,5 +1,5 @@
 #include "device/cuda/attention/attention_kernels.h"
-#include "device/cuda/attention/wgmma_gemm.h"
+#include "device/cuda/attention/tiles/wgmma_gemm.h"
 
 namespace strata::device::cuda {
 

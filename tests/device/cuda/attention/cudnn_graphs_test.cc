@@ -1,4 +1,4 @@
-#include "device/cuda/attention/cudnn_graphs.h"
+#include "device/cuda/attention/cudnn/cudnn_graphs.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

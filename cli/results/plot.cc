@@ -1,0 +1,342 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text/json.h"
+#include "base/text/json_version.h"
+#include "base/text/printable.h"
+#include "cli/commands.h"
+#include "cli/options/outputs.h"
+#include "cli/output/print.h"
+#include "cli/results/score_options.h"
+#include "drawing/picture.h"
+#include "plan/report/plan_plot.h"
+#include "results/plots/plots.h"
+#include "results/plots/rcp_plot.h"
+#include "results/plots/timeline_plot.h"
+#ifdef STRATA_TRAINING
+#include "search/search_folder.h"
+#include "search/search_plot.h"
+#endif
+
+namespace strata::cli {
+namespace {
+
+constexpr char kOutput[] =
+    "The picture: .svg; .png and .pdf need rsvg-convert, inkscape or ImageMagick";
+constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
+
+// `says_so`: what is in the picture and what is not.
+void draw(const drawing::Plot& plot, const std::string& output, bool says_so) {
+  drawing::write_picture(plot.picture, output);
+  if (!says_so) return;
+  for (const std::string& reason : plot.left_out) say("left out: {}\n", one_line(reason));
+  say("{}: {} drawn\n", one_line(output), plot.drawn);
+}
+
+// ---- Curves
+
+struct CurvesCommand {
+  std::vector<std::filesystem::path> paths;
+  std::string output;
+  std::string benchmark;
+  std::string over = "minutes";
+  std::optional<double> target;
+  bool json = false;
+};
+
+int plot_curves(const CurvesCommand& command) {
+  compliance::ListingProblems problems;
+  std::vector<results::Curve> curves = results::read_curves(command.paths, &problems);
+  if (curves.empty()) refuse(problems);
+  keep_benchmark(curves, command.benchmark,
+                 [](const results::Curve& curve) { return curve.benchmark; });
+  const auto axis =
+      command.over == "samples" ? results::CurveAxis::kSamples : results::CurveAxis::kMinutes;
+  if (!command.output.empty()) {
+    draw(results::plot_curves(curves, {axis, command.target}), command.output, !command.json);
+  }
+  if (command.json) fmt::print("{}", results::curves_json(curves));
+  refuse(problems);
+  return 0;
+}
+
+void add_curves_command(CLI::App& plot, int& exit_code) {
+  CLI::App* command = plot.add_subcommand(
+      "curves",
+      "Accuracy over time, or over samples, of every run, the range near the target stretched; a "
+      "label a system, a colour a submitter");
+  const auto options = std::make_shared<CurvesCommand>();
+  command
+      ->add_option("PATH", options->paths,
+                   "Logs, folders of result_N.txt, systems, submitters or rounds")
+      ->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput));
+  command->add_option("--over", options->over, "What the accuracy is drawn over (minutes)")
+      ->check(CLI::IsMember({"minutes", "samples"}));
+  command->add_option(
+      "--target", options->target,
+      "A line at this accuracy (default: the target that the logs name, else MLPerf's)");
+  command->add_option("--benchmark", options->benchmark, kBenchmark);
+  command->add_flag("--json", options->json, "Print the evaluations as JSON");
+  command->callback([options, &exit_code] {
+    if (options->output.empty() && !options->json) {
+      fail("name a picture by --output, or ask for --json");
+    }
+    if (options->target && !std::isfinite(*options->target)) {
+      fail("--target {}: not a number that can be drawn", *options->target);
+    }
+    exit_code = plot_curves(*options);
+  });
+}
+
+// ---- Scores
+
+struct ScoresCommand {
+  ScoreInput input;
+  std::string output;
+};
+
+int plot_scores(const ScoresCommand& command) {
+  compliance::ListingProblems problems;
+  const std::vector<results::Score> scores = read_scores(command.input, problems);
+  draw(results::plot_scores(scores), command.output, true);
+  refuse(problems);
+  return 0;
+}
+
+void add_scores_command(CLI::App& plot, int& exit_code) {
+  CLI::App* command = plot.add_subcommand(
+      "scores",
+      "Minutes to train of every system and its runs, and sequences a second of an accelerator");
+  const auto options = std::make_shared<ScoresCommand>();
+  add_score_options(*command, options->input);
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
+  command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
+}
+
+// ---- Reference points
+
+struct RcpPlotCommand {
+  std::string benchmark = "bert";
+  std::string usage = "training", ruleset;
+  std::string rcp, custom;
+  std::string output;
+  bool unpruned = false, interpolate = false, no_header = false, json = false;
+  std::optional<double> bootstrap;
+  uint64_t seed = 0;
+};
+
+// Of the round that is named, else of the newest that has points for the benchmark.
+compliance::ReferencePoints points_for(const RcpPlotCommand& command) {
+  auto rounds = compliance::known_rulesets(command.usage);
+  std::ranges::reverse(rounds);
+  if (!command.ruleset.empty()) rounds = {command.ruleset};
+  if (!command.custom.empty()) {
+    return compliance::read_reference_points(command.custom, command.usage,
+                                             std::string(rounds.front()), command.benchmark);
+  }
+  std::vector<std::filesystem::path> directories = {directory_of(command.rcp)};
+  for (auto& other : compliance::installed_points(command.rcp)) directories.push_back(other);
+  for (const std::string_view round : rounds) {
+    for (const auto& directory : directories) {
+      auto points =
+          compliance::load_reference_points(directory, command.usage, round, command.benchmark);
+      if (points) return std::move(*points);
+    }
+  }
+  fail("there are no reference points for '{}' in {} {}", command.benchmark, command.usage,
+       command.ruleset.empty() ? "any round" : command.ruleset);
+}
+
+nlohmann::json row_json(const results::RcpRow& row) {
+  return {{"batch_size", row.batch_size},
+          {"mean", row.mean},
+          {"least_mean", row.least},
+          {"runs", row.runs}};
+}
+
+nlohmann::json bootstrap_json(const std::optional<results::RcpBootstrap>& bootstrap) {
+  if (!bootstrap) return nullptr;
+  nlohmann::json bars = nlohmann::json::array();
+  for (const auto& bar : results::histogram(bootstrap->scores))
+    bars.push_back({{"from", bar.from}, {"to", bar.to}, {"count", bar.count}});
+  return {{"point", row_json(bootstrap->point)},
+          {"submission_runs", bootstrap->submission_runs},
+          {"scores", bootstrap->scores.size()},
+          {"below_least_mean", bootstrap->below_least},
+          {"histogram", bars}};
+}
+
+std::string bootstrap_text(const results::RcpBootstrap& bootstrap) {
+  constexpr size_t kWidth = 50;
+  std::string text =
+      fmt::format("submission_runs: {}\nmax_speedup (mean/min): {}\nP(score < min): {}\n",
+                  bootstrap.submission_runs, bootstrap.point.mean / bootstrap.point.least,
+                  bootstrap.below_least);
+  const auto bars = results::histogram(bootstrap.scores);
+  size_t tallest = 1;
+  for (const auto& bar : bars) tallest = std::max(tallest, bar.count);
+  for (const auto& bar : bars) {
+    text += fmt::format("{:.1f}-{:.1f} | {} ({})\n", bar.from, bar.to,
+                        std::string((kWidth * bar.count + tallest / 2) / tallest, '#'), bar.count);
+  }
+  return text;
+}
+
+int plot_rcp(const RcpPlotCommand& command) {
+  const auto points = points_for(command);
+  const auto pass = command.unpruned ? compliance::RcpPass::kFull : compliance::RcpPass::kPruned;
+  std::optional<results::RcpBootstrap> bootstrap;
+  if (command.bootstrap)
+    bootstrap = results::rcp_bootstrap(points, *command.bootstrap, command.seed);
+  if (!command.output.empty()) {
+    draw(bootstrap ? results::plot_rcp(points, *bootstrap)
+                   : results::plot_rcp(points, pass, command.interpolate),
+         command.output, !command.json);
+    if (!command.json) return 0;
+  }
+  const auto rows = bootstrap ? std::vector{bootstrap->point}
+                              : results::rcp_rows(points, pass, command.interpolate);
+  if (!command.json) {
+    fmt::print("{}{}", results::rcp_csv(rows, !command.no_header),
+               bootstrap ? bootstrap_text(*bootstrap) : "");
+    return 0;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& row : rows) list.push_back(row_json(row));
+  const nlohmann::json out = {{"version", kJsonVersion},
+                              {"benchmark", points.benchmark()},
+                              {"usage", command.usage},
+                              {"ruleset", points.ruleset()},
+                              {"unit", results::rcp_unit(points.benchmark())},
+                              {"points", points.source()},
+                              {"points_sha256", points.sha256()},
+                              {"rows", list},
+                              {"bootstrap", bootstrap_json(bootstrap)}};
+  fmt::print("{}\n", json_text(out, 2));
+  return 0;
+}
+
+void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
+  CLI::App* command = plot.add_subcommand(
+      "rcp", "Reference convergence points: a picture, or mean and least mean as CSV");
+  const auto options = std::make_shared<RcpPlotCommand>();
+  command->add_option("BENCHMARK", options->benchmark, "The benchmark (bert)");
+  command
+      ->add_option("--ruleset,--version", options->ruleset,
+                   "Round, such as 2.1 (default: the newest with points for the benchmark)")
+      ->transform(compliance::full_ruleset);
+  command->add_option("--usage", options->usage, "training or hpc (training)")
+      ->check(CLI::IsMember({"training", "hpc"}));
+  const auto rcp = add_rcp_option(*command, options->rcp);
+  command
+      ->add_option("--custom-rcps,--custom_rcps", options->custom,
+                   "The points of this file, in the official format")
+      ->type_name("FILE")
+      ->excludes(rcp);
+  names_output(command->add_option("-o,--output", options->output, kOutput));
+  command->add_flag("--unpruned", options->unpruned, "Points that others dominate, too");
+  const auto interpolate = command->add_flag("--interpolate", options->interpolate,
+                                             "Batch sizes between the points as well");
+  command
+      ->add_option("--bootstrap", options->bootstrap,
+                   "What submissions of this batch size's reference runs would score: a histogram")
+      ->type_name("BATCH_SIZE")
+      ->excludes(interpolate);
+  command->add_option("--seed", options->seed, "Of what --bootstrap draws (0)");
+  command->add_flag("--no-header", options->no_header, "CSV without its first line");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &exit_code] { exit_code = plot_rcp(*options); });
+}
+
+// ---- Plans
+
+struct PlanPlotCommand {
+  std::filesystem::path path;
+  std::string output;
+};
+
+void add_plan_plot_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "plan", "Predicted time over ranks, its terms stacked, and published results as points");
+  const auto options = std::make_shared<PlanPlotCommand>();
+  command->add_option("FILE", options->path, "What 'strata plan --json' printed")->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
+  command->callback([options] { draw(plan::plot_plan(options->path), options->output, true); });
+}
+
+// ---- Searches
+
+#ifdef STRATA_TRAINING
+struct SearchPlotCommand {
+  std::filesystem::path folder;
+  std::string output;
+};
+
+void add_search_plot_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "search", "The trials of 'strata search': what was drawn for each, and what came of it");
+  const auto options = std::make_shared<SearchPlotCommand>();
+  command->add_option("DIR", options->folder, "The search's folder")->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
+  command->callback([options] {
+    const search::SearchPlan plan = search::read_plan(options->folder);
+    const search::TrialLog log(search::trial_log_in(options->folder));
+    draw(search::plot_search(plan, log), options->output, true);
+  });
+}
+#endif
+
+// ---- Timelines
+
+struct TimelineCommand {
+  std::filesystem::path path;
+  std::string output;
+  std::vector<std::string> within;
+};
+
+void add_timeline_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "timeline", "What ranks did when: log.timeline_steps of a run, --timeline of 'strata bench'");
+  const auto options = std::make_shared<TimelineCommand>();
+  command->add_option("FILE", options->path, "Chrome trace JSON")->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
+  command
+      ->add_option(
+          "--within", options->within,
+          "Only what overlaps the span of this exact name, for example 'step 2' or 'layer, "
+          "recompute'; repeat it for several panels")
+      ->expected(1)
+      ->take_all();
+  command->callback([options] {
+    const results::TimelineTrace trace = results::read_timeline(options->path);
+    draw(results::plot_timeline(trace, options->within), options->output, true);
+  });
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("plot", "Draw runs, scores, reference points, plans and timelines");
+  command->require_subcommand(1);
+  add_curves_command(*command, exit_code);
+  add_scores_command(*command, exit_code);
+  add_rcp_plot_command(*command, exit_code);
+  add_timeline_command(*command);
+  add_plan_plot_command(*command);
+#ifdef STRATA_TRAINING
+  add_search_plot_command(*command);
+#endif
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,120 @@
+// The options that say which scores are meant, for every command that reads some.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/options/rule_options.h"
+#include "cli/output/listing.h"
+#include "cli/output/progress.h"
+#include "results/score.h"
+
+namespace strata::cli {
+
+// What runs are judged by.
+struct ScoreRules {
+  results::ScoreOptions score;
+  std::string rules, rcp;
+};
+
+struct ScoreInput {
+  std::vector<std::string> directories;
+  std::string benchmark;
+  ScoreRules rules;
+};
+
+// `rules` outlives the command's parsing.
+inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
+  add_ruleset_options(command, rules.score.ruleset, rules.score.usage);
+  add_rules_option(command, rules.rules);
+  add_rcp_option(command, rules.rcp);
+  command.add_option("--threads", rules.score.threads,
+                     "Threads that read logs (default: one a core)");
+}
+
+// `input` outlives the command's parsing.
+inline void add_score_options(CLI::App& command, ScoreInput& input) {
+  command
+      .add_option(
+          "DIR", input.directories,
+          "Rounds, submitters, systems or folders of result_N.txt; '{A,B}' and '{*}' at its "
+          "end name submitters")
+      ->required();
+  command.add_option("--benchmark", input.benchmark, "Of this benchmark alone, such as bert");
+  add_rule_options(command, input.rules);
+}
+
+// The options of scores that these rules and points mean.
+inline results::ScoreOptions judged_by(const ScoreRules& rules) {
+  results::ScoreOptions options = rules.score;
+  options.rules = directory_of(rules.rules);
+  const PointFolders points = point_folders(rules.rules, rules.rcp);
+  options.rcp = points.directory;
+  options.other_rcp = points.others;
+  options.find_installed = rules.rules != compliance::kBuiltIn;
+  return options;
+}
+
+// Folders that cannot be listed are added to `problems`; `progress` and it outlive the options.
+inline results::ScoreOptions score_options(const ScoreRules& rules, Progress& progress,
+                                           compliance::ListingProblems& problems) {
+  results::ScoreOptions options = judged_by(rules);
+  options.problems = &problems;
+  options.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+  return options;
+}
+
+// Leaves the items of one benchmark, all where it is empty. Throws Error where none is left.
+template <typename Items, typename BenchmarkOf>
+void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkOf& benchmark_of) {
+  if (benchmark.empty()) return;
+  std::erase_if(items, [&](const auto& item) { return benchmark_of(item) != benchmark; });
+  if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
+}
+
+// A folder that lies in several of the directories is there once. Of a directory without scores the
+// reason is added to `problems`; throws Error where none has any.
+inline std::vector<results::Score> read_scores(const ScoreInput& input,
+                                               compliance::ListingProblems& problems) {
+  Progress progress("scoring logs");
+  const results::ScoreOptions options = score_options(input.rules, progress, problems);
+  std::vector<std::string> directories;
+  for (const std::string& given : input.directories) {
+    const auto expanded = compliance::expand_submitters(given);
+    directories.insert(directories.end(), expanded.begin(), expanded.end());
+  }
+  if (directories.size() == 1) {
+    auto scores = results::score_directory(directories.front(), options);
+    keep_benchmark(scores, input.benchmark, results::benchmark_of);
+    return scores;
+  }
+  std::vector<results::Score> all;
+  std::set<std::filesystem::path> known;
+  std::vector<std::string> empty;
+  for (const std::string& directory : directories) {
+    try {
+      for (results::Score& score : results::score_directory(directory, options)) {
+        std::error_code ignored;
+        if (known.insert(std::filesystem::weakly_canonical(score.folder.path, ignored)).second)
+          all.push_back(std::move(score));
+      }
+    } catch (const Error& error) {
+      empty.push_back(error.what());
+    }
+  }
+  if (all.empty()) fail("{}", fmt::join(empty, "\nstrata: "));
+  problems.insert(problems.end(), empty.begin(), empty.end());
+  keep_benchmark(all, input.benchmark, results::benchmark_of);
+  return all;
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,166 @@
+#include "device/cuda/attention/cudnn/cudnn_graphs.h"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+
+namespace cudnn_frontend {
+void* cudnn_dlhandle = nullptr;
+}
+
+namespace strata::device::cuda {
+namespace {
+
+namespace fe = cudnn_frontend;
+using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+using Tensors = fe::graph::Tensor_attributes;
+
+constexpr int kLibrary = 9;
+// The first that is known to clear backward's workspace on compute capability 9.0, and to take
+// packed sequences on 8.0.
+constexpr size_t kOldest = 91801;
+// Before it, sequences without tokens may make NaN of others (NVIDIA/cudnn-frontend, issues 943
+// and 944).
+constexpr size_t kOldestForEmptySequences = 92500;
+// Gradients of longer sequences than these take more memory than time is worth.
+constexpr int64_t kMostWorkspaceBytes = int64_t{2} << 30;
+
+// A graph's tensors and what all of them share.
+class Description {
+ public:
+  Description(CudnnGraph& graph, const CudnnShape& shape)
+      : graph_(graph),
+        shape_(shape),
+        lengths_(numbers(kLengths, shape.sequences)),
+        qkv_offsets_(numbers(kQkvOffsets, shape.sequences + 1)),
+        context_offsets_(numbers(kContextOffsets, shape.sequences + 1)),
+        statistics_offsets_(numbers(kStatisticsOffsets, shape.sequences + 1)) {
+    graph.set_io_data_type(fe::DataType_t::BFLOAT16)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+  }
+
+  Tensor qkv(CudnnTensor number) { return graph_.tensor(part_of_qkv(Tensors().set_uid(number))); }
+  Tensor context(CudnnTensor number) {
+    return graph_.tensor(as_context(Tensors().set_uid(number)));
+  }
+  Tensor statistics() { return graph_.tensor(as_statistics(Tensors().set_uid(kStatistics))); }
+  void is_qkv(const Tensor& output, CudnnTensor number) {
+    part_of_qkv(output->set_output(true).set_uid(number));
+  }
+  void is_context(const Tensor& output) { as_context(output->set_output(true).set_uid(kContext)); }
+  void is_statistics(const Tensor& output) {
+    as_statistics(output->set_output(true).set_uid(kStatistics));
+  }
+
+  // What forward and backward are told alike.
+  template <typename Attributes>
+  Attributes attributes() const {
+    Attributes attributes;
+    attributes.set_name("attention")
+        .set_attn_scale(1.0f / std::sqrt(static_cast<float>(shape_.head_size)))
+        .set_padding_mask(true)
+        .set_seq_len_q(lengths_)
+        .set_seq_len_kv(lengths_);
+    return attributes;
+  }
+
+ private:
+  Tensor numbers(CudnnTensor number, int64_t count) {
+    return graph_.tensor(Tensors()
+                             .set_uid(number)
+                             .set_dim({count, 1, 1, 1})
+                             .set_stride({1, 1, 1, 1})
+                             .set_data_type(fe::DataType_t::INT32));
+  }
+  Tensors& part_of_qkv(Tensors& tensor) const {
+    return rows(tensor, 3).set_ragged_offset(qkv_offsets_);
+  }
+  Tensors& as_context(Tensors& tensor) const {
+    return rows(tensor, 1).set_ragged_offset(context_offsets_);
+  }
+  // [B, heads, S, head size], in rows of all heads, `parts` times.
+  Tensors& rows(Tensors& tensor, int64_t parts) const {
+    const int64_t row = parts * shape_.heads * shape_.head_size;
+    return tensor.set_dim({shape_.sequences, shape_.heads, shape_.max_length, shape_.head_size})
+        .set_stride({shape_.max_length * row, shape_.head_size, row, 1});
+  }
+  Tensors& as_statistics(Tensors& tensor) const {
+    return tensor.set_dim({shape_.sequences, shape_.heads, shape_.max_length, 1})
+        .set_stride({shape_.max_length * shape_.heads, 1, shape_.heads, 1})
+        .set_data_type(fe::DataType_t::FLOAT)
+        .set_ragged_offset(statistics_offsets_);
+  }
+
+  CudnnGraph& graph_;
+  const CudnnShape& shape_;
+  Tensor lengths_, qkv_offsets_, context_offsets_, statistics_offsets_;
+};
+
+// cuDNN tells about every kernel that it tried.
+std::string first_lines(const std::string& message) {
+  constexpr size_t kMost = 400;
+  return message.size() <= kMost ? message : message.substr(0, kMost) + " ...";
+}
+
+}  // namespace
+
+void check(fe::error_t status, const char* attempt) {
+  if (status.is_bad()) fail("cuda: cuDNN: {}: {}", attempt, first_lines(status.get_message()));
+}
+
+void load_cudnn() {
+  static const std::string problem = []() -> std::string {
+    const std::string name = fmt::format("libcudnn.so.{}", kLibrary);
+    fe::cudnn_dlhandle = dlopen(name.c_str(), RTLD_NOW);
+    if (!fe::cudnn_dlhandle) return fmt::format("{} could not be loaded: {}", name, dlerror());
+    const size_t version = fe::detail::get_backend_version();
+    if (version >= kOldest) return "";
+    return fmt::format("{} is version {}, {} or newer is needed", name, version, kOldest);
+  }();
+  if (!problem.empty()) fail("cuda: {}", problem);
+}
+
+bool takes_empty_sequences() {
+  return fe::detail::get_backend_version() >= kOldestForEmptySequences;
+}
+
+void describe_forward(CudnnGraph& graph, const CudnnShape& shape) {
+  Description is(graph, shape);
+  auto attributes = is.attributes<fe::graph::SDPA_attributes>();
+  attributes.set_generate_stats(true);
+  const auto [context, statistics] =
+      graph.sdpa(is.qkv(kQuery), is.qkv(kKey), is.qkv(kValue), attributes);
+  is.is_context(context);
+  is.is_statistics(statistics);
+}
+
+void describe_backward(CudnnGraph& graph, const CudnnShape& shape) {
+  Description is(graph, shape);
+  auto attributes = is.attributes<fe::graph::SDPA_backward_attributes>();
+  attributes.set_deterministic_algorithm(true);
+  // Bounds of the rows that partial sums are kept of.
+  attributes.set_max_total_seq_len_q(shape.sequences * shape.max_length)
+      .set_max_total_seq_len_kv(shape.sequences * shape.max_length);
+  const auto [d_query, d_key, d_value] =
+      graph.sdpa_backward(is.qkv(kQuery), is.qkv(kKey), is.qkv(kValue), is.context(kContext),
+                          is.context(kDContext), is.statistics(), attributes);
+  is.is_qkv(d_query, kDQuery);
+  is.is_qkv(d_key, kDKey);
+  is.is_qkv(d_value, kDValue);
+}
+
+void find_plans(CudnnGraph& graph, cudnnHandle_t handle) {
+  check(graph.validate(), "describing attention");
+  check(handle ? graph.build_operation_graph(handle) : graph.build_operation_graph(),
+        "describing attention");
+  check(graph.create_execution_plans({fe::HeurMode_t::A}), "looking for kernels of attention");
+  graph.deselect_workspace_greater_than(kMostWorkspaceBytes);
+  check(graph.check_support(), "looking for kernels of attention");
+}
+
+}  // namespace strata::device::cuda
