@@ -64,7 +64,7 @@ TEST_F(OverlapBenchmarkOverRanks, MeasuresEveryModeOverTheStatedLink) {
     EXPECT_EQ(static_cast<int>(processes.size()), ranks_.size());
     for (const auto& name : names) EXPECT_TRUE(spans.contains(name)) << name;
     for (const char* name :
-         {"forward embeddings", "backward layer_1", "reduce 0", "update 0", "gather 0"}) {
+         {"forward embeddings", "backward layer_1", "reduce 0", "update 0", "gather_updated 0"}) {
       EXPECT_TRUE(spans.contains(name)) << name;
     }
   }

@@ -222,7 +222,10 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
     }
     EXPECT_EQ(spans.at("update 0"), 2);
     EXPECT_EQ(spans.contains("reduce 0"), world_->size() > 1);
-    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded != kNone);
+    const bool gathers = world_->size() > 1 && GetParam().sharded != kNone;
+    const bool gathers_units = gathers && GetParam().sharded == kAll;
+    EXPECT_EQ(spans.contains("gather 0"), gathers_units);
+    EXPECT_EQ(spans.contains("gather_updated 0"), gathers && !gathers_units);
   }
 }
 
