@@ -24,7 +24,7 @@ TEST(DataLink, HoldsTheWholeData) {
   ASSERT_NE(at, link.npos);
   std::string decoded;
   for (size_t i = at + begin.size(); link[i] != '"'; ++i) {
-    ASSERT_THAT(std::string("<>&#' "), Not(HasSubstr(link[i]))) << link[i];
+    ASSERT_THAT("<>&#' ", Not(HasSubstr(std::string(1, link[i]))));
     if (link[i] == '%') {
       decoded += static_cast<char>(std::stoi(link.substr(i + 1, 2), nullptr, 16));
       i += 2;
