@@ -23,7 +23,7 @@ ninja -C "$build" "${programs[@]}" >"$build/gpu_bundle.log" 2>&1 ||
 commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
 
 rm -rf "$folder.unfinished"
-mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench/peers}
+mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench/peers/pytorch}
 for program in "${programs[@]}"; do
   install -s "$build/$program" "$folder.unfinished/bin/"
 done
@@ -36,7 +36,8 @@ rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.sh,common.sh,surroundings.sh,limited_steps.sh,mpirun.sh} \
   "$folder.unfinished/scripts/"
-cp "$root"/bench/peers/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_bert.py,pytorch_attention.py} "$folder.unfinished/bench/peers/"
+cp "$root"/bench/peers/gpu_{vs_pytorch,follows_cpu}.sh "$folder.unfinished/bench/peers/"
+cp "$root"/bench/peers/pytorch/pytorch_{step,bert,attention}.py "$folder.unfinished/bench/peers/pytorch/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
 # What bench/peers/gpu_follows_cpu.sh trains on.
 if [[ -f $cache/kjv.txt ]]; then

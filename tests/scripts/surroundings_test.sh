@@ -47,7 +47,7 @@ done
 rm -rf "$work/tree"
 for arguments in "scripts/gpu_check.sh --output" "bench/compare_runs.sh --output" "bench/compare_norms.sh --output" \
   "scripts/bench.sh --output" "bench/peers/cpu_vs_pytorch.sh --venv" "bench/peers/quickstart_vs_pytorch.sh --data" \
-  "bench/peers/pytorch/pytorch_follows_strata.sh --data" "bench/peers/gpu_vs_pytorch.sh --model" "scripts/gpu_bundle.sh" \
+  "bench/peers/pytorch_follows_strata.sh --data" "bench/peers/gpu_vs_pytorch.sh --model" "scripts/gpu_bundle.sh" \
   "scripts/same_bits.sh" "scripts/mpirun_nodes.sh --strata"; do
   for name in "$work/a,b" "$work/it's" "$work/a"$'\n'b; do
     code=0

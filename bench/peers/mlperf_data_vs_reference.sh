@@ -2,15 +2,15 @@
 # MLPerf's pretraining samples of a text, in turns: create_pretraining_data.py of the MLCommons reference, and `strata data
 # mlperf` with one thread and with all. Checks that one thread's samples are the reference's, and prints medians, ratios and
 # bytes.
-#   bench/peers/data/mlperf_data_vs_reference.sh FOLDER [--text FILE] [--vocab FILE] [--turns N] [--strata PROGRAM] [--venv DIR]
+#   bench/peers/mlperf_data_vs_reference.sh FOLDER [--text FILE] [--vocab FILE] [--turns N] [--strata PROGRAM] [--venv DIR]
 # FOLDER: retired_benchmarks/bert of a clone of https://github.com/mlcommons/training.
 # --text: default data-cache/kjv.txt, --vocab: data-cache/minilm/vocab.txt (scripts/prepare_quickstart_data.sh makes both).
 # --turns: runs of each (3). --strata: default build/release/cli/strata.
 # --venv: where TensorFlow is, or is installed from PyPI where it is absent (2 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/tensorflow.
 set -euo pipefail
-source "$(dirname "$0")/../../../scripts/surroundings.sh"
-root=$(cd "$(dirname "$0")/../../.." && pwd)
+source "$(dirname "$0")/../../scripts/surroundings.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 text=$root/data-cache/kjv.txt vocab=$root/data-cache/minilm/vocab.txt turns=3 strata=$root/build/release/cli/strata
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/tensorflow folder=

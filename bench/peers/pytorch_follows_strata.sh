@@ -2,13 +2,13 @@
 # Whether bench/peers/pytorch/pytorch_train.py learns what Strata does from the same samples: the quickstart's first steps in fp32, from the
 # same checkpoint, on eight samples that are every step's batch, the global norm clipped. Prints losses and gradient norms of both;
 # exits 1 where a masked-LM loss differs by more than 1 %. The next-sentence head, which both draw at random, keeps them from being equal.
-#   bench/peers/pytorch/pytorch_follows_strata.sh [--steps N] [--heads strata|transformers] [--strata PROGRAM] [--python PROGRAM] [--data FOLDER]
+#   bench/peers/pytorch_follows_strata.sh [--steps N] [--heads strata|transformers] [--strata PROGRAM] [--python PROGRAM] [--data FOLDER]
 # --steps: 8. --heads: whose rule gives PyTorch the weights that the checkpoint lacks (strata).
 # --strata: default build/release/cli/strata. --python: one that has torch, transformers, h5py and yaml (python3).
 # --data: what scripts/prepare_quickstart_data.sh made (data-cache).
 set -euo pipefail
-source "$(dirname "$0")/../../../scripts/surroundings.sh"
-root=$(cd "$(dirname "$0")/../../.." && pwd)
+source "$(dirname "$0")/../../scripts/surroundings.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
 steps=8 heads=strata strata=$root/build/release/cli/strata python=python3 data=$root/data-cache
 give_up() { echo "$*" >&2; exit 2; }
 while [[ $# -gt 0 ]]; do
