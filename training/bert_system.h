@@ -13,8 +13,8 @@
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/evaluation.h"
 #include "training/setup.h"
-#include "training/trace/step_trace.h"
-#include "training/trace/tensorboard_trace.h"
+#include "training/step_trace.h"
+#include "training/tensorboard_trace.h"
 #include "training/trace/timeline.h"
 #include "training/trainer.h"
 

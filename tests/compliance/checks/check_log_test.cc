@@ -239,7 +239,7 @@ TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
     EXPECT_FALSE(verdict.passed());
     const std::string errors = all(verdict.errors);
     EXPECT_THAT(errors, HasSubstr("Could not find config file: training_5.0.0/"));
-    EXPECT_THAT(errors, Not(HasSubstr("\0")));
+    EXPECT_THAT(errors, Not(HasSubstr(std::string(1, '\0'))));
     EXPECT_THAT(errors, Not(HasSubstr(too_long)));
   }
 }
