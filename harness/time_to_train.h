@@ -1,4 +1,4 @@
-// The benchmark: initialise untimed, then train until the target accuracy, logging as MLPerf asks.
+// The benchmark: initializes untimed, trains to the target accuracy, and logs as MLPerf asks.
 #pragma once
 
 #include <vector>
