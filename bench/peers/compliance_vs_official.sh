@@ -31,10 +31,10 @@ tar -C "$work" -xJf "$data/v1.1.tar.xz"
 tar -C "$work" -xJf "$data/v2.0.tar.xz"
 cd "$work"
 
-# Every ninth log of the table: both rounds, all benchmarks.
+# Takes every ninth log of the table: both rounds, all benchmarks.
 tail -n +2 "$data/expected_verdicts.tsv" | awk -F'\t' 'NR % 9 == 1 {print $1 "\t" $2}' | head -500 > logs.tsv
 cut -f1 logs.tsv > logs.txt
-xargs cat < logs.txt > /dev/null  # both read from the page cache
+xargs cat < logs.txt > /dev/null  # makes both read from the page cache
 
 cat > official.py <<'PY'
 import logging, time

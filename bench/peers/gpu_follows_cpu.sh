@@ -32,7 +32,8 @@ command -v python3 >/dev/null || give_up "there is no python3, which compares th
 mkdir -p "$(dirname "$output")"
 work=$(mktemp -d)
 
-# report: writes what is known by now as JSON and prints it. Fails where the losses do not follow, or nobody knows.
+# report: writes the figures so far as JSON and prints them. Fails if the losses do not follow, or
+# are missing.
 report() {
   python3 -I - "$work" "$output" "$device $precision" "$steps" << 'PY'
 import glob, json, os, pathlib, sys
@@ -93,8 +94,8 @@ PY
 
 report_at_end report
 
-# attempt NAME MOST COMMAND...: keeps what it prints in NAME.txt and, where it ends with more than MOST, why in
-# NAME.verdict, which is empty otherwise.
+# attempt NAME MOST COMMAND...: writes the output to NAME.txt. If the exit code exceeds MOST, NAME.verdict says why;
+# otherwise it is empty.
 attempt() {
   local name=$1 most=$2 left=$((570 - SECONDS)) begin=$SECONDS status=0
   shift 2
@@ -118,7 +119,7 @@ if [[ ! -f $cache/quickstart/train.hdf5 ]]; then
 fi
 [[ -f $cache/minilm/model.safetensors ]] || options+=(--set model.checkpoint=none)
 
-# train NAME SEED BACKEND PRECISION: ends with exit code 1, as the target is out of reach.
+# train NAME SEED BACKEND PRECISION: ends with exit code 1, because the target is out of reach.
 train() {
   attempt "$1" 1 "$strata" train --config "$root/scripts/configs/quickstart.yaml" "${options[@]}" \
     --set run.output="$work/$1" --set run.seed="$2" --set run.system="$1" --set device.backend="$3" \

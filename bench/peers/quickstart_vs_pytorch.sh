@@ -65,7 +65,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A run without the target exits 1 and has printed its numbers.
+# A run without the target exits with 1 after printing its numbers.
 run() {
   local name=$1 status=0
   shift

@@ -34,7 +34,7 @@ make_venv "$venv" tensorflow TensorFlow tensorflow-cpu
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# One text makes one file; as many as there are processors show what all of them make.
+# One text makes one file. As many texts as processors measure all threads.
 mkdir -p "$work/one" "$work/all"
 cp "$text" "$work/one/part-00000-of-00001"
 copies=$(nproc)

@@ -45,7 +45,7 @@ with h5py.File(sys.argv[1]) as file, h5py.File(sys.argv[2], "w") as cut:
                       else (first, first + count))
         cut[name] = offsets - offsets[0] if name == "offsets" else file[name][begin:end]
 PY
-# run NAME COMMAND...: both end without the target, with exit code 1.
+# run NAME COMMAND...: both programs end without reaching the target, with exit code 1.
 run() {
   local name=$1 status=0
   shift
