@@ -255,7 +255,7 @@ json read_description(const fs::path& path) {
   return description;
 }
 
-// Throws Error if another file of the system could not be read.
+// Returns the system's private id. A system without one gets a new file, unless `ids` is null.
 std::string private_id(const fs::path& folder, const json& description, const std::string& system,
                        PrivateIds* ids) {
   std::string id = read_private_id(folder);
