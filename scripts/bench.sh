@@ -36,7 +36,7 @@ fi
 
 install_packages "${build_packages[@]}" "${training_packages[@]}" libbenchmark-dev
 
-# build_in SOURCE FOLDER TARGET...: as scripts/quickstart.sh builds, into FOLDER.
+# build_in SOURCE FOLDER TARGET...: builds into FOLDER with the options of scripts/quickstart.sh.
 build_in() {
   local source=$1 folder=$2
   shift 2
@@ -49,13 +49,13 @@ build_in() {
   cmake --build "$folder" --target "$@"
 }
 
-# The first processor that this process may use; where taskset is missing, all.
+# The first processor that this process may use, or all without taskset.
 pinned=()
 if command -v taskset >/dev/null; then
   processors=$(taskset -cp $$ | sed 's/.*: //')
   pinned=(taskset -c "${processors%%[,-]*}")
 fi
-# measure FOLDER [OPTION...]
+# measure FOLDER [OPTION...]: runs the micro-benchmarks that are built in FOLDER.
 measure() {
   local program=$1/bench/micro/strata_micro
   shift
