@@ -2,7 +2,7 @@
 # The quickstart with every load-balance strategy and every clip mode, or with every order of work, on ranks of this machine
 # that share the same global batch: time to train, samples to converge and step time, as the tables of
 # docs/measurements/strategies.md. Runs take turns, one of every setting before the second of any, so that a slow minute of the
-# machine hits all alike; the runs of a turn have the same seed. Stopped and started again, it goes on where it was.
+# machine hits all alike; the runs of a turn have the same seed. If it is stopped and started again, it resumes.
 # Usage: bench/compare_runs.sh [--what WHAT] [--only PATTERN] [--runs N] [--ranks LIST] [--output DIR] [--launcher 'PREFIX'] [-- KEY=VALUE...]
 #   --what WHAT        strategies (and clip modes) or orders (of work); default strategies
 #   --only PATTERN     rows that this extended regular expression finds

@@ -136,8 +136,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_closed_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error with the file's
-                                  // name
+  std::signal(SIGXFSZ, SIG_IGN);  // makes exceeding the limit an error
   std::set_terminate(end_without_handler);
   ::on_exit(correct_exit_code, nullptr);
   const int exit_code = run(argc, argv);

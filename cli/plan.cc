@@ -39,8 +39,7 @@ struct PlanCommand {
   std::string network;
   int64_t ranks_per_node = 0;  // 0: as calibrated
   double samples = 0;          // 0: reference points
-  std::string round;           // round of the reference points; empty: the calibration's, or the
-                               // newest
+  std::string round;           // reference points; empty: calibration or newest
   std::optional<double> start;
   bool search = false;
   double memory_gb = 0;

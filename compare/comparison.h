@@ -43,8 +43,7 @@ struct Comparison {
   std::string base, other;           // names of the sides
   std::vector<Quantity> quantities;  // if judged_first, the first one counts
   bool judged_first = false;         // --fail-above asks only for the first quantity
-  std::vector<Part> parts;           // parts of the difference of mean times to train; they add up
-                                     // to it
+  std::vector<Part> parts;           // add up to the difference of mean times to train
   std::vector<std::string> notes;    // caveats for readers
 
   // Returns the quantities that --fail-above asks for and that are worse by more than `share`,

@@ -42,8 +42,7 @@ std::vector<double> holm(const std::vector<double>& p);
 struct MannWhitney {
   double u = 0;        // pairs in which the value of a is larger; ties count half
   double p = 1;        // for a U as far from its mean, if both came from one distribution
-  bool exact = false;  // counts all orders; else a normal distribution, corrected for ties and
-                       // continuity
+  bool exact = false;  // counts all orders; else normal, corrected for ties
 };
 // Empty if a sample has no value.
 std::optional<MannWhitney> mann_whitney(const std::vector<double>& a, const std::vector<double>& b);

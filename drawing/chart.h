@@ -60,9 +60,8 @@ struct Chart {
   std::vector<Level> levels;
   std::vector<Upright> uprights;
   std::optional<Band> band;
-  std::vector<EndLabel>
-      // The most important first. Those without room are counted in a note.
-      labels;
+  // The most important first. Labels without room are counted in a note.
+  std::vector<EndLabel> labels;
   bool names_points = false;  // names points where the name covers nothing
   std::vector<Key> legend;
   Axis x, y;

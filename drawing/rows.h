@@ -31,8 +31,7 @@ struct Dot {
 struct Entry {
   std::vector<Bar> bars;
   std::vector<Dot> dots;
-  std::optional<double> mark;                         // the number that the dots sum up to, such as
-                                                      // a score
+  std::optional<double> mark;                         // a summary of the dots
   std::optional<std::pair<double, double>> interval;  // an error bar
   std::string note;                                   // text at the right
 };

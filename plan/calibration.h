@@ -21,11 +21,10 @@ struct MeasuredStep {
   int64_t nodes = 1;
   double batch = 0;  // samples, over all ranks
   int64_t micro_batches = 1;
-  double imbalance = 1;             // the slowest rank's work over the mean
-  double seconds = 0;               // time of a step, with its share of an evaluation if there is
-                                    // one
-  double update = 0;                // the optimizer's part of `seconds`; 0: not measured
-  double steps_per_evaluation = 0;  // 0: `seconds` holds no evaluation
+  double imbalance = 1;                      // the slowest rank's work over the mean
+  double seconds = 0;                        // time of a step, with its share of evaluations
+  double update = 0;                         // the optimizer's part of `seconds`; 0: not measured
+  double steps_per_evaluation = 0;           // 0: `seconds` holds no evaluation
   std::optional<double> evaluation_seconds;  // absent: not measured
 
   double samples_per_rank() const { return batch / static_cast<double>(ranks); }

@@ -56,8 +56,7 @@ struct StepInput {
   int64_t nodes = 1;
   double batch = 0;                  // samples, over all ranks
   double imbalance = 1;              // the slowest rank's work over the mean
-  std::optional<Link> network = {};  // a rank's link; absent: several nodes cost what was
-                                     // calibrated
+  std::optional<Link> network = {};  // a rank's link; absent: calibrated cost of nodes
   Layout layout = {};
 };
 

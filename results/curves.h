@@ -33,7 +33,7 @@ struct Curve {
   std::vector<Evaluation> evaluations;
   bool has_other_values = false;  // eval_accuracy is not a number, as maskrcnn's
   std::string problem;            // why the log cannot be read; it then has no evaluations
-  bool readable = true;           // false: the system refused to read the log
+  bool readable = true;           // false: an I/O error prevented reading the log
 };
 
 // Returns the median run by the minutes of its last evaluation, which represents all in a picture.

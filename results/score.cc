@@ -55,7 +55,7 @@ std::optional<int64_t> integer_field(const json& fields, const char* name) {
   return number;
 }
 
-// Keeps the message if the system refused to read a file.
+// Keeps the message of an I/O error.
 void note_unread(const std::exception& error, std::string& unread) {
   if (dynamic_cast<const ReadError*>(&error) != nullptr) unread = error.what();
 }

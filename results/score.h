@@ -29,7 +29,7 @@ struct RunScore {
   std::string reason;      // why it does not count
   std::string odd_time;    // why the time of run_start is no date; empty if it is one
   std::vector<std::string> broken_rules;  // at most kMostBrokenRules
-  std::string unread;                     // a file of it that the system refused to read, and why
+  std::string unread;                     // I/O error at one of its files
   compliance::RunConvergence convergence;
   compliance::RunSettings settings;
   std::optional<double> energy_joules;
@@ -70,15 +70,15 @@ struct Score {
   int runs_needed = 0;  // runs of a submission; 0: unknown
   Mean mean = Mean::kNone;
   std::optional<double> unscaled_ms;  // the mean
-  std::optional<double>
-      time_to_train_ms;  // the mean times the factor in the folder's scaling.json, if it has one
+  // The mean times the factor in the folder's scaling.json, if it has one.
+  std::optional<double> time_to_train_ms;
   // The mean times the convergence check's factor. Empty if there are no reference points.
   std::optional<double> rcp_scaled_ms;
   std::optional<WeakScore> weak;  // with weak scaling, instead of the mean
   std::string weak_problem;       // why there is no weak-scaling score
   double committee_scaling = 1;   // the factor in scaling.json, or with `scale` the check's
   std::string scaling_problem;    // why scaling.json gives no factor
-  std::string unread;             // a file that the system refused to read, and why
+  std::string unread;             // I/O error at one of its files
   bool held_to_rcp = false;       // in the closed division
   compliance::RcpVerdict rcp;
   // The accuracy to which the runs were trained: the target that all logs name, or the benchmark's
@@ -112,11 +112,10 @@ struct ScoreOptions {
   // Uses the convergence check's factor instead of that in scaling.json, even if nothing says that
   // the system is in the closed division.
   bool scale = false;
-  bool find_installed = false;  // looks in installed official packages for rules that are not built
-                                // in
+  bool find_installed = false;  // uses installed packages for missing rules
   unsigned threads = 0;         // 0: one per core
-  std::function<void(size_t done, size_t total)>
-      progress;                                     // called after each log, from any thread
+  // Called after each log, from any thread.
+  std::function<void(size_t done, size_t total)> progress;
   compliance::ListingProblems* problems = nullptr;  // receives folders and logs that cannot be read
 };
 
@@ -129,7 +128,7 @@ struct RunTimes {
 RunTimes find_run_times(const compliance::EventLog& log);
 
 // Reads systems/<system>.json. Missing fields are empty. `problem` gets the reason if it cannot be
-// read, `unread` the reason if the system refused to read it.
+// used, `unread` the message of an I/O error.
 SystemFacts read_system_facts(const std::filesystem::path& description, std::string& problem,
                               std::string& unread);
 // Reads the facts of the folder's system, or none if it is in no submission.

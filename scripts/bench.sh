@@ -8,7 +8,7 @@
 #   --repetitions N    turns, of both builds each; 9 or more say something about small differences; default 9
 #   --seconds S        of every benchmark in a turn; default 0.1
 #   --output DIR       where Google Benchmark's JSON goes, a file a turn; default build/bench/results
-# Exits with 1 where a benchmark of this checkout is clearly slower by more than 5 %.
+# Exits with 1 if a benchmark of this checkout is clearly slower by more than 5 %.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

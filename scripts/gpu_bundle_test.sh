@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether the bundle of scripts/gpu_bundle.sh starts where there is nothing but glibc and Python: unpacks it in a bare
+# Checks that the bundle of scripts/gpu_bundle.sh starts where there is nothing but glibc and Python: unpacks it in a bare
 # Debian made by debootstrap, and runs --version, `check log`, CPU training steps, and the check, which must say that
 # there is no driver. Needs root, debootstrap and, the first time, the network.
 # Usage: scripts/gpu_bundle_test.sh [BUNDLE [SUITE]]    default: build/gpu_bundle, trixie (Debian 13)

@@ -19,8 +19,8 @@
 # Verdicts: passed; failed, which a step is, too, that hangs until its own time is over; not finished: compute-sanitizer,
 # operations or PyTorch were stopped, or a step had less than its own time left; not run; skipped, with the reason.
 # A suite that fails is run once more by itself with CUDA_LAUNCH_BLOCKING=1, so that a fault has its kernel's name.
-# Where an attention kernel fails, later steps use another.
-# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a step failed.
+# If an attention kernel fails, later steps use another.
+# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 if a step failed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source "$root/scripts/limited_steps.sh"

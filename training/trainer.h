@@ -117,11 +117,10 @@ class Trainer {
   // The scale of the next step's loss; absent if losses are not scaled.
   const std::optional<optim::LossScale>& loss_scale() const { return loss_scale_; }
 
-  int64_t samples() const {
-    return step_ * global_batch_;
-  }                                                       // samples trained on so far, over all
-                                                          // ranks
-  int64_t global_batch() const { return global_batch_; }  // samples of a step, over all ranks
+  // Returns the samples trained on so far, over all ranks.
+  int64_t samples() const { return step_ * global_batch_; }
+  // Returns the samples of a step, over all ranks.
+  int64_t global_batch() const { return global_batch_; }
 
  private:
   // Numbers of a whole global batch that a step needs.
@@ -164,8 +163,7 @@ class Trainer {
   std::unique_ptr<loadbalance::BatchPlan> step_plan_;
   std::mutex planned_mutex_;
   std::deque<GlobalBatch> planned_;      // steps that have not begun; guarded by planned_mutex_
-  std::vector<uint32_t> loader_places_;  // sorted indices of this rank's step, one micro-batch
-                                         // after another
+  std::vector<uint32_t> loader_places_;  // sorted indices for this rank, by micro-batch
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;

@@ -17,8 +17,7 @@ struct MachineBenchmarkOptions {
   // Presets or files. Attention and the optimizer use the first one.
   std::vector<std::string> models = {"bert-large", "minilm"};
   std::vector<int64_t> tokens = {2048, 4096};  // sizes of a micro-batch, for every model
-  int steps = 5;                               // measured steps per model and size, after two not
-                                               // measured
+  int steps = 5;                               // steps per model and size, after two not measured
   int rounds = 7;                              // rounds of everything else
   std::optional<int> threads;                  // absent: one per processor
 };

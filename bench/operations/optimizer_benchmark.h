@@ -15,8 +15,7 @@ struct OptimizerBenchmark {
   std::string device;
   int64_t parameters = 0;    // elements of the arena
   int64_t memory_bytes = 0;  // size of all arrays
-  int64_t update_bytes = 0;  // bytes that an update reads and writes, each array counted once per
-                             // pass
+  int64_t update_bytes = 0;  // bytes read and written, each array once per pass
   double norm = 0;           // l2_norm_squared of the gradients
   double update = 0;         // clip by that norm, update, decay, compute weights
   double norm_and_update = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Logs per second of `strata check log` (one thread) and of the official compliance checker (one process) over the same
-# 500 published logs with the same rule files, rule loading included. Exits 1 where the ratio is below 50, or where both
+# 500 published logs with the same rule files, rule loading included. Exits 1 if the ratio is below 50, or if both
 # do not judge as many logs and fail as many.
 #   bench/peers/compliance_vs_official.sh [STRATA [PYTHON]]
 # STRATA: the program (default: build/release/cli/strata, else build/tools-only/cli/strata).

@@ -3,7 +3,7 @@
 # against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, its heads at masked positions alone; eager and torch.compile;
 # sequences padded to 512, and sorted by length and padded to the longest of their batch), in turns over the same sequences with the
 # same number of threads. What counts is tokens a second, without padding: Strata's over its median step, PyTorch's over the sum of
-# its steps, since batches sorted by length differ in time. The peak is the highest of both programs' square GEMMs and, where libxsmm
+# its steps, since batches sorted by length differ in time. The peak is the highest of both programs' square GEMMs and, if libxsmm
 # is installed (Debian's libxsmm-dev), those of its batch-reduce kernels.
 #   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
 #                                 [--precision bf16|fp32] [--isa portable|avx2|avx512] [--strata PROGRAM] [--venv DIR] [--output FILE]
@@ -14,7 +14,7 @@
 # STRATA_CPU_ISA; without it each uses what it finds. torch.compile, whose compiler takes what the processor has, is left out then.
 # PyTorch's MKL cannot be held to less than AVX2 on AMD: with portable its GEMMs are no peak, and its steps have more instructions.
 # --threads: default all processors. --strata: default build/release/cli/strata.
-# --venv: where PyTorch and transformers are, or are installed from PyPI where they are absent (6 GB of disk);
+# --venv: where PyTorch and transformers are, or are installed from PyPI if they are absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Trains the quickstart's model on the GPU and on the processor with one seed, so on the same batches and dropout, and
-# on the processor with another. Passes where the mean difference of the losses is less than half of another seed's, and
+# on the processor with another. Passes if the mean difference of the losses is less than half of another seed's, and
 # accuracies at the end differ by less than 0.01.
 #   bench/peers/gpu_follows_cpu.sh [--steps N] [--device cuda|cpu] [--precision bf16|fp32] [--output FILE]
 # --steps: of training (200). --device: what is held against cpu (cuda). --precision: of the device (bf16); the
 # processor computes in fp32. --output: default bench/results/gpu_follows_cpu.json.
-# Takes data-cache/quickstart and data-cache/minilm (scripts/prepare_quickstart_data.sh) or, where there is only the
-# text and no checkpoint, makes instances from it and starts from random weights. Exits 1 where it does not pass or a
+# Takes data-cache/quickstart and data-cache/minilm (scripts/prepare_quickstart_data.sh) or, if there is only the
+# text and no checkpoint, makes instances from it and starts from random weights. Exits 1 if it does not pass or a
 # training is incomplete: one that fails or takes longer than 150 s, or could not start within 450 s. The steps that
 # there are of it are compared all the same.
 set -euo pipefail

@@ -12,7 +12,7 @@
 # --model: bert-large or a config.json. --config: Strata's configuration, default scripts/configs/bert-large.yaml.
 # --set: a key of Strata's; may be repeated. --python: one with torch and transformers (python3).
 # --output: default bench/results/gpu_vs_pytorch.json. Programs come from build/release, or from $STRATA_BIN.
-# --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 where Strata or PyTorch has no steps.
+# --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 if Strata or PyTorch has no steps.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -17,7 +17,7 @@ struct OrderMeasurement {
   double forward = 0, backward = 0;  // times of all micro-batches
   double hides = 0;                  // the part of backward that communication may overlap
   double tail = 0;                   // share of the bytes that only the last block completes
-  // This and `exposed` are of the rank that computes longest, because others wait for it in
+  // This and `exposed` come from the rank that computes longest, because others wait for it in
   // reductions. The formula covers the emulated link; it is 0 on a real network.
   Compared communication;
   // Communication after backward that nothing hides. Formula: exposed_communication of the buckets,

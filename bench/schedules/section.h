@@ -24,8 +24,7 @@ struct ScheduleOptions {
   int steps = 5;                   // measured steps per schedule, after one not measured
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
   std::optional<comm::Link> link;  // the emulated network; absent: the real one
-  double sleeping_flops = 0;       // speed of a sleeping device (sleeping_device.h); 0:
-                                   // device.backend
+  double sleeping_flops = 0;       // speed of sleeping_device.h; 0: device.backend
   std::filesystem::path timeline;  // shows the last step of every schedule; empty: none
   std::vector<Section> only = {Section::kDataParallel, Section::kPipelines, Section::kSharding,
                                Section::kModules};

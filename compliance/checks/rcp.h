@@ -65,8 +65,8 @@ struct RcpVerdict {
   bool may_be_reviewed = false;       // converged, at a known batch size
   std::string points, points_sha256;  // points' file; empty if not judged
   std::string message;                // the official tool's words if judged
-  double scaling =
-      1;  // factor on the score of a run faster than the reference mean but not too fast
+  // Factor on the score of a run that is faster than the reference mean but not too fast.
+  double scaling = 1;
   std::string benchmark;             // the benchmark that the runs name
   std::optional<double> batch_size;  // the runs' batch size
   std::vector<double> runs;          // epochs or samples to converge, by log

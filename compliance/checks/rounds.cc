@@ -242,8 +242,8 @@ RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
   const double when = identity.date_ms.value_or(std::numeric_limits<double>::infinity());
   const std::string run_date =
       identity.date_ms ? fmt::format("run of {}", date_of(when)) : "log, which has no date";
-  const Round* by_benchmark =
-      nullptr;  // the last round before the date's own that has the benchmark, or the first after
+  // The last round before the date's own that has the benchmark, or else the first one after it.
+  const Round* by_benchmark = nullptr;
   for (const Round& round : rounds) {
     if (!holds(round.benchmarks, identity.benchmark)) continue;
     by_benchmark = &round;

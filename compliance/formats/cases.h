@@ -27,8 +27,8 @@ struct Annotation {
 struct Case {
   std::string suite;  // the parent, such as "Acme/system/bert"
   std::string name;
-  std::filesystem::path
-      path;  // the file or folder; from the working directory on where it lies there
+  // The file or folder, relative to the working directory if it is below.
+  std::filesystem::path path;
   Outcome outcome = Outcome::kPassed;
   std::string reason;  // why it was not judged
   std::vector<Annotation> annotations;

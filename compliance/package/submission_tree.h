@@ -14,8 +14,8 @@ namespace strata::compliance {
 
 struct ResultFolder {
   std::filesystem::path path;
-  std::filesystem::path
-      submitter_path;     // that holds results/ and systems/; empty where the tree is not one
+  // The folder that holds results/ and systems/; empty outside of a submission.
+  std::filesystem::path submitter_path;
   std::string submitter;  // the submitter's name
   std::string system;
   std::string benchmark;

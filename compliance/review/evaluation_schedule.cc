@@ -15,8 +15,7 @@ namespace {
 constexpr double kBertTrainSamples = 156'725'653;
 constexpr double kLargestBatch = 1e12;  // larger numbers are no batches
 constexpr double kBatchesLate = 2;      // lateness allowed for an evaluation
-constexpr double kDistanceOff = 3;      // deviation allowed for the distance of two evaluations, in
-                                        // batches
+constexpr double kDistanceOff = 3;      // batches that a distance may deviate by
 
 // How a log counts the reference's data.
 enum class Counted {
@@ -54,8 +53,7 @@ constexpr ReferenceData kReferenceData[] = {
 struct EpochSchedule {
   double first;
   double distance;
-  double samples = 0;  // samples of an epoch if the batch size decides; the first must then be
-                       // exact
+  double samples = 0;  // per epoch, if the batch decides; `first` is then exact
 };
 
 std::optional<EpochSchedule> epoch_schedule(const RunRecord& record, std::string_view benchmark,

@@ -81,8 +81,8 @@ struct RunRecord {
   Moment silence;
   std::string problem;  // why the log could not be read to its end
 
-  std::string_view said(
-      std::string_view key) const;  // a submission_ value; empty where there is none
+  // Returns a submission_ value, or an empty text if there is none.
+  std::string_view said(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<double> run_ms() const;  // run_stop - run_start, if both are there
 };

@@ -10,8 +10,7 @@ namespace strata::harness {
 // One node. A text is empty if the system does not report it.
 struct Machine {
   std::string processor_model;
-  std::string processor_family;  // "AuthenticAMD family 26 model 2", which tells processors with
-                                 // changed model names apart
+  std::string processor_family;  // "AuthenticAMD family 26 model 2", as names can change
   // Subset of avx2, avx512f, avx512_bf16, avx512_fp16, amx_int8, amx_bf16, amx_fp16: Linux's names.
   std::vector<std::string> instruction_sets;
   int sockets = 1;

@@ -22,9 +22,8 @@ struct AcceleratorFacts {
 struct SystemFacts {
   int nodes = 1;
   int ranks = 1;
-  std::string device;                           // device and the library that computes on it, for
-                                                // people
-  std::optional<AcceleratorFacts> accelerator;  // accelerator of every rank
+  std::string device;                                          // device and its library
+  std::optional<AcceleratorFacts> accelerator;                 // accelerator of every rank
   std::vector<std::pair<std::string, std::string>> libraries;  // names and versions
 };
 

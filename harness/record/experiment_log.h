@@ -67,12 +67,8 @@ class ExperimentLog {
 
   void watch();
   bool write_run_stop_that_waits();
-  enum class Closed : uint8_t {
-    kNotBegun,
-    kAborted,
-    kEnded
-  };  // the run's state when its log was
-      // closed
+  // The run's state when its log was closed.
+  enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };
   Closed close();
   std::string farewell();  // closes the log and returns what became of it
   void write_run_stop(const char* status, std::optional<int64_t> samples);

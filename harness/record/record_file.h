@@ -36,8 +36,7 @@ class RecordFile {
   std::filesystem::path path_;
   int fd_ = -1;
   int64_t bytes_ = 0;
-  int64_t missing_ = 0, first_missing_ = 0, last_missing_ = 0;  // number of missing records and
-                                                                // their first and last step
+  int64_t missing_ = 0, first_missing_ = 0, last_missing_ = 0;  // count, first and last
   int reason_ = 0;                                              // errno
   bool flush_failed_ = false;
 };

@@ -29,8 +29,8 @@ std::optional<ResumePoint> parse_note(const std::string& note);
 
 // Returns whether a log begins as it was at `point`.
 bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);
-// Copies such a log aside and cuts it back to `point`, so that it has no event twice. Returns the
-// copy's path. Throws Error if it cannot be written.
+// Archives a copy of such a log and cuts the log back to `point`, so that it has no event twice.
+// Returns the copy's path. Throws Error if it cannot be written.
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);
 
 }  // namespace strata::harness

@@ -34,8 +34,7 @@ struct CheckedSystem {
   bool calibrated = false;              // used for the calibration
   std::string extrapolation;            // why it is an extrapolation; empty if it is none
   Prediction prediction;                // its run uses the published samples
-  double between_evaluations = 0;       // predicted seconds per step, with its share of an
-                                        // evaluation
+  double between_evaluations = 0;       // predicted step with its share of evaluations
   std::optional<RunTime> by_reference;  // for the reference points' samples, if there are any
 
   double step_error() const { return between_evaluations / system.step.seconds - 1; }

@@ -37,8 +37,7 @@ StepTrace parse_step_trace(const std::string& text);
 struct StepPhases {
   double step = 0, data = 0, exposed = 0, update = 0;  // in seconds
   double compute = 0;                                  // the rest of the step
-  double hidden_share = 0;                             // hidden share of communication; 1 if there
-                                                       // is none
+  double hidden_share = 0;                             // share of communication; 1 without any
   double tokens_per_second = 0;
   std::optional<double> imbalance;
 };

@@ -162,9 +162,7 @@ SummaryCell cell(std::optional<double> number) {
 std::optional<double> published_minutes(const Score& score) {
   std::vector<double> times;
   for (const RunScore& run : score.runs) {
-    if (run.counts)
-      times.push_back(run.time_to_train_ms / 60 / 1000);  // in the official tool's
-                                                          // order
+    if (run.counts) times.push_back(run.time_to_train_ms / 60 / 1000);  // the official order
   }
   const auto mean = olympic_score(times, score.runs.size() - times.size(),
                                   compliance::dropped_runs(score.folder.benchmark));

@@ -13,8 +13,7 @@ namespace strata::simulation {
 // The device of the ranks.
 enum class Device : uint8_t {
   kHostMemory,        // threads reduce buckets
-  kStreams,           // a late device runs work in any order that events allow, and reduces in host
-                      // memory
+  kStreams,           // a late device, which reduces in host memory
   kCollectiveStreams  // collectives run on its streams, too
 };
 

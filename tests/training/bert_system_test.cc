@@ -240,8 +240,7 @@ TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
       {R"("attention_probs_dropout_prob": 0)", "attention_probs_dropout_prob is 0.0, was 0.1"}};
   for (const auto& [change, said] : changes) {
     std::string changed = model;
-    changed.insert(changed.rfind('}'), std::string(", ") + change);  // the last of two equal keys
-                                                                     // is read
+    changed.insert(changed.rfind('}'), std::string(", ") + change);  // the last one is read
     write_file_atomically(directory_ / "model.json", changed);
     const std::string error = testing_support::error_of([&] { facts(); });
     EXPECT_THAT(error, HasSubstr(std::string("another model: ") + said)) << " for " << change;

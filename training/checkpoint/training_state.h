@@ -17,8 +17,7 @@ struct StateArray {
   std::string name;
   device::Tensor tensor;
   std::vector<Range> holds;   // elements in `tensor`, one range after another
-  std::vector<Range> writes;  // elements that this rank writes to a checkpoint; each range lies in
-                              // one of `holds`
+  std::vector<Range> writes;  // elements for checkpoints, each range within `holds`
 };
 
 // Returns the elements `range` of the array, which must lie in one range of `holds`; else an absent

@@ -14,8 +14,8 @@ namespace strata::training {
 //   module 2 F(t)  B(t-1) F(t+1) B(t)              rank 1
 //   module 3 F(t)  B(t)                            rank 0
 //
-// Module k has K - k + 1 micro-batches in flight. A step takes sum F + max over ranks of sum B,
-// where model parallelism without delay takes sum F + sum B.
+// Module k has K - k + 1 micro-batches in flight. A step takes sum F + max over ranks of sum B;
+// model parallelism without delay takes sum F + sum B.
 Schedule ouroboros(const bert::Stage& stage, int blocks);
 
 // The same without delay: each micro-batch runs forward and backward through all modules in turn.

@@ -23,8 +23,7 @@ struct StepPlan {
   std::vector<std::string> names;
   std::vector<Range> gradients;               // elements that backward writes
   std::vector<std::vector<Range>> completes;  // elements that the block completes, in this order
-  std::vector<Range> halves;                  // the part of `gradients` that backward completes
-                                              // first
+  std::vector<Range> halves;                  // the part that backward completes first
   bool shares_gradients = false;  // gradients share memory, so blocks write them in turn
   bool tied_rows = false;
 };

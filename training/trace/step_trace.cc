@@ -23,8 +23,7 @@ void StepTrace::resume_after(int64_t step) {
     std::istringstream lines(read_file(path_));
     std::string kept;
     for (std::string line; read_line(lines, line);) {
-      const auto json = nlohmann::json::parse(line, nullptr, false);  // the last line may be
-                                                                      // incomplete
+      const auto json = nlohmann::json::parse(line, nullptr, false);  // the last may be torn
       const auto number = json.is_object() ? json.find("step") : json.end();
       if (number != json.end() && number->is_number_integer() && *number <= step) {
         kept += line + '\n';

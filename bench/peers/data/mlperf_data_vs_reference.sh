@@ -6,7 +6,7 @@
 # FOLDER: retired_benchmarks/bert of a clone of https://github.com/mlcommons/training.
 # --text: default data-cache/kjv.txt, --vocab: data-cache/minilm/vocab.txt (scripts/prepare_quickstart_data.sh makes both).
 # --turns: runs of each (3). --strata: default build/release/cli/strata.
-# --venv: where TensorFlow is, or is installed from PyPI where it is absent (2 GB of disk);
+# --venv: where TensorFlow is, or is installed from PyPI if it is absent (2 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/tensorflow.
 set -euo pipefail
 source "$(dirname "$0")/../../../scripts/surroundings.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whether bench/peers/pytorch/pytorch_train.py learns what Strata does from the same samples: the quickstart's first steps in fp32, from the
 # same checkpoint, on eight samples that are every step's batch, the global norm clipped. Prints losses and gradient norms of both;
-# exits 1 where a masked-LM loss differs by more than 1 %. The next-sentence head, which both draw at random, keeps them from being equal.
+# exits 1 if a masked-LM loss differs by more than 1 %. The next-sentence head, which both draw at random, keeps them from being equal.
 #   bench/peers/pytorch/pytorch_follows_strata.sh [--steps N] [--heads strata|transformers] [--strata PROGRAM] [--python PROGRAM] [--data FOLDER]
 # --steps: 8. --heads: whose rule gives PyTorch the weights that the checkpoint lacks (strata).
 # --strata: default build/release/cli/strata. --python: one that has torch, transformers, h5py and yaml (python3).

@@ -180,8 +180,7 @@ TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
   const Ids both = {"review/data/train-samples", "review/data/eval-samples"};
   EXPECT_EQ(ids_of(review_evaluations(run, "1.1.0")), both);
   EXPECT_EQ(schedule_ids(run), both);
-  EXPECT_EQ(ids_of(review_evaluations(run, "2.1.0")), Ids{});  // no logs of this round have been
-                                                               // checked
+  EXPECT_EQ(ids_of(review_evaluations(run, "2.1.0")), Ids{});  // its logs have not been checked
   // maskrcnn's logs hold an iteration limit.
   run.submission["benchmark"].text = "maskrcnn";
   EXPECT_EQ(schedule_ids(run), Ids{});

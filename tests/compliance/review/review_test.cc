@@ -80,7 +80,7 @@ TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
   struct Case {
     const char* what;
     std::function<void(BertLog&)> change;
-    std::string id, key;  // of the event in whose line it is
+    std::string id, key;  // id of the finding, key of the event on its line
     std::string text;
   };
   const auto scaled = [](double factor) {
