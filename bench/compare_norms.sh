@@ -36,7 +36,7 @@ text=$root/data-cache/kjv.txt
 mkdir -p "$output"
 output=$(realpath "$output")
 
-# The most frequent words, and letters for the others.
+# The vocabulary has the most frequent words, and letters for all others.
 python3 -I - "$text" "$output/vocab.txt" <<'PYTHON'
 import collections, re, sys
 text = open(sys.argv[1]).read().lower()
@@ -65,7 +65,7 @@ target: {masked_lm_accuracy: 0.99, eval_interval_samples: 4000}
 log: {step_trace: true}
 YAML
 
-# train NAME KEY=VALUE...: a run of every seed, a line each.
+# train NAME KEY=VALUE...: runs every seed and prints a line for each.
 train() {
   local name=$1 seed run settings
   shift
@@ -74,7 +74,7 @@ train() {
     for setting in "$@"; do settings+=(--set "$setting"); done
     if [[ ! -s $run.json ]]; then
       rm -rf "${run:?}"
-      # 1: the target, which is out of reach, was not reached.
+      # Exit code 1 says that the target was not reached. It is out of reach.
       "$strata" train --config "$output/run.yaml" "${settings[@]}" "${overrides[@]}" --json >"$run.tmp" || (($? == 1))
       mv "$run.tmp" "$run.json"
     fi

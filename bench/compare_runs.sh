@@ -2,7 +2,7 @@
 # The quickstart with every load-balance strategy and every clip mode, or with every order of work, on ranks of this machine
 # that share the same global batch: time to train, samples to converge and step time, as the tables of
 # docs/measurements/strategies.md. Runs take turns, one of every setting before the second of any, so that a slow minute of the
-# machine hits all alike; the runs of a turn have the same seed. Stopped and started again, it goes on where it was.
+# machine hits all alike; the runs of a turn have the same seed. If it is stopped and started again, it resumes.
 # Usage: bench/compare_runs.sh [--what WHAT] [--only PATTERN] [--runs N] [--ranks LIST] [--output DIR] [--launcher 'PREFIX'] [-- KEY=VALUE...]
 #   --what WHAT        strategies (and clip modes) or orders (of work); default strategies
 #   --only PATTERN     rows that this extended regular expression finds
@@ -40,7 +40,7 @@ mkdir -p "$output"
 output=$(realpath "$output")
 
 global_batch=8
-# Of every row of the table: what it says, and what that sets.
+# For every row of the table: its label, and the settings that it makes.
 rows=()
 declare -A sets
 add() {
@@ -72,7 +72,7 @@ add_orders() {
   add "modular, 2 stages" "$stages parallel.pipeline=modular"
   [[ $1 -ne 2 ]] || add "Ouroboros, 3 modules" "batch.micro_batch=$global_batch ouroboros.modules=3 ouroboros.warmup_steps=20"
 }
-# choose RANKS: the rows of so many ranks, and what all of them set.
+# choose RANKS: selects the rows for so many ranks, and the settings common to them.
 choose() {
   rows=() sets=()
   case $what in
@@ -91,12 +91,12 @@ run_once() {
     --config "$root/scripts/configs/quickstart.yaml" --json --set run.output="$directory/tree" \
     --set run.seed="$3" --set log.step_trace=true "${settings[@]}" "${overrides[@]}" \
     >"$directory/running.json" 2>"$directory/messages.txt" || true
-  # A run that missed its target has a result too; one that was stopped has none.
+  # A run that missed its target has a result; a run that was stopped has none.
   [[ -s $directory/running.json ]] || give_up "a run failed: see $directory/messages.txt"
   mv "$directory/running.json" "$directory/result.json"
 }
 
-# print_table ROW...: those that have run, in this order.
+# print_table ROW...: prints the rows that have run, in this order.
 print_table() {
   python3 -I - "$output" "$what" "$@" <<'EOF'
 import json, pathlib, statistics, sys
@@ -117,7 +117,7 @@ for result in sorted(output.glob("*/*/run_*/result.json")):
         row["seconds"].append(run["seconds"])
         row["samples"].append(run["samples"])
 
-def mean(values):  # MLPerf's olympic mean where there are enough
+def mean(values):  # MLPerf's olympic mean if there are enough
     values = sorted(values)
     return statistics.mean(values[1:-1] if len(values) >= 5 else values)
 

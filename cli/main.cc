@@ -23,8 +23,8 @@
 
 namespace {
 
-// A descriptor that is closed would be the next file's, which would take what is meant for a
-// stream. What is written to such a stream fails.
+// If a standard stream were closed, the next opened file would take its descriptor and receive its
+// output. Writing to a stream opened here fails.
 void open_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) != stream) std::abort();
@@ -33,8 +33,8 @@ void open_closed_streams() {
 
 bool main_has_returned = false;
 
-// A library that gives up, as OpenMP's does without a further thread, calls exit(1), which would
-// say that the target was not reached.
+// A library that gives up calls exit(1), as OpenMP does if it gets no further thread. That code
+// would say that the target was not reached.
 void correct_exit_code(int exit_code, void*) {
   if (exit_code != 1 || main_has_returned) return;
   std::fputs("strata: a library has given up, as it says above; fewer threads take less memory\n",
@@ -42,8 +42,8 @@ void correct_exit_code(int exit_code, void*) {
   ::_exit(2);
 }
 
-// Where an exception cannot go on, as out of a library's destructor that gets no memory: the rest
-// of the process can be trusted no more. A run's log is ended by its keeper.
+// Called if an exception has no handler, for example in a library's destructor that gets no memory.
+// The process cannot be trusted any more. A run's keeper ends its log.
 [[noreturn]] void end_without_handler() {
   try {
     if (const std::exception_ptr exception = std::current_exception()) {
@@ -66,7 +66,7 @@ int refuse_standard_output(const char* reason) {
   return 2;
 }
 
-// `exit_code`, or 2 where not all that was printed has arrived.
+// Returns `exit_code`, or 2 if not all output has been written.
 int flush_standard_output(int exit_code) {
   errno = 0;
   std::cout.flush();
@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_closed_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that names it
+  std::signal(SIGXFSZ, SIG_IGN);  // makes exceeding the limit an error
   std::set_terminate(end_without_handler);
   ::on_exit(correct_exit_code, nullptr);
   const int exit_code = run(argc, argv);

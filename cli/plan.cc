@@ -39,14 +39,14 @@ struct PlanCommand {
   std::string network;
   int64_t ranks_per_node = 0;  // 0: as calibrated
   double samples = 0;          // 0: reference points
-  std::string round;           // of these; empty: of the calibration, or the newest
+  std::string round;           // reference points; empty: calibration or newest
   std::optional<double> start;
   bool search = false;
   double memory_gb = 0;
   bool json = false;
 };
 
-// "5e-6,25e9": seconds and bytes a second.
+// Parses "5e-6,25e9": seconds and bytes per second.
 plan::Link parse_network(const std::string& text) {
   const size_t comma = text.find(',');
   const auto number = [&](size_t begin, size_t end) {
@@ -72,7 +72,7 @@ plan::Link parse_network(const std::string& text) {
   return link;
 }
 
-// What cannot be used is said in `left_out`; without it, it throws.
+// Adds the reason of every unusable folder to `left_out`, or throws Error if that is null.
 std::vector<plan::PublishedSystem> read_folders(
     const std::vector<compliance::ResultFolder>& folders, std::vector<std::string>* left_out) {
   Progress progress("reading logs");
@@ -89,7 +89,7 @@ std::vector<plan::PublishedSystem> read_folders(
   return systems;
 }
 
-// Those under all paths.
+// Reads the systems under all paths.
 std::vector<plan::PublishedSystem> read_systems(const std::vector<fs::path>& paths,
                                                 std::vector<std::string>& left_out) {
   std::vector<compliance::ResultFolder> folders;
@@ -99,7 +99,7 @@ std::vector<plan::PublishedSystem> read_systems(const std::vector<fs::path>& pat
   return read_folders(folders, &left_out);
 }
 
-// One system a path: else it is not clear what the prediction is calibrated from.
+// Each path must hold one system, or it would be unclear which one calibrates the prediction.
 std::vector<plan::PublishedSystem> read_fitted(const std::vector<fs::path>& paths) {
   std::vector<compliance::ResultFolder> all;
   for (const fs::path& path : paths) {
@@ -182,7 +182,7 @@ void check(const std::vector<plan::PublishedSystem>& calibrated,
   }
 }
 
-// A report a series of the published systems, each calibrated from three of its own.
+// Returns one report per series of published systems, each calibrated from three of its systems.
 std::vector<plan::PlanReport> check_series(const PlanCommand& command,
                                            std::vector<std::string>& left_out) {
   std::vector<plan::PlanReport> reports;

@@ -10,9 +10,9 @@
 
 namespace strata::cli {
 
-// Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2, and
-// so does a start of MPI that takes longer than start_seconds() tells; 0: it may take for ever.
-// Throws Error if this process was started as one of several ranks that do not know of each other.
+// Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2. So
+// does a start of MPI that takes longer than start_seconds(); 0 means no limit. Throws Error if
+// this process was started as one of several ranks that cannot find each other.
 template <typename Command>
 void on_all_ranks(
     const Command& command, const std::function<double()>& start_seconds = [] { return 0.0; }) {

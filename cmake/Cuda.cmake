@@ -1,9 +1,9 @@
-# Sets STRATA_WITH_CUDA: whether the CUDA backend is built. Nothing of it runs without a GPU, but it compiles and links.
+# Sets STRATA_WITH_CUDA: whether the CUDA backend is built. It needs a GPU only to run.
 set(STRATA_WITH_CUDA OFF)
 if(NOT STRATA_CUDA)
   return()
 endif()
-# Kernels are compiled for A100 and H100, and for the driver to compile for newer GPUs; nvcc's host code knows no sanitizers.
+# Kernels are compiled for A100 and H100; the driver compiles them for newer GPUs. nvcc's host code does not support sanitizers.
 if(STRATA_CUDA STREQUAL AUTO AND STRATA_SANITIZE)
   return()
 endif()
@@ -18,17 +18,17 @@ endif()
 
 set(CMAKE_CUDA_COMPILER ${STRATA_NVCC})
 set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
-# The report on each kernel is kept beside its object; CMake's own trial compilations need none.
+# Keeps the report on each kernel beside its object. CMake's own trial compilations need none.
 set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/keep_ptxas_report.sh ${STRATA_CCACHE})
 enable_language(CUDA)
-# CMake 3.25 does not know how CUDA 13 is asked for the standard that CMAKE_CXX_STANDARD names.
+# CMake 3.25 does not know CUDA 13's option for the standard in CMAKE_CXX_STANDARD.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-# Else libraries of the system put /usr/include first, and the C++ headers no longer find C's.
+# Otherwise system libraries put /usr/include first, and the C++ headers do not find C's.
 list(APPEND CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
 find_package(CUDAToolkit REQUIRED)
 set(STRATA_WITH_CUDA ON)
 
-# cuDNN is loaded at run time, too; its C++ interface is headers alone.
+# cuDNN is loaded at run time, too; its C++ interface has only headers.
 find_path(STRATA_CUDNN_INCLUDE cudnn.h HINTS $ENV{CUDNN_HOME}/include ${CUDAToolkit_INCLUDE_DIRS})
 find_path(STRATA_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
           HINTS $ENV{CUDNN_FRONTEND_HOME}/include ${PROJECT_SOURCE_DIR}/data-cache/cudnn-frontend/include)

@@ -7,7 +7,7 @@ string(APPEND text "  static const std::vector<EmbeddedFile> kFiles = {\n")
 foreach(file IN LISTS FILES)
   file(READ ${ROOT}/${file} content)
   file(SHA256 ${ROOT}/${file} hash)
-  # A string literal may hold 64 KiB; longer files are written as several that the compiler joins.
+  # A string literal may hold 64 KiB; longer files become several literals, which the compiler joins.
   string(LENGTH "${content}" length)
   string(APPEND text "      {\"${file}\",\n")
   set(at 0)

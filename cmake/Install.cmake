@@ -1,21 +1,21 @@
-# What `cmake --install` puts where, the packages that CPack makes of it, and the target `uninstall`.
+# Installs files, makes packages with CPack, and adds the target `uninstall`.
 include(CMakePackageConfigHelpers)
 
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
 configure_package_config_file(cmake/strata-config.cmake.in ${PROJECT_BINARY_DIR}/strata-config.cmake
                               INSTALL_DESTINATION ${config_folder} NO_SET_AND_CHECK_MACRO)
-# Before 1.0 a minor version may change what others use.
+# Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/strata-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/strata-config.cmake ${PROJECT_BINARY_DIR}/strata-config-version.cmake
         DESTINATION ${config_folder} COMPONENT dev)
 install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${config_folder} COMPONENT dev)
 
-# The folder of strata-mllog.pc knows the prefix, wherever it was moved to.
+# strata-mllog.pc finds the prefix from its own folder, even if it was moved.
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/strata-mllog.pc.in ${PROJECT_BINARY_DIR}/strata-mllog.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/strata-mllog.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# The program writes its manual and completions when it is installed. Debian's zsh reads packages' from a folder of their own.
+# The installed program writes its manual and completions. Debian's zsh has a separate folder for packages.
 find_program(STRATA_GZIP gzip)
 set(zsh_folder site-functions)
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
@@ -26,18 +26,18 @@ install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSTRATA=$<TARGET_F
   COMPONENT ${STRATA_PROGRAM_COMPONENT})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT ${STRATA_PROGRAM_COMPONENT})
 
-# Documents lie as in the source, so that links between them hold.
+# Documents are laid out as in the source, so that their links work.
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata COMPONENT ${STRATA_PROGRAM_COMPONENT})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata COMPONENT ${STRATA_PROGRAM_COMPONENT})
 
-# So do configurations, and the scripts that start runs or make the quickstart's data: documents call them by these names.
+# Configurations and scripts for runs or the quickstart's data keep their names, too, because documents mention them.
 if(STRATA_TRAINING)
   set(scripts ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts)
   install(DIRECTORY scripts/configs scripts/requirements DESTINATION ${scripts} COMPONENT training)
   install(PROGRAMS scripts/mpirun.sh scripts/mpirun_nodes.sh scripts/prepare_quickstart_data.sh scripts/kjv_to_text.sh
           DESTINATION ${scripts} COMPONENT training)
   install(PROGRAMS scripts/slurm/train.sbatch DESTINATION ${scripts}/slurm COMPONENT training)
-  # Those scripts read these.
+  # The scripts above read these.
   foreach(script common.sh surroundings.sh)
     if(EXISTS ${PROJECT_SOURCE_DIR}/scripts/${script})
       install(FILES scripts/${script} DESTINATION ${scripts} COMPONENT training)

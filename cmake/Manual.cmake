@@ -1,5 +1,5 @@
-# Writes what STRATA, the program, says of itself below OUTPUT, laid out as a prefix' share folder: pages of the manual, compressed by GZIP
-# where that is given, and completions. ZSH is the folder of share/zsh for its own. Run as a script:
+# Writes the manual and the completions of the program STRATA below OUTPUT, which is laid out like a prefix's share folder. GZIP compresses
+# the pages if it is given. ZSH is the folder for zsh's completions in share/zsh. Run as a script:
 # cmake -DSTRATA=... -DOUTPUT=... -DZSH=... [-DGZIP=...] -P Manual.cmake
 file(REMOVE_RECURSE ${OUTPUT})
 execute_process(COMMAND ${STRATA} man --all ${OUTPUT}/man/man1 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)

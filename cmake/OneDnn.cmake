@@ -1,9 +1,9 @@
-# Sets STRATA_DNNL, the library oneDNN, and STRATA_DNNL_INCLUDE, its headers: of the folder STRATA_ONEDNN (it holds include/ and
-# lib/), else the first below CMAKE_PREFIX_PATH, else the system's. oneDNN's own CMake package is not asked: Debian's stops where
-# there is no OpenCL, which nothing here uses, and the wheels of PyPI have none since 2026.
+# Sets STRATA_DNNL, the oneDNN library, and STRATA_DNNL_INCLUDE, its headers. They come from the folder STRATA_ONEDNN (with include/ and
+# lib/), else from the first below CMAKE_PREFIX_PATH, else from the system. oneDNN's own CMake package is not used: Debian's needs
+# OpenCL, which nothing here uses, and PyPI's wheels have none since 2026.
 set(STRATA_ONEDNN "" CACHE PATH "Folder of a oneDNN in place of the system's; it holds include/ and lib/")
 
-# What was found for another value is looked for again.
+# Forgets the results for another value.
 if(NOT "${STRATA_ONEDNN}" STREQUAL "${STRATA_ONEDNN_SEARCHED}")
   unset(STRATA_DNNL CACHE)
   unset(STRATA_DNNL_INCLUDE CACHE)
@@ -22,7 +22,7 @@ if(NOT STRATA_DNNL OR NOT STRATA_DNNL_INCLUDE)
   message(FATAL_ERROR "No oneDNN: install libdnnl-dev, name its folder by -DSTRATA_ONEDNN=DIR, or build the tools alone with -DSTRATA_TRAINING=OFF")
 endif()
 
-# Ranks and threads share processors by OpenMP's thread count; a library with threads of its own would take all for each rank.
+# Ranks and threads share processors by OpenMP's thread count. A library with its own threads would use all processors for each rank.
 file(STRINGS ${STRATA_DNNL_INCLUDE}/oneapi/dnnl/dnnl_config.h runtime REGEX "define DNNL_CPU_THREADING_RUNTIME ")
 if(NOT runtime MATCHES "DNNL_RUNTIME_OMP")
   string(REGEX REPLACE ".* " "" runtime "${runtime}")
@@ -33,7 +33,7 @@ string(REGEX REPLACE "[^0-9;]+" "" version "${version}")
 string(REPLACE ";" "." version "${version}")
 message(STATUS "oneDNN ${version}: ${STRATA_DNNL}")
 
-# A program that is installed finds a library that is not the system's where it was.
+# An installed program finds a library outside the system's folders in its present place.
 get_filename_component(folder ${STRATA_DNNL} DIRECTORY)
 if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
   list(APPEND CMAKE_INSTALL_RPATH ${folder})

@@ -1,4 +1,4 @@
-# Libraries for a program that is linked statically.
+# Libraries for a statically linked program.
 if(STRATA_TRAINING OR STRATA_REPORT_SERVER OR STRATA_XLSX)
   message(FATAL_ERROR "STRATA_STATIC=ON needs STRATA_TRAINING=OFF, STRATA_REPORT_SERVER=OFF and STRATA_XLSX=OFF: MPI, oneDNN, the GnuTLS that "
                       "libmicrohttpd uses, and libxlsxwriter are not to be had as archives. The preset tools-static sets all four.")
@@ -7,7 +7,7 @@ endif()
 # Debian has no archive of {fmt}; its headers hold all of it.
 set(STRATA_FMT fmt::fmt-header-only)
 
-# Found here first, with its archive in place of the shared library.
+# Finds yaml-cpp first here, with its archive instead of the shared library.
 find_package(yaml-cpp REQUIRED)
 find_library(STRATA_YAML_CPP_ARCHIVE libyaml-cpp.a REQUIRED)
 string(TOUPPER "${CMAKE_BUILD_TYPE}" config)

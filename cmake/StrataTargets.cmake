@@ -1,11 +1,11 @@
-# How every folder becomes a library and a test executable, so that the folders' own files only list sources.
+# Makes a library and a test executable of every folder, so that the folders' own files only list sources.
 
 find_program(STRATA_CCACHE ccache)
 if(STRATA_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
 endif()
 
-# The target that {fmt} comes from.
+# The target that provides {fmt}.
 set(STRATA_FMT fmt::fmt)
 
 add_library(strata_flags INTERFACE)
@@ -13,14 +13,14 @@ target_include_directories(strata_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(strata_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers>)
 if(STRATA_SANITIZE)
-  # GCC takes checked code of the standard library for code that reads what was never written.
+  # GCC mistakes the standard library's checked code for reads of uninitialized memory.
   target_compile_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all -Wno-maybe-uninitialized)
   target_link_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 
-# Compiles several sources of a target as one, so that what they include is read once. A file that is changed often is
-# best compiled alone: configure with -DSTRATA_UNITE=OFF.
+# Compiles several sources of a target as one, so that their common headers are read once. Files that change often
+# compile faster alone: configure with -DSTRATA_UNITE=OFF.
 option(STRATA_UNITE "Compile several sources as one" ON)
 function(strata_unite target at_once)
   if(STRATA_UNITE)
@@ -28,7 +28,7 @@ function(strata_unite target at_once)
   endif()
 endfunction()
 
-# For code that need not be fast: what is tested or measured is in libraries.
+# For code that need not be fast. All code that is tested or measured for speed is in libraries.
 function(strata_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(STRATA_SANITIZE)
@@ -47,7 +47,7 @@ endfunction()
 
 # strata_install_library(<folder> [HEADERS <files>])
 # Installs the library strata_<folder>, for other projects strata::<folder>, and its public headers as
-# <strata/<folder>/<name>.h>: what these include of each other is rewritten so, that no name of theirs meets another project's.
+# <strata/<folder>/<name>.h>. Rewrites their includes of each other, so that no name collides with another project's.
 function(strata_install_library folder)
   cmake_parse_arguments(ARG "" "" "HEADERS" ${ARGN})
   set_target_properties(strata_${folder} PROPERTIES EXPORT_NAME ${folder})
@@ -88,7 +88,7 @@ function(strata_mpi_test folder)
   target_link_libraries(test_${folder}_mpi PRIVATE strata_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest)
   target_compile_definitions(test_${folder}_mpi PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(STRATA_SANITIZE MATCHES "thread")
-    # Open MPI synchronises its threads with atomics of its own that the sanitizer does not see.
+    # Open MPI synchronises its threads with its own atomics, which the sanitizer does not see.
     set(ARG_RANKS 1)
   endif()
   foreach(ranks IN LISTS ARG_RANKS)
@@ -102,7 +102,7 @@ function(strata_mpi_test folder)
 endfunction()
 
 # strata_fuzz(<target> SOURCES <files> [DEPENDS <targets>])
-# Makes the libFuzzer executable fuzz_<target> where STRATA_FUZZ is on. Clang's: see docs/compliance.md. Configure with
+# Makes the libFuzzer executable fuzz_<target> if STRATA_FUZZ is on. Needs Clang: see docs/compliance.md. Configure with
 #   -DCMAKE_CXX_COMPILER=clang++ -DSTRATA_FUZZ=ON -DSTRATA_SANITIZE=address,undefined,fuzzer-no-link
 option(STRATA_FUZZ "Build the fuzz targets of all readers" OFF)
 function(strata_fuzz target)

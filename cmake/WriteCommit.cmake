@@ -1,10 +1,10 @@
-# Writes OUTPUT, a C++ file that defines strata::cli::kCommit: the commit that SOURCE is at, with "+" where files differ from it, or
-# "unknown" where it is no git checkout. An unchanged file is left alone. Run as a script:
+# Writes OUTPUT, a C++ file that defines strata::cli::kCommit: the commit that SOURCE is at, with "+" if files differ from it, or
+# "unknown" without a git checkout. Keeps an unchanged file. Run as a script:
 # cmake -DSOURCE=... -DOUTPUT=... -P WriteCommit.cmake
 set(commit unknown)
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
-# A source tree that was unpacked inside of another project's checkout has no commit of its own.
+# A source tree that was unpacked inside another project's checkout has no commit of its own.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --show-prefix
                 OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(status EQUAL 0 AND prefix STREQUAL "")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a CUDA compiler and keeps what ptxas says of each kernel beside the object: OBJECT.ptxas.txt, which
-# tests/device/cuda/kernel_resources.sh reads. Everything else that the compiler says is shown.
+# Runs a CUDA compiler and keeps ptxas's report on each kernel beside the object: OBJECT.ptxas.txt, which
+# tests/device/cuda/kernel_resources.sh reads. All other output of the compiler is shown.
 # Usage: keep_ptxas_report.sh COMPILER ARGUMENT... -o OBJECT ...     a compiler launcher of CMake; ARGUMENTs have -Xptxas -v
 set -uo pipefail
 export LC_ALL=C.UTF-8

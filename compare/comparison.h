@@ -1,4 +1,4 @@
-// What differs between two measured sides, as every kind of measurement tells it.
+// Differences between two measured sides, for every kind of measurement.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@ namespace strata::compare {
 
 enum class Better { kLower, kHigher, kNeither };
 
-// One number that both sides have values of.
+// A number that both sides have values of.
 struct Quantity {
   std::string name;
-  std::string unit;  // empty where the name says it
+  std::string unit;  // empty if the name includes it
   Better better = Better::kLower;
   Sample base, other;                // one value per run
-  std::optional<RatioTest> ratio;    // of the centers
-  std::optional<MannWhitney> order;  // of the values
+  std::optional<RatioTest> ratio;    // test of the centers
+  std::optional<MannWhitney> order;  // test of the values
 
-  // The other side's center / the base's - 1.
+  // Returns the other side's center / the base's - 1.
   std::optional<double> difference() const;
-  // By how much the other side is worse, as a share of the base; negative: better.
+  // Returns by which share of the base the other side is worse; negative: better.
   std::optional<double> worse_by() const;
-  // Probability of the difference by chance: the ratio's, else the order's. Empty if a side has
-  // fewer than three values.
+  // Returns the probability of such a difference by chance: the ratio's, else the order's. Empty if
+  // a side has fewer than three values.
   std::optional<double> p() const;
 };
 
@@ -39,16 +39,16 @@ struct Part {
 };
 
 struct Comparison {
-  std::string what;                  // the benchmark; "measurements" of 'strata bench --json'
+  std::string what;                  // benchmark, or "measurements" for 'strata bench --json'
   std::string base, other;           // names of the sides
-  std::vector<Quantity> quantities;  // the first is the one that counts, where judged_first
-  bool judged_first = false;         // --fail-above asks for the first quantity alone
-  std::vector<Part> parts;           // of the difference of mean times to train; they sum to it
-  std::vector<std::string> notes;    // what a reader should know before believing it
+  std::vector<Quantity> quantities;  // if judged_first, the first one counts
+  bool judged_first = false;         // --fail-above asks only for the first quantity
+  std::vector<Part> parts;           // add up to the difference of mean times to train
+  std::vector<std::string> notes;    // caveats for readers
 
-  // The quantities that --fail-above asks for and that are worse by more than `share`, unless
-  // chance may explain it: p values are adjusted for as many quantities (holm). Without a p value
-  // the difference decides.
+  // Returns the quantities that --fail-above asks for and that are worse by more than `share`,
+  // unless chance may explain it: p values are adjusted for the number of quantities (holm).
+  // Without a p value the difference decides.
   std::vector<const Quantity*> worse_than(double share) const;
 };
 

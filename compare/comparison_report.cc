@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 using results::csv_number;
 using results::Row;
 
-// Six digits, and all before the point.
+// Prints six digits, and all digits before the point.
 std::string center(const Sample& sample) {
   constexpr double kSixDigits = 1e5;
   const auto value = sample.center();
@@ -54,7 +54,7 @@ std::vector<Row> rows_of(const Comparison& comparison) {
   return rows;
 }
 
-// What became of the quantity that counts, in a sentence.
+// Returns a sentence about the quantity that counts.
 std::string verdict(const Comparison& comparison) {
   if (!comparison.judged_first || comparison.quantities.empty()) return "";
   const Quantity& score = comparison.quantities.front();
@@ -82,7 +82,7 @@ std::string parts_text(const Comparison& comparison) {
   return fmt::format("mean times differ by {:+.2f} s: {}", sum, parts);
 }
 
-// Sentences below a table.
+// Returns the sentences below a table.
 std::vector<std::string> sentences(const Comparison& comparison) {
   std::vector<std::string> all;
   for (std::string text : {verdict(comparison), parts_text(comparison)}) {
@@ -92,7 +92,7 @@ std::vector<std::string> sentences(const Comparison& comparison) {
   return all;
 }
 
-// Text of a Markdown cell: nothing in it ends the cell or means more than itself.
+// Escapes a text for a Markdown cell.
 std::string markdown_cell(const std::string& text) {
   std::string escaped;
   for (const char c : printable_lines(text)) {

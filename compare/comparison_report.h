@@ -8,12 +8,12 @@
 
 namespace strata::compare {
 
-// One table per comparison, then where the difference comes from, in words, and its notes.
+// Return one table per comparison, then the sources of the difference in words, and the notes.
 std::string comparison_text(const std::vector<Comparison>& comparisons);
 std::string comparison_markdown(const std::vector<Comparison>& comparisons);
-// A header line, then one line per quantity. Differences as shares.
+// Returns a header line, then one line per quantity. Differences are shares.
 std::string comparison_csv(const std::vector<Comparison>& comparisons);
-// docs/schemas/compare.json.
+// Returns docs/schemas/compare.json.
 std::string comparison_json(const std::vector<Comparison>& comparisons);
 
 }  // namespace strata::compare

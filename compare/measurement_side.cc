@@ -20,11 +20,11 @@ using nlohmann::ordered_json;
 
 constexpr uint64_t kMostBytes = 64u << 20;
 constexpr double kMostMeasured = 1e60;
-constexpr int kDeepest = 32;  // objects in objects
+constexpr int kDeepest = 32;  // nested objects
 constexpr size_t kEnoughDocuments = 9;
 
-// Looks for objects of more keys than a benchmark prints: each of an ordered object's is found by
-// going through those before it.
+// Refuses objects with more keys than a benchmark prints, because looking up a key in an ordered
+// object takes linear time.
 class KeyCounter : public nlohmann::json_sax<ordered_json> {
  public:
   bool start_object(size_t) override {
@@ -46,14 +46,14 @@ class KeyCounter : public nlohmann::json_sax<ordered_json> {
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;  // which reading it will say
+    return false;  // the second parse reports the error
   }
 
   bool found_many() const { return !keys_.empty() && keys_.back() > kMostKeys; }
 
  private:
   static constexpr size_t kMostKeys = 10'000;
-  std::vector<size_t> keys_;  // of the objects that are open
+  std::vector<size_t> keys_;  // key counts of the open objects
 };
 
 void refuse_many_keys(std::istringstream& text, const fs::path& file, std::streamoff offset) {
@@ -68,7 +68,7 @@ void refuse_many_keys(std::istringstream& text, const fs::path& file, std::strea
   text.seekg(offset);
 }
 
-// The name of an object in an array: its first text, else its place.
+// Returns an object's name in an array: its first text, else its index.
 std::string name_of(const ordered_json& item, size_t place) {
   if (item.is_object()) {
     for (const auto& [key, value] : item.items()) {
@@ -78,7 +78,7 @@ std::string name_of(const ordered_json& item, size_t place) {
   return std::to_string(place);
 }
 
-// Whether it is a time, a size or a rate, and no difference.
+// Returns whether it is a time, a size or a rate, not a difference.
 bool is_never_negative(std::string_view name) {
   return better_of(name) != Better::kNeither &&
          (name.ends_with("seconds") || name.ends_with("bytes") || name.ends_with("per_second"));
@@ -129,8 +129,8 @@ double seconds_of(std::string_view unit) {
   fail("a time in {}", unit);
 }
 
-// Of every repetition the time that Google Benchmark makes rates of: the processor's, or the
-// clock's where the name says so.
+// Collects the time of every repetition that Google Benchmark bases rates on: CPU time, or real
+// time if the name says so.
 void collect_google_benchmarks(const ordered_json& document, MeasurementSide& side) {
   if (const auto& context = document["context"]; context.contains("host_name")) {
     collect(context["host_name"], "host_name", 0, side);

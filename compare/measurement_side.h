@@ -1,5 +1,5 @@
-// Sides that are what `strata bench ... --json` or a program of Google Benchmark printed, once or
-// many times.
+// Sides that come from `strata bench ... --json` or a Google Benchmark program, with one or more
+// documents.
 #pragma once
 
 #include <filesystem>
@@ -12,28 +12,28 @@
 
 namespace strata::compare {
 
-// Numbers and texts by their place in the JSON, such as "modes.none.step_seconds": a value a
-// document that has it. Objects in arrays are called by their first text, or by their place. Of
-// Google Benchmark's JSON only the times: "NAME.seconds", CPU time, or real time where the
-// benchmark's name says so; one value per repetition.
+// Numbers and texts by their path in the JSON, such as "modes.none.step_seconds", with a value per
+// document. Objects in arrays are named by their first text, or by their index. Google Benchmark's
+// JSON only gives times: "NAME.seconds" is CPU time, or real time if the benchmark's name says so,
+// with a value per repetition.
 struct MeasurementSide {
   std::string name;
   size_t documents = 0;
   std::map<std::string, std::vector<double>> numbers;
-  std::map<std::string, std::string> texts;  // of the first document
+  std::map<std::string, std::string> texts;  // texts of the first document
 };
 
-// `path`: a file with one or more JSON objects one after the other, or a folder of .json files.
-// Throws Error, naming file and offset, for anything else.
+// Reads `path`: a file of one or more JSON objects in a row, or a folder of .json files. Throws
+// Error with file and offset for anything else.
 MeasurementSide read_measurement_side(const std::filesystem::path& path);
 
-// What a greater number means, by its name: more seconds and bytes are worse, more of anything a
-// second is better; of counts and formulas neither.
+// Returns the meaning of a greater number by its name: more seconds and bytes are worse, a higher
+// rate per second is better, counts and formulas are neither.
 Better better_of(std::string_view name);
 
-// Quantities in order of name, those alone whose name contains one of `only`, if there are any.
-// What both sides have the same is left out; texts and counts that differ are notes. Throws Error
-// where the sides have no such number in common.
+// Compares the quantities in order of name, only those whose name contains one of `only`, unless it
+// is empty. Leaves out equal numbers; texts and counts that differ become notes. Throws Error if
+// the sides have no such number in common.
 Comparison compare_measurements(const MeasurementSide& base, const MeasurementSide& other,
                                 const std::vector<std::string>& only);
 

@@ -31,7 +31,7 @@ std::vector<std::optional<RunPhases>> phases_of(const Score& score) {
   return phases;
 }
 
-// Runs that count and whose phases and samples are known.
+// A run that counts, with known phases and samples.
 struct KnownRun {
   RunPhases phases;
   double samples;
@@ -53,7 +53,8 @@ Sample sample_of(const std::vector<KnownRun>& runs, const Value& value) {
   return sample;
 }
 
-// Minutes, with the factor of a review committee; their center is the score. Empty without one.
+// Returns minutes, with the factor of a review committee; their center is the score. Empty without
+// one.
 Sample times_to_train(const Score& score) {
   Sample sample;
   if (score.mean == results::Mean::kNone) return sample;
@@ -68,7 +69,7 @@ Sample times_to_train(const Score& score) {
   return sample;
 }
 
-// Where one side's logs do not tell evaluations, they stay in the time of steps on both.
+// If one side does not log evaluations, their time stays in the steps on both sides.
 bool tell_evaluations(const std::vector<KnownRun>& base, const std::vector<KnownRun>& other) {
   const auto tells = [](const KnownRun& run) { return run.phases.evaluation.has_value(); };
   return std::ranges::all_of(base, tells) && std::ranges::all_of(other, tells);
@@ -81,9 +82,9 @@ std::string unit_of_samples(const std::string& benchmark) {
   return benchmark == "bert" ? "samples" : "epochs";
 }
 
-// What the difference of mean times is made of. Time in steps is samples x seconds a sample: how
-// many more samples there were counts at the mean speed of both sides, how much slower they were at
-// their mean number.
+// Returns the parts of the difference of mean times. Time in steps is samples x seconds per sample:
+// the difference in samples counts at the mean speed of both sides, the difference in speed at
+// their mean number of samples.
 std::vector<Part> parts_of(const std::vector<KnownRun>& base, const std::vector<KnownRun>& other,
                            const std::string& benchmark, bool evaluations) {
   const auto center = [](const std::vector<KnownRun>& runs, auto value) {
@@ -126,7 +127,7 @@ void add_phases(Comparison& comparison, const MeasuredFolder& base, const Measur
   comparison.parts = parts_of(base_runs, other_runs, benchmark, evaluations);
   add(unit_of_samples(benchmark) + " to converge", "",
       [](const KnownRun& run) { return run.samples; });
-  // A step of BERT's has as many samples as the batch.
+  // A BERT step has as many samples as the batch.
   const auto batch = base.score.batch_size;
   const bool steps = benchmark == "bert" && batch && batch == other.score.batch_size;
   const std::string a_step = steps ? "a step" : benchmark == "bert" ? "a sample" : "an epoch";

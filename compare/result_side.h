@@ -1,4 +1,4 @@
-// Sides that are result folders: their runs, scores, and where a difference comes from.
+// Sides that are result folders: their runs, scores, and the sources of a difference.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace strata::compare {
 
-// A result folder with what its runs' time went into.
+// A result folder with the phases of its runs.
 struct MeasuredFolder {
   results::Score score;
-  std::vector<std::optional<RunPhases>> phases;  // one per run; empty where its log has none
+  std::vector<std::optional<RunPhases>> phases;  // one per run; empty if its log has none
 };
 
 // The folders of one system, by benchmark.
@@ -23,12 +23,12 @@ struct ResultSide {
   std::map<std::string, MeasuredFolder> folders;
 };
 
-// Reads all result folders under `directory`, as score_directory does. Throws Error where it holds
-// two of one benchmark: they are several systems.
+// Reads all result folders under `directory`, as score_directory does. Throws Error if it holds two
+// folders of one benchmark, because these are several systems.
 ResultSide read_result_side(const std::filesystem::path& directory,
                             const results::ScoreOptions& options);
 
-// A comparison for each benchmark that both sides have. Throws Error where there is none.
+// Returns a comparison for each benchmark that both sides have. Throws Error if there is none.
 std::vector<Comparison> compare_results(const ResultSide& base, const ResultSide& other);
 
 }  // namespace strata::compare

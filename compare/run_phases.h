@@ -1,4 +1,4 @@
-// What the time of a run went into, as its log tells.
+// The phases of a run according to its log.
 #pragma once
 
 #include <optional>
@@ -7,18 +7,18 @@
 
 namespace strata::compare {
 
-// Seconds.
+// Durations in seconds.
 struct RunPhases {
   double total = 0;                  // run_start to run_stop
-  double start = 0;                  // run_start to the first block or epoch after it; else 0
+  double start = 0;                  // run_start to the first later block or epoch; else 0
   std::optional<double> evaluation;  // between eval_start and eval_stop; few logs have them
 
-  // What is left: steps, and evaluations where they are not logged.
+  // Returns the time of steps, and of evaluations if they are not logged.
   double training() const { return total - start - evaluation.value_or(0); }
 };
 
-// Of the last run in the log; empty where it lacks run_start or run_stop, or its times are not
-// finite. Throws ReadError where a large log cannot be read again.
+// Returns the phases of the last run in the log, or nullopt if it lacks run_start or run_stop, or
+// its times are not finite. Throws ReadError if a large log cannot be read again.
 std::optional<RunPhases> read_phases(const compliance::EventLog& log);
 
 }  // namespace strata::compare

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 constexpr size_t kLeastValues = 3;
-constexpr size_t kMostValuesExactly = 30;  // of both samples together
+constexpr size_t kMostValuesExactly = 30;  // values of both samples
 
 std::span<const double> kept(const Sample& sample, const std::vector<double>& sorted) {
   const size_t left_out = sample.smallest_left_out + sample.largest_left_out;
@@ -45,11 +45,10 @@ std::optional<LogCenter> log_center(const Sample& sample) {
                    .degrees_of_freedom = count - 1};
 }
 
-// In how many orders of n and m values without ties U has each of its values, 0 to n m: what
-// remains once the largest value, of one sample or of the other, is taken away (Mann & Whitney
-// 1947).
+// Returns, for each value of U from 0 to n m, the number of orders of n and m values without ties
+// that have it. The recursion takes away the largest value, of either sample (Mann & Whitney 1947).
 std::vector<double> orders_by_u(size_t n, size_t m) {
-  std::vector<std::vector<double>> shorter(m + 1, {1.0});  // of i values of a: by the count of b
+  std::vector<std::vector<double>> shorter(m + 1, {1.0});  // for i values of a, by the count of b
   for (size_t i = 1; i <= n; ++i) {
     std::vector<std::vector<double>> counts(m + 1);
     counts[0] = {1.0};
@@ -71,7 +70,7 @@ double exact_p(double u, size_t n, size_t m) {
   return std::min(1.0, 2 * tail / std::accumulate(orders.begin(), orders.end(), 0.0));
 }
 
-// `ties`: the sum of t^3 - t over groups of t equal values.
+// `ties` is the sum of t^3 - t over groups of t equal values.
 double normal_p(double u, double n, double m, double ties) {
   const double all = n + m;
   const double variance = n * m / 12 * (all + 1 - ties / (all * (all - 1)));

@@ -1,5 +1,5 @@
-// What a configuration key may hold. A kind describes itself, reads a value (where it cannot, the
-// value is not what was `expected`) and writes it back.
+// The kinds of values that configuration keys hold. A kind describes itself, reads a value and
+// writes it back. If it cannot read a value, the message says that it is not what was `expected`.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ struct Integer {
   std::string format(T number) const { return fmt::format("{}", number); }
 };
 
-// A finite number between two bounds, each of which belongs to the range or not.
+// A finite number between two bounds, each included or not.
 struct Number {
   enum class Bound : uint8_t { kIncluded, kExcluded, kNone };
   double low;
@@ -118,7 +118,7 @@ struct RisingIntegers {
   std::string format(const std::vector<int>& numbers) const;
 };
 
-// A cost model, here or in a file that was measured.
+// A cost model, given here or in a measured file.
 struct Cost {
   std::string type() const {
     return "`{linear: A, quadratic: B}` (at least 0, not both 0), the path of a file that `strata "
@@ -133,7 +133,7 @@ struct Cost {
   }
 };
 
-// Names and values; which ones a backend knows is checked once the backend is.
+// Names and values. They are checked when the backend is known.
 struct BackendOptionValues {
   std::string type() const { return "`{name: value, ...}`"; }
   std::string meanings() const;
@@ -167,7 +167,7 @@ struct Choice {
   std::string format(Enum value) const { return name_of(value); }
 };
 
-// A value that may be absent; the unquoted `word` says that it is.
+// A value that may be absent; the unquoted `word` means absent.
 template <typename Kind>
 struct Maybe {
   Kind kind;

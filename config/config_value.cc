@@ -19,7 +19,7 @@ std::string shown(const YAML::Node& node) {
   return is_quoted(node) ? yaml_text(node.Scalar()) : "'" + node.Scalar() + "'";
 }
 
-// The whole of an unquoted scalar as a number of type T.
+// Parses a whole unquoted scalar as a number of type T.
 template <typename T>
 bool parse(const YAML::Node& node, T& value) {
   if (!node.IsScalar() || is_quoted(node)) return false;
@@ -29,8 +29,8 @@ bool parse(const YAML::Node& node, T& value) {
   return error == std::errc() && stop == end;
 }
 
-// The part of the path `name` that does not exist, from its first missing component on; empty if
-// the whole path exists.
+// Returns the part of the path `name` that does not exist, from its first missing component on, or
+// an empty text if the whole path exists.
 std::string missing_end(const std::filesystem::path& base, const std::string& name) {
   std::filesystem::path path = base, missing;
   for (const std::filesystem::path& part : std::filesystem::path(name)) {
@@ -44,7 +44,7 @@ std::string missing_end(const std::filesystem::path& base, const std::string& na
   return missing.string();
 }
 
-// Whether a shell would see a variable in it: $X or ${X.
+// Returns whether a shell would see a variable in the path: $X or ${X.
 bool has_variable(std::string_view path) {
   for (size_t at = path.find('$'); at != std::string_view::npos; at = path.find('$', at + 1)) {
     const unsigned char next = at + 1 < path.size() ? path[at + 1] : ' ';
@@ -53,7 +53,7 @@ bool has_variable(std::string_view path) {
   return false;
 }
 
-// Whether a shell would take it for a pattern.
+// Returns whether a shell would take the path for a pattern.
 bool is_pattern(std::string_view path) {
   const size_t begin = path.find('[');
   return path.find_first_of("*?") != std::string_view::npos ||

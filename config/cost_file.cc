@@ -7,7 +7,7 @@
 namespace strata::config {
 namespace {
 
-// A coefficient of the model that `section` holds; nothing that is valid is negative.
+// Returns a coefficient of the model in `section`. Throws Error if it is missing or negative.
 double coefficient(const ConfigValue& section, const char* name, const std::string& expected) {
   ConfigValue value = section;
   value.key = section.key + "." + name;

@@ -1,4 +1,4 @@
-// Reading a cost model, as a configuration gives it or `strata bench cost` has measured it.
+// Reads a cost model from a configuration or from the output of `strata bench cost`.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace strata::config {
 
-// `auto`, a section of `linear` and `quadratic`, or the path of a file in which they stand among
-// what else was measured (JSON or YAML). Throws Error where the value is not `expected`, or the
-// file has no valid model.
+// Reads `auto`, a section of `linear` and `quadratic`, or the path of a file (JSON or YAML) that
+// has both beside other measurements. Throws Error if the value is not `expected`, or the file has
+// no valid model.
 loadbalance::CostModel read_cost(const ConfigValue& value, const std::string& expected);
 
 }  // namespace strata::config

@@ -20,7 +20,7 @@ namespace {
 
 using Values = std::map<std::string, ConfigValue>;
 
-// Null where there is none of that name.
+// Returns null if there is no such key.
 const ConfigKey* find_key(std::string_view name) {
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {
@@ -32,7 +32,7 @@ const ConfigKey* find_key(std::string_view name) {
 
 bool is_key(std::string_view name) { return find_key(name) != nullptr; }
 
-// Whether the key holds a map, of which one entry may be given alone.
+// Returns whether the key holds a map. Its entries may be given one by one.
 bool is_map_key(std::string_view name) {
   const ConfigKey* key = find_key(name);
   return key && key->is_map;
@@ -45,7 +45,7 @@ bool is_section(std::string_view name) {
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-// The known name that `name` was probably meant to be; empty where none is near.
+// Returns the known name that is nearest to `name`, or an empty text if none is near.
 std::string nearest_name(const std::string& name) {
   constexpr size_t kLongestName = 100;
   std::string best;
@@ -66,7 +66,7 @@ std::string nearest_name(const std::string& name) {
   return best;
 }
 
-// Keys of earlier versions, and what they are now.
+// Keys of earlier versions and their present names.
 struct RenamedKey {
   const char* old_name;
   const char* name;
@@ -90,7 +90,7 @@ std::string source_at(const std::string& file, const YAML::Node& node) {
   return node.Mark().is_null() ? file : fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
-// A renamed key that every resolved configuration of earlier versions has, with its default.
+// A renamed key with its default, which every resolved configuration of earlier versions has.
 bool is_dropped(const ConfigValue& value) {
   return value.is_word("fastest") &&
          std::any_of(std::begin(kRenamedKeys), std::end(kRenamedKeys),
@@ -101,7 +101,7 @@ std::string parent_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// One entry of a key whose value is a map, beside those that `values` has.
+// Adds one entry of a key whose value is a map to the entries in `values`.
 void collect_entry(const ConfigValue& entry, Values& values) {
   ConfigValue map = entry;
   map.key = parent_of(entry.key);
@@ -121,7 +121,7 @@ void collect_entry(const ConfigValue& entry, Values& values) {
   values.emplace(map.key, map);
 }
 
-// Errors found so far, a line each: a person wants to mend all of them at once.
+// Collects errors, one line each, so that a user can mend all at once.
 class Problems {
  public:
   template <typename Work>
@@ -144,11 +144,11 @@ class Problems {
   std::vector<std::string> lines_;
 };
 
-// Adds to `values` every key below `value`, which is a section or a key. `with_lines`: sources name
-// the line of each key.
+// Adds to `values` every key below `value`, which is a section or a key. `with_lines` adds each
+// key's line to its source.
 void collect(const ConfigValue& value, bool with_lines, Values& values, Problems& problems) {
   if (is_key(value.key)) {
-    // Assigning to a node would change every alias of what it was.
+    // Erases first, because assigning to a node would change every alias of the old value.
     values.erase(value.key);
     values.emplace(value.key, value);
     return;

@@ -1,5 +1,5 @@
-// What describes a run: plain structs read from one YAML file. Every key is listed, with its type,
-// default and meaning, in docs/config.md, which config_reference() writes.
+// The configuration of a run: plain structs read from one YAML file. docs/config.md lists every key
+// with its type, default and meaning; config_reference() writes it.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16, kFp16 };
 enum class ReduceAccumulation : uint8_t { kFp32, kBf16, kBf16Chunked };
 
-// The name of a value as it is written in the YAML file.
+// Return the name of a value in the YAML file.
 const char* name_of(Division);
 const char* name_of(SubmissionStatus);
 const char* name_of(Precision);
@@ -68,8 +68,8 @@ struct SubmissionConfig {
   SubmissionStatus status = SubmissionStatus::kOnprem;
   std::filesystem::path output = "runs";
   int experiments = 1;
-  std::optional<uint64_t> seed;  // absent: from the system, a new one for every experiment
-  double stall_seconds = 600;    // that a collective may take; 0: for ever
+  std::optional<uint64_t> seed;  // absent: a new one from the system for every experiment
+  double stall_seconds = 600;    // longest time of a collective; 0: unlimited
   std::string notes;
 };
 
@@ -77,19 +77,19 @@ struct ModelConfig {
   std::string config;                               // a preset's name or an absolute path
   std::optional<std::filesystem::path> vocab;       // absent: not checked
   std::optional<std::filesystem::path> checkpoint;  // absent: random weights
-  std::optional<double> hidden_dropout;             // absent: what `config` says
-  std::optional<double> attention_dropout;          // absent: what `config` says
+  std::optional<double> hidden_dropout;             // absent: the model configuration's
+  std::optional<double> attention_dropout;          // absent: the model configuration's
   Precision precision = Precision::kAuto;
   NormKind norm = NormKind::kPost;
 };
 
-// Layers that steps leave out: Zhang & He, arXiv 2010.13369.
+// Layer dropping: Zhang & He, arXiv 2010.13369.
 struct LayerDropConfig {
-  double theta = 1;             // 1: none
+  double theta = 1;             // 1: drops none
   std::optional<double> gamma;  // absent: 100 / schedule.training_steps
 };
 
-// What the loss is multiplied by with precision fp16: optim/loss_scale.h.
+// Scaling of the loss with precision fp16: optim/loss_scale.h.
 struct LossScaleConfig {
   double initial = 65536;  // a power of two
   int64_t growth_steps = 2000;
@@ -99,7 +99,7 @@ struct DeviceConfig {
   const device::BackendKind* backend = &device::find_backend("cpu");  // never null
   std::optional<int> threads;  // absent: the node's processors divided by its ranks
   bool graphs = false;
-  device::OptionValues options;  // of the backend alone
+  device::OptionValues options;  // options of this backend only
 };
 
 struct DataConfig {
@@ -109,7 +109,7 @@ struct DataConfig {
   std::optional<int> max_length;  // absent: the model's positions
   int max_predictions_per_seq = 76;
   std::optional<std::filesystem::path> shapes;  // absent: unknown before the run
-  bool variable_length = false;                 // whether HDF5's variable-length rows are read
+  bool variable_length = false;                 // whether to read HDF5's variable-length rows
 };
 
 struct LoadBalanceConfig {
@@ -120,7 +120,7 @@ struct LoadBalanceConfig {
 };
 
 struct BatchConfig {
-  int micro_batch = 8;  // samples a rank takes at once
+  int micro_batch = 8;  // samples that a rank computes at once
   int gradient_accumulation_steps = 1;
   AccumulationOrder accumulation_order = AccumulationOrder::kMicroBatch;
   ActivationPolicy activations = ActivationPolicy::kKeep;
@@ -130,13 +130,13 @@ struct BatchConfig {
 
 // Ranks as stages of replicas: rank r is stage r % stages of replica r / stages.
 struct ParallelConfig {
-  int stages = 1;  // that hold a model together
+  int stages = 1;  // stages of a replica
   PipelineKind pipeline = PipelineKind::kModular;
 };
 
-// Ranks as a ring of modules whose gradients are delayed: Yang et al., arXiv 1909.06695.
+// A ring of modules with delayed gradients: Yang et al., arXiv 1909.06695.
 struct OuroborosConfig {
-  int modules = 1;  // on one rank fewer; 1: none
+  int modules = 1;  // the ring has one rank less; 1: no ring
   int64_t warmup_steps = 0;
   TiedGradient tied = TiedGradient::kSum;
 };
@@ -148,7 +148,7 @@ struct OptimizerConfig {
   double beta2 = 0.98;
   double epsilon = 1e-6;
   double weight_decay = 0.01;
-  double alpha = 1;  // acclip's
+  double alpha = 1;  // only for acclip
   Sharding sharded = Sharding::kNone;
 };
 
@@ -169,8 +169,8 @@ struct ClipConfig {
 struct ReduceConfig {
   ReduceDType dtype = ReduceDType::kFp32;
   ReduceAccumulation accumulate = ReduceAccumulation::kFp32;
-  int chunk = 4;                   // ranks; of kBf16Chunked
-  double bucket_megabytes = 25.0;  // of the reduced dtype, 1e6 bytes
+  int chunk = 4;                   // ranks; only for kBf16Chunked
+  double bucket_megabytes = 25.0;  // size in the reduced dtype, in 1e6 bytes
   bool early_words = false;
   bool half_layers = false;
   std::optional<int> nccl_max_ctas;  // absent: NCCL's choice
@@ -188,7 +188,7 @@ struct InitializationConfig {
   bool clear_whole_cache = false;
 };
 
-// Both 0: none. Both given: whichever comes first.
+// If both are 0 there are no checkpoints. If both are given, whichever comes first counts.
 struct CheckpointConfig {
   int64_t every_steps = 0;
   double every_seconds = 0;
@@ -225,39 +225,40 @@ struct RunConfig {
   LogConfig log;
 };
 
-// Reads `path`, then applies `overrides` ("optimizer.lr=1e-3", values in YAML). Relative paths are
-// relative to the file's directory, in overrides to the current one; all are absolute in the
-// result. Throws Error naming file, line, key, value and reason: unknown keys (with the nearest
-// known one), wrong types, values out of range, missing keys, combinations that cannot run. Several
-// errors are lines of one message.
+// Reads `path`, then applies `overrides` ("optimizer.lr=1e-3", values in YAML). Relative paths
+// start from the file's directory, in overrides from the current one; all are absolute in the
+// result. Throws Error naming file, line, key, value and reason for unknown keys (with the nearest
+// known one), wrong types, values out of range, missing keys, and combinations that cannot run. The
+// message has a line per error.
 RunConfig load_run_config(const std::filesystem::path& path,
                           std::span<const std::string> overrides = {});
 
-// Loads a file that to_yaml() wrote. Its paths are taken as they are, whether or not they exist.
+// Loads a file that to_yaml() wrote. Takes its paths as they are, even if they do not exist.
 RunConfig load_resolved_config(const std::filesystem::path& path);
 
-// Every key with its value, such that load_resolved_config reads back the same configuration.
+// Returns every key with its value, such that load_resolved_config reads back the same
+// configuration.
 std::string to_yaml(const RunConfig& config);
-// Of every key whose values differ: "optimizer.lr: 0.1, now 0.2".
+// Returns a line for every key whose values differ: "optimizer.lr: 0.1, now 0.2".
 std::vector<std::string> differences(const RunConfig& before, const RunConfig& now);
 
-// docs/config.md: every key with its type, default and meaning, in Markdown.
+// Returns docs/config.md: every key with its type, default and meaning, in Markdown.
 std::string config_reference();
 
-// Samples in one optimizer step over all ranks.
+// Returns the samples in one optimizer step over all ranks.
 int64_t global_batch_size(const RunConfig& config, int ranks);
 
-// That hold a model together.
+// Returns how many ranks hold one copy of the model together.
 int ranks_of_replica(const RunConfig& config);
 
-// The last step of a run that misses its target.
+// Returns the last step of a run that misses its target.
 int64_t max_steps(const RunConfig& config);
 
-// Samples between evaluations: as configured, else MLPerf's formula for this global batch size.
+// Returns the configured samples between evaluations, or else MLPerf's formula for the batch size.
 int64_t eval_interval_samples(const RunConfig& config, int ranks);
 
-// The number of training samples at which the first evaluation after `samples` is due: a multiple
-// of the interval, and at least target.start_eval_at_sample.
+// Returns the number of training samples at which the first evaluation after `samples` is due: a
+// multiple of the interval, and at least target.start_eval_at_sample.
 int64_t samples_at_next_evaluation(const RunConfig& config, int ranks, int64_t samples);
 
 }  // namespace strata::config

@@ -16,13 +16,13 @@
 namespace strata::config {
 namespace {
 
-// The key at fault and why.
+// The key at fault and the reason.
 struct Conflict {
   std::string key;
   std::string reason;
 };
 
-// The names of the backends that have it.
+// Returns the names of the backends that have this feature.
 std::string those_with(bool device::BackendKind::*what) {
   std::vector<const char*> names;
   for (const device::BackendKind& kind : device::backend_kinds()) {

@@ -1,4 +1,4 @@
-// Combinations of values that are each valid and cannot run together.
+// Combinations of values that are valid alone and cannot run together.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace strata::config {
 
-// What cannot run, a line each: the key, its source (as `source_of(key)` says) and the reason.
+// Returns a line for each conflict: the key, its source (source_of(key)) and the reason.
 std::vector<std::string> conflicts_in(
     const RunConfig& config, const std::function<std::string(const std::string&)>& source_of);
 
-// The combinations that are refused, as a table in Markdown.
+// Returns a Markdown table of the combinations that are refused.
 std::string combinations_reference();
 
 }  // namespace strata::config

@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kMillion = 1'000'000;
 constexpr int64_t kTrillion = kMillion * kMillion;
 
-// A key of the section whose struct `get` finds in a RunConfig. Names get their section's prefix
-// when the section is made.
+// Returns a key of the section whose struct `get` finds in a RunConfig. The section adds its name
+// as a prefix later.
 template <typename Get, typename Member, typename Kind>
 ConfigKey key(const char* name, Get get, Member member, Kind kind, std::string description) {
   if constexpr (requires { kind.meanings(); }) description += fmt::format(" {}", kind.meanings());

@@ -1,5 +1,5 @@
-// The table of everything a run configuration holds: the one place where a key's name, type,
-// default, check and documentation come from.
+// The table of all configuration keys, the only source of their names, types, defaults, checks and
+// documentation.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace strata::config {
 
 struct ConfigKey {
   std::string name;  // "optimizer.lr"
-  std::string type;  // completes "is not ..."
+  std::string type;  // ends a message "... is not ..."
   std::string description;
   bool required = false;
   bool is_map = false;
   std::function<void(const ConfigValue&, RunConfig&)> read;
-  std::function<std::string(const RunConfig&)> write;  // as YAML, on one line
+  std::function<std::string(const RunConfig&)> write;  // writes YAML on one line
 };
 
 struct ConfigSection {
@@ -27,7 +27,7 @@ struct ConfigSection {
   std::vector<ConfigKey> keys;
 };
 
-// In the order they are written and documented.
+// Returns the sections in the order of files and documentation.
 const std::vector<ConfigSection>& config_sections();
 
 }  // namespace strata::config

@@ -1,4 +1,4 @@
-// The names of the run configuration's choices, for reading, writing and documenting them alike.
+// The names of the configuration's choices, for reading, writing and documentation.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct NamedChoice {
   const char* meaning;
 };
 
-// Every choice of `Enum`, the order it is documented in.
+// Returns every choice of `Enum`, in the order of the documentation.
 template <typename Enum>
 std::span<const NamedChoice<Enum>> choices_of();
 

@@ -9,7 +9,7 @@
 namespace strata::config {
 namespace {
 
-// Reads over a document.
+// Skips the events of a document.
 class Skipper : public YAML::EventHandler {
  public:
   using Mark = YAML::Mark;
@@ -27,8 +27,8 @@ class Skipper : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// YAML::Load reads one document and ignores what follows, be it a second one or a stray character.
-// (YAML::LoadAll does not end on some stray characters.)
+// YAML::Load reads one document and ignores everything after it, such as a second document or a
+// stray character. (YAML::LoadAll does not end on some stray characters.)
 void check_single_document(const std::string& text, const std::string& source) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

@@ -1,4 +1,4 @@
-// YAML text as one tree, or an error.
+// Parses YAML text to one tree.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -7,8 +7,8 @@
 
 namespace strata::config {
 
-// The one document that `text` holds; null where it is empty. Throws Error, with `source` and the
-// line, where it is not valid or goes on after the document's end.
+// Returns the only document in `text`, or null if it is empty. Throws Error with `source` and the
+// line if it is not valid, or if anything follows the document.
 YAML::Node parse_yaml(const std::string& text, const std::string& source);
 
 }  // namespace strata::config

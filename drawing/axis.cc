@@ -13,12 +13,12 @@ namespace {
 constexpr double kFarApart = 20;
 
 std::string tick_text(double value) {
-  constexpr int kDigits = 6;  // neighbouring ticks may differ in the last digits only
+  constexpr int kDigits = 6;  // neighbouring ticks may differ only in the last digits
   return short_number(std::abs(value) < 1e-12 ? 0 : value, kDigits);
 }
 
 Axis make_linear(double low, double high, double apart) {
-  // Values that are closer to each other than numbers of their size have no ticks between them.
+  // If values are closer than floating-point precision, there are no ticks between them.
   constexpr double kDigits = 1e-12, kLeast = 1e-290;
   const double size = std::max(std::abs(low), std::abs(high));
   if (!(high - low > std::max(kLeast, kDigits * size))) {
@@ -48,7 +48,7 @@ Axis make_logarithmic(double low, double high, double apart) {
   return axis;
 }
 
-// The smallest and the largest value that can be shown.
+// Returns the smallest and the largest value that can be shown.
 std::optional<std::pair<double, double>> range_of(const std::vector<double>& values) {
   std::optional<std::pair<double, double>> range;
   for (const double value : values) {
@@ -75,7 +75,7 @@ std::vector<double> round_numbers(double from, double to, double least_step) {
   if (!(step > 0) || !std::isfinite(step)) return numbers;
   const double first = std::ceil(from / step - 1e-6), last = std::floor(to / step + 1e-6);
   if (!(std::abs(first) < 1e15 && std::abs(last) < 1e15)) return numbers;
-  for (double i = first; i <= last; ++i) numbers.push_back(i * step + 0.0);  // no -0
+  for (double i = first; i <= last; ++i) numbers.push_back(i * step + 0.0);  // avoids -0
   return numbers;
 }
 

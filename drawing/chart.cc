@@ -13,7 +13,7 @@ namespace strata::drawing {
 namespace {
 
 constexpr double kPlot = 400, kBelow = 48;
-constexpr size_t kLongestName = 34;  // of a point
+constexpr size_t kLongestName = 34;  // longest name of a point
 constexpr size_t kLongestLabel = 160;
 
 std::vector<std::pair<double, double>> placed(const std::vector<std::pair<double, double>>& points,
@@ -29,7 +29,7 @@ std::vector<std::pair<double, double>> placed(const std::vector<std::pair<double
 
 struct PlacedLabel {
   const EndLabel* label;
-  double end;  // where its lines end
+  double end;  // x position where its lines end
   double x, y;
   bool ends_at_x = false;
 };
@@ -40,7 +40,7 @@ struct Labels {
   bool are_slanted = false;
 };
 
-// How much slanted labels rise for a unit of their length.
+// The height and width of a slanted label per unit of its length.
 constexpr double kDegrees = 55;
 const double kRise = std::sin(kDegrees * std::numbers::pi / 180),
              kRun = std::cos(kDegrees * std::numbers::pi / 180);
@@ -58,8 +58,8 @@ std::vector<PlacedLabel> sorted_by_end(const Chart& chart, size_t most, double l
   return labels;
 }
 
-// A row each, the first end at the bottom, beside the line that leads up to it. Heights count from
-// the chart upwards.
+// Puts labels in one row each, the first end at the bottom, beside the line that leads up to it.
+// Heights count from the chart upwards.
 Labels flat_labels(const Chart& chart, double left, double right) {
   constexpr double kRow = 18, kGap = 6;
   Labels labels{.placed = sorted_by_end(chart, chart.labels.size(), left, right)};
@@ -75,7 +75,7 @@ Labels flat_labels(const Chart& chart, double left, double right) {
   return labels;
 }
 
-// Beside one another, as near to their ends as can be, as many as there is room for.
+// Puts slanted labels side by side, as near to their ends as possible and as many as fit.
 Labels slanted_labels(const Chart& chart, double left, double right) {
   constexpr double kLine = 17, kLeaders = 40, kFirst = 20;
   const double spacing = kLine / kRise;
@@ -84,7 +84,7 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
   double last = 0;
   for (;; --most) {
     labels.placed = sorted_by_end(chart, most, left, right);
-    // So far to the left that no label ends beyond the picture.
+    // Shifts labels to the left so that none ends beyond the picture.
     last = right + 30;
     for (size_t i = 0; i < most; ++i) {
       const double end = chart.width - 10 - width_of(name_of(*labels.placed[i].label)) * kRun;
@@ -186,7 +186,7 @@ std::string draw_columns(const Chart& chart, const Frame& frame) {
   return elements + kEndGroup;
 }
 
-// The names are those that cover no other; the rest show theirs when pointed at.
+// Names the points whose names cover no other; the rest show their names on hover.
 std::string draw_points(const Chart& chart, const Frame& frame) {
   struct Box {
     double left, top, right, bottom;

@@ -1,4 +1,4 @@
-// Charts with two axes: lines, points, columns, and what is drawn behind and beside them.
+// Charts with two axes: lines, points and columns, with guides behind and labels beside them.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace strata::drawing {
 
 struct Line {
   Owner owner;
-  std::vector<std::pair<double, double>> points;  // a single one is drawn as a dot
+  std::vector<std::pair<double, double>> points;  // a single point is drawn as a dot
   bool dashed = false, bold = false;
   std::string tip;
 };
@@ -36,17 +36,17 @@ struct Level {
   double value = 0;
   std::string text;
 };
-// A line from the foot of the chart to its head.
+// A vertical line through the chart.
 struct Upright {
   double value = 0;
   int colour = -1;
 };
-// A shaded range of y, and what is special about it.
+// A shaded range of y, with its meaning.
 struct Band {
   double from = 0, to = 0;
   std::string text;
 };
-// A system's name above the chart, led to the place where its lines end.
+// A system's name above the chart, connected to the end of its lines.
 struct EndLabel {
   Owner owner;
   double x = 0, y = 0;
@@ -60,9 +60,9 @@ struct Chart {
   std::vector<Level> levels;
   std::vector<Upright> uprights;
   std::optional<Band> band;
-  std::vector<EndLabel>
-      labels;                 // the most important first: those without room are counted in a note
-  bool names_points = false;  // beside them, where the name covers nothing
+  // The most important first. Labels without room are counted in a note.
+  std::vector<EndLabel> labels;
+  bool names_points = false;  // names points where the name covers nothing
   std::vector<Key> legend;
   Axis x, y;
   std::string x_title, y_title;

@@ -9,9 +9,9 @@
 namespace strata::drawing {
 namespace {
 
-// Neighbours that stand as close as they may.
+// Neighbours at their least distance.
 struct Block {
-  double sum;  // of what its labels want, less the distance to the first label of all
+  double sum;  // sum of wanted places, each minus its label's distance to the block's first
   size_t labels;
 
   double place() const { return sum / static_cast<double>(labels); }
@@ -20,7 +20,7 @@ struct Block {
 }  // namespace
 
 size_t labels_that_fit(double spacing, double low, double high) {
-  // What is missing by rounding alone is not missing.
+  // Ignores a space that is missing only by rounding.
   const double spaces = std::floor((high - low) / spacing * (1 + 1e-9));
   return spaces >= 0 ? static_cast<size_t>(std::min(spaces, 1e15)) + 1 : 0;
 }

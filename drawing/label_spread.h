@@ -1,4 +1,4 @@
-// Labels in a row that must not cover each other.
+// Spreads the labels of a row so that they do not overlap.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,13 @@
 
 namespace strata::drawing {
 
-// How many labels have room from `low` to `high`, `spacing` apart. `spacing` is above 0.
+// Returns how many labels fit from `low` to `high`, `spacing` apart. Requires spacing > 0.
 size_t labels_that_fit(double spacing, double low, double high);
 
-// Places for labels that want to be at `wanted`, in any order: at least `spacing` apart, from `low`
-// to `high`, in the order of what they want (equal ones as they come), and together as near to it
-// as can be (least squares, by pooling adjacent violators: Barlow et al., "Statistical Inference
-// under Order Restrictions", 1972). The places come in the order of `wanted`. Throws Error where
-// there are more than fit.
+// Returns positions for labels that want to be at `wanted`, in the order of `wanted`. They are at
+// least `spacing` apart, from `low` to `high`, sorted like the wanted ones (stable), and as near to
+// them as possible (least squares, by pooling adjacent violators: Barlow et al., "Statistical
+// Inference under Order Restrictions", 1972). Throws Error if there are more than fit.
 std::vector<double> spread_labels(const std::vector<double>& wanted, double spacing, double low,
                                   double high);
 

@@ -59,7 +59,7 @@ std::string mark_at(Shape shape, double x, double y, const std::string& tip) {
     return fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\">{}</circle>",
                        kind, x, y, radius, tip_of(tip));
   };
-  // `steps` follow from the mark's middle.
+  // `steps` are relative to the mark's middle.
   const auto path = [&](const char* kind, const char* steps) {
     return fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}{}\">{}</path>", kind, x, y, steps,
                        tip_of(tip));

@@ -11,9 +11,10 @@
 
 namespace strata::drawing {
 
-// Units of a drawing's coordinates. A page's pixel has about one; text is 12 units high.
+// Widths in units of a drawing's coordinates. A unit is about a pixel of a page; text is 12 units
+// high.
 inline constexpr double kPageWidth = 900, kFileWidth = 1100;
-inline constexpr double kCharacter = 7.2;  // of a wide font
+inline constexpr double kCharacter = 7.2;  // width in a wide font
 double width_of(std::string_view text);
 
 enum class Shape : uint8_t {
@@ -24,8 +25,8 @@ enum class Shape : uint8_t {
   kTriangle,
   kSquare,
   kDiamond,
-  kUpright,   // the short line that stands for a score
-  kInterval,  // with the ends of an error bar
+  kUpright,   // the short line for a score
+  kInterval,  // an interval with the ends of an error bar
   kLine,
   kDashed,
   kColumn,
@@ -33,35 +34,35 @@ enum class Shape : uint8_t {
   kNone,
 };
 
-// A class of chart.css: "c2", or "grey".
+// Returns a class of chart.css: "c2", or "grey".
 std::string colour_class(int colour);
-// A group of marks with one owner, which a page can pick.
+// Begins a group of marks with one owner, which a page can pick.
 std::string begin_group(const Owner& owner);
 inline constexpr char kEndGroup[] = "</g>\n";
 
 std::string tip_of(const std::string& text);
-// `classes` of chart.css; `more` attributes begin with a space.
+// `classes` are classes of chart.css; `more` attributes begin with a space.
 std::string text_at(double x, double y, const std::string& text, const std::string& classes,
                     const std::string& more = "");
-// A path through the points, broken at those that are not a number.
+// Returns a path through the points, with a gap at those that are not a number.
 std::string path_of(const std::vector<std::pair<double, double>>& points);
 std::string mark_at(Shape shape, double x, double y, const std::string& tip = "");
 
 // The meaning of a shape and its colour.
 struct Key {
   Shape shape = Shape::kDot;
-  int colour = -1;  // a system's, or the part's for kPart
+  int colour = -1;  // the system's colour, or the part's for kPart
   std::string text;
 };
 inline constexpr double kLegendHeight = 24;
-// One line from `left` on, as high as kLegendHeight, its top at `top`.
+// Draws one line from `left` on with height kLegendHeight and its top at `top`.
 std::string legend(const std::vector<Key>& keys, double left, double top);
 
-// The rectangle that values are drawn in, with y growing downwards.
+// The rectangle of the values, with y growing downwards.
 struct Frame {
   double left, top, right, bottom;
 
-  // Values that the axis does not hold stand just beyond its ends.
+  // Values beyond the axis are drawn just beyond its ends.
   double x(const Axis& axis, double value) const;
   double y(const Axis& axis, double value) const;
   std::string x_axis(const Axis& axis, const std::string& title) const;

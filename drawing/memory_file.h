@@ -1,4 +1,4 @@
-// A file in memory, for what reads or writes files alone.
+// A file in memory, for libraries and programs that only read or write files.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@ namespace strata::drawing {
 
 class MemoryFile {
  public:
-  // `holds`: what is in it, for messages. Throws Error where there is no memory, as fill does.
+  // `holds` describes the content in messages. Throws Error if there is no memory, as fill does.
   explicit MemoryFile(std::string holds);
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // A name by which this process can open it.
+  // Returns a path by which this process can open it.
   std::string path() const;
-  // Writes `text` and goes back to its beginning.
+  // Writes `text` and rewinds to the beginning.
   void fill(std::string_view text);
   std::string contents() const;
 

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The style sheet with its variables replaced: converters do not know var().
+// Returns the style sheet without variables, because converters do not support var().
 std::string plain_style() {
   std::string style(style_sheet().text);
   for (size_t at = style.find("var("); at != style.npos; at = style.find("var(", at)) {
@@ -93,7 +93,7 @@ Conversion run(const std::string& program, std::vector<std::string> words, const
                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), messages.contents())};
 }
 
-// By the first of the converters that can do it.
+// Converts with the first converter that succeeds.
 std::string converted(const std::string& svg, const fs::path& output) {
   std::vector<std::string> problems;
   for (const Converter& converter : converters()) {

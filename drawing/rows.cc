@@ -10,7 +10,7 @@ namespace strata::drawing {
 namespace {
 
 constexpr double kRow = 22, kBar = 15;
-constexpr size_t kManyRows = 15;  // the foot of more is far from their head
+constexpr size_t kManyRows = 15;  // more rows repeat the axis: the foot is far from the head
 
 std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, double y) {
   constexpr double kVisible = 0.8, kInside = kCharacter * 10 / 12;
@@ -62,7 +62,7 @@ std::vector<Frame> frames_of(const RowChart& chart, double left, double top) {
   return frames;
 }
 
-// Every other row is a little darker, so that the eye keeps to it.
+// Shades every other row to guide the eye.
 std::string bands(const Frame& frame, size_t rows) {
   std::string elements;
   for (size_t row = 0; row < rows; row += 2) {

@@ -12,13 +12,13 @@ namespace strata::drawing {
 
 struct Bar {
   double from = 0, to = 0;
-  int part = 0;  // its colour: pN of chart.css
+  int part = 0;  // colour: pN of chart.css
   std::string tip;
-  std::vector<std::string> labels;  // the first that has room is written inside
+  std::vector<std::string> labels;  // the first one that fits is written inside
 };
-// Bars of these lengths, one after the other, with tips that name them.
+// Returns bars of these lengths in a row, with tips that name them.
 std::vector<Bar> stacked(const std::vector<double>& lengths, const std::vector<std::string>& names);
-// The legend of stacked bars.
+// Returns the legend of stacked bars.
 std::vector<Key> keys_of_parts(const std::vector<std::string>& names);
 
 struct Dot {
@@ -27,13 +27,13 @@ struct Dot {
   std::string tip;
 };
 
-// What a row has in one panel.
+// The contents of a row in one panel.
 struct Entry {
   std::vector<Bar> bars;
   std::vector<Dot> dots;
-  std::optional<double> mark;                         // the number that stands for the dots
+  std::optional<double> mark;                         // a summary of the dots
   std::optional<std::pair<double, double>> interval;  // an error bar
-  std::string note;                                   // at the right
+  std::string note;                                   // text at the right
 };
 struct Row {
   Owner owner;
@@ -42,15 +42,15 @@ struct Row {
 struct Panel {
   Axis axis;
   std::string title;
-  double width = 0;  // 0: what a page's width leaves
+  double width = 0;  // 0: the rest of the page's width
   bool has_zero_line = false;
 };
 struct RowChart {
   std::vector<Row> rows;
   std::vector<Panel> panels;
   std::vector<Key> legend;
-  std::string heading;       // above the rows
-  size_t longest_name = 44;  // longer names lose their middle
+  std::string heading;       // text above the rows
+  size_t longest_name = 44;  // longer names are shortened in the middle
 };
 Drawing row_chart(const RowChart& chart);
 

@@ -7,7 +7,7 @@
 
 namespace strata::drawing {
 
-// chart.css alone.
+// Contains only chart.css.
 const std::vector<EmbeddedFile>& embedded_files();
 inline const EmbeddedFile& style_sheet() { return embedded_files().front(); }
 

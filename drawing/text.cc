@@ -13,7 +13,7 @@
 namespace strata::drawing {
 namespace {
 
-// Whether a character changes what stands beside it, or is not shown at all.
+// Returns whether a character changes its neighbours, or is invisible.
 bool is_hidden(char32_t c) {
   const auto within = [c](char32_t first, char32_t last) { return first <= c && c <= last; };
   return is_control(c) || c == 0xAD || within(0x200B, 0x200D) || within(0x2060, 0x206F);
@@ -36,7 +36,7 @@ void shown_characters(std::string_view text, size_t most, const Take& take) {
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-// Byte offset of the character with this number.
+// Returns the byte offset of the character with this number.
 size_t character_at(std::string_view text, size_t number) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (begins_character(text[i]) && number-- == 0) return i;

@@ -1,5 +1,5 @@
-// Text of unknown origin (names, reasons, settings out of logs) made safe for a page or a picture,
-// and numbers made short.
+// Makes text of unknown origin (names, reasons, settings in logs) safe for a page or a picture, and
+// shortens numbers.
 #pragma once
 
 #include <optional>
@@ -9,29 +9,30 @@
 
 namespace strata::drawing {
 
-// Longest text that a page shows of one field, in characters.
+// Most characters that a page shows of one field.
 inline constexpr size_t kLongestText = 240;
 
-// `text` as text of HTML or of a quoted attribute: valid UTF-8 of at most `most` characters, "..."
-// where it was cut; characters that control direction, layout or a terminal are replaced by U+FFFD.
+// Returns `text` as text of HTML or of a quoted attribute: valid UTF-8 of at most `most`
+// characters, with "..." if it was cut. Replaces characters that control direction, layout or a
+// terminal by U+FFFD.
 std::string escape(std::string_view text, size_t most = kLongestText);
 
-// The same without HTML's escapes: what ends in a file of data.
+// The same without HTML's escapes, for data files.
 std::string plain(std::string_view text, size_t most = kLongestText);
 
-// With k, M, G, T from 10,000 on: "0.2134", "9870", "2.93 M".
+// Uses k, M, G, T from 10,000 on: "0.2134", "9870", "2.93 M".
 std::string short_number(double value, int digits = 4);
-// "-" where there is none.
+// Returns "-" for nothing.
 std::string short_number(std::optional<double> value);
-// Seconds in the unit that suits them: "4.20 ms", "3.1 s", "12.4 min", "2.1 h".
+// Returns seconds in a suitable unit: "4.20 ms", "3.1 s", "12.4 min", "2.1 h".
 std::string duration(double seconds);
-// "12.3 %" of 0.123.
+// Returns "12.3 %" for 0.123.
 std::string percent(double share);
 
 size_t characters_in(std::string_view text);
-// As plain, but a text of more than `most` characters, at least 8, loses its middle.
+// Like plain, but cuts the middle of a text with more than `most` (at least 8) characters.
 std::string shortened(std::string_view text, size_t most);
-// The same of each name; names that would become equal stay whole.
+// Shortens each name, but keeps names whole that would become equal.
 std::vector<std::string> shortened_apart(const std::vector<std::string>& names, size_t most);
 
 }  // namespace strata::drawing

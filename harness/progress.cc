@@ -12,7 +12,7 @@
 namespace strata::harness {
 namespace {
 
-// Rates are averages over this long, so that they neither jump nor lag.
+// Rates are averages over this window, so that they neither jump nor lag.
 constexpr std::chrono::seconds kRateWindow{15};
 constexpr std::chrono::milliseconds kMarkInterval{250};
 
@@ -21,8 +21,8 @@ size_t columns_of(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-// Columns of the terminal that `fd` writes to, 0: it is none. What a rank writes goes through its
-// parent, mpirun, whose own descriptor may be one.
+// Returns the columns of the terminal that `fd` writes to, or 0 if it is none. A rank's output goes
+// through its parent, mpirun, so the parent's descriptor may be the terminal.
 size_t terminal_columns(int fd) {
   const char* kind = std::getenv("TERM");
   if (!kind || std::string_view(kind) == "dumb") return 0;
@@ -48,7 +48,7 @@ double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// "1:02:03", or "2:03" below an hour.
+// Formats "1:02:03", or "2:03" below an hour.
 std::string clock_time(double total_seconds) {
   const auto rounded = static_cast<int64_t>(std::ceil(std::min(total_seconds, 1e9)));
   const int64_t hours = rounded / 3600;
@@ -91,7 +91,7 @@ void Progress::begin_phase(std::string_view phase) {
   }
   phase_ = phase;
   phase_began_ = now;
-  // Nobody should wonder what takes so long, nor read a line for each short evaluation.
+  // Users should see what takes long, but not a line for each short evaluation.
   const bool due = terminal_ || state_.step == 0 || now - *last_shown_ >= options_.line_interval;
   if (!phase_.empty() && due) show(now);
 }

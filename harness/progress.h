@@ -1,5 +1,5 @@
-// What long work shows while it runs: a bar on a terminal (also on the one that mpirun writes to),
-// else a plain line every few seconds.
+// Progress of long work: a bar on a terminal (even behind mpirun), else a plain line every few
+// seconds.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@
 
 namespace strata::harness {
 
-// How far the work is; numbers that are absent are not shown.
+// How far the work is. Absent numbers are not shown.
 struct ProgressState {
   int64_t step = 0;
-  int64_t items = 0;  // sequences (or other units) done so far; their rate is shown
+  int64_t items = 0;  // sequences (or other units) done so far, whose rate is shown
   std::optional<double> loss;
   std::optional<double> accuracy;
 };
@@ -23,35 +23,35 @@ struct ProgressState {
 struct ProgressOptions {
   std::string label = "train";
   std::string unit = "sequences";
-  int64_t total_steps = 0;       // 0: unknown, no bar and no time left
-  bool may_end_earlier = false;  // total_steps is a limit: the time left is "at most"
-  ProgressState done;            // before this began, as of a run that is resumed
+  int64_t total_steps = 0;       // 0: unknown, so there is no bar and no time left
+  bool may_end_earlier = false;  // total_steps is a limit, so the time left is "at most"
+  ProgressState done;            // work done before, by the run that is resumed
   int fd = 2;                    // standard error
-  std::optional<bool> terminal;  // absent: whether fd is one
+  std::optional<bool> terminal;  // absent: detected from fd
   std::chrono::milliseconds line_interval{5000};
   std::chrono::milliseconds bar_interval{100};
   std::function<std::chrono::steady_clock::time_point()> clock;  // absent: the steady clock
 };
 
-// Not for use from several threads. Costs a clock reading where nothing is due. Write errors are
-// ignored: progress never ends a run.
+// Not thread-safe. An update costs a clock reading if nothing is due. Ignores write errors, because
+// progress must never end a run.
 class Progress {
  public:
-  Progress() = default;  // shows nothing: for every rank but the first
+  Progress() = default;  // shows nothing, for every rank but the first
   explicit Progress(ProgressOptions options);
-  ~Progress();  // as finish()
+  ~Progress();  // calls finish()
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void update(const ProgressState& state);
-  // What goes on until the next phase: "" is the work whose steps are counted, others, such as an
-  // evaluation, are named instead of rates, and leave those alone. Rates begin with the first "".
+  // Names the work until the next phase. "" is the counted work, whose rates begin with its first
+  // call. Other phases, such as an evaluation, are named instead of rates and do not change them.
   void begin_phase(std::string_view phase);
-  // Writes a line of its own, above the bar.
+  // Writes a line above the bar.
   void print(std::string_view line);
-  // Takes the bar away, so that others may write to the terminal; the next update brings it back.
+  // Removes the bar so that others may write to the terminal. The next update shows it again.
   void clear();
-  // Shows the last state once more and leaves the cursor on a fresh line.
+  // Shows the last state and moves the cursor to a new line.
   void finish();
 
  private:
@@ -76,7 +76,7 @@ class Progress {
   TimePoint phase_began_;
   std::optional<TimePoint> last_shown_;
   ProgressState state_;
-  std::deque<Mark> marks_;  // of the last seconds, for rates
+  std::deque<Mark> marks_;  // the marks of the last seconds, for rates
 };
 
 }  // namespace strata::harness

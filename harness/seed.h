@@ -1,4 +1,4 @@
-// Where a run's randomness comes from.
+// The seed of an experiment's random numbers.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace strata::harness {
 
-// The seed of experiment `experiment`: `configured` + experiment where given, else 32 bits of the
-// system's randomness, as MLPerf asks. Not the same on every rank: broadcast rank 0's.
+// Returns `configured` + `experiment` if a seed is configured, else 32 bits of the system's
+// randomness, as MLPerf asks. Ranks may get different seeds, so broadcast rank 0's.
 uint64_t experiment_seed(std::optional<uint64_t> configured, int experiment);
 
 }  // namespace strata::harness

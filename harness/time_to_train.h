@@ -1,4 +1,4 @@
-// The benchmark: initialise untimed, then train until the target accuracy, logging as MLPerf asks.
+// The benchmark: initializes untimed, trains to the target accuracy, and logs as MLPerf asks.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@
 namespace strata::harness {
 
 // Runs the config.run.experiments experiments of `system` that have no result yet, one after
-// another, and writes the result tree; with ExistingResults::kResume those that were interrupted go
-// on from their last checkpoint. Returns the results of all. Of results that were there
-// before, ranks other than the first know only number and whether the target was reached. All ranks
-// call together. Throws Error for bad input; what was logged until then stays.
+// another, and writes the result tree. ExistingResults::kResume resumes interrupted experiments
+// from their last checkpoint. Returns the results of all. For results that existed before, ranks
+// other than the first only know the number and whether the target was reached. All ranks call
+// together. Throws Error for bad input; the log up to then stays.
 // A `keeper` on the first rank ends the log of a run whose process is killed.
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
                                             SystemUnderTest& system,

@@ -15,19 +15,19 @@
 namespace strata::plan {
 namespace {
 
-// Seconds of an evaluation beside its samples, where none was measured.
+// An evaluation's constant seconds, if no evaluation was measured.
 constexpr double kUsualEvaluationConstant = 0.02;
-// What predictions of published series were off by, one standard deviation
-// (docs/measurements/plan.md): for as many systems as costs, which leave no residuals.
+// Standard deviation of the errors of predictions for published series (docs/measurements/plan.md).
+// It applies if there are as many systems as costs, which leaves no residuals.
 constexpr double kPublishedStepError = 0.02;
-// Batches that differ by less are one; by less than the second they tell little.
+// Batches within the first factor count as equal; within the second they tell little.
 constexpr double kOneBatch = 1.05, kCloseBatches = 1.5;
 
 double samples_a_micro_batch(const MeasuredStep& step) {
   return step.samples_per_rank() / static_cast<double>(step.micro_batches);
 }
 
-// Of the largest over the smallest.
+// Returns the largest over the smallest value.
 template <typename Value>
 double spread(std::span<const MeasuredStep> steps, const Value& value) {
   const auto [least, most] = std::ranges::minmax(steps, {}, value);
@@ -61,7 +61,7 @@ double repeats(const StepCosts& costs, int64_t micro_batches) {
   return 1 + costs.repeated * static_cast<double>(micro_batches - 1);
 }
 
-// Of an evaluation that was not measured, the samples that a step's share of it is worth.
+// Returns how many training samples a step's share of an unmeasured evaluation is worth.
 double evaluated_samples(const MeasuredStep& step) {
   if (step.steps_per_evaluation == 0 || step.evaluation_seconds) return 0;
   return kForwardShare * kEvaluationSamples / static_cast<double>(step.ranks) /
@@ -73,7 +73,7 @@ double known_evaluation_share(const MeasuredStep& step) {
   return step.evaluation_seconds.value_or(kUsualEvaluationConstant) / step.steps_per_evaluation;
 }
 
-// The parts of per_sample, per_step and between_nodes in a step's time.
+// Returns the shares of per_sample, per_step and between_nodes in a step's time.
 Observation parts_of(const MeasuredStep& step, const StepCosts& costs) {
   const double seconds = step.seconds - known_evaluation_share(step);
   if (!(seconds > 0)) fail("{}: evaluations take all the time of its steps", step.name);

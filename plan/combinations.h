@@ -1,5 +1,5 @@
-// The settings of a run that cannot be combined, and why: one table for the configuration's checks,
-// its reference page and the planner.
+// The settings that cannot be combined, and why. The configuration's checks, its reference page and
+// the planner share this table.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ enum class Setting : uint8_t {
   kClosedDivision,
   kStages,        // a pipeline
   kModules,       // delayed gradients (Ouroboros)
-  kAccumulation,  // several micro-batches a step
+  kAccumulation,  // several micro-batches per step
   kLayerOrder,    // all micro-batches through a layer before the next
-  kRecompute,     // activations are computed again
+  kRecompute,     // activations are recomputed
   kGraphs,        // captured by the device
   kFp8,
   kFp16,
@@ -26,10 +26,10 @@ enum class Setting : uint8_t {
   kStandardization,
   kClipRank,          // before_allreduce
   kClipBucket,        // bucket_before_allreduce
-  kSharded,           // optimizer state, at least
-  kShardedGradients,  // or weights, too
+  kSharded,           // optimizer state, or more
+  kShardedGradients,  // gradients, or weights, too
   kShardedWeights,
-  kReducedMicroBatches,  // sharded gradients of several micro-batches, each reduced
+  kReducedMicroBatches,  // sharded gradients, reduced after each of several micro-batches
   kEarlyWords,           // the dense part of the word embeddings' gradient is reduced first
   kHalfLayers,           // a layer's gradients are reduced in two parts
   kBf16Sums,             // added up in bf16
@@ -39,27 +39,27 @@ enum class Setting : uint8_t {
   kCheckpoints,
 };
 
-// `refused` is at fault where both are set.
+// If both are set, `refused` is at fault.
 struct Combination {
   Setting refused;
   Setting with;
   const char* reason;
 };
 
-// In the order in which they are reported.
+// The combinations in the order in which they are reported.
 std::span<const Combination> impossible_combinations();
 
-// How `Input` (a configuration, a layout) expresses a setting.
+// How an `Input`, such as a configuration or a layout, expresses a setting.
 template <typename Input>
 struct Expression {
   Setting setting;
-  const char* name;    // of the key or option
+  const char* name;    // the key or option
   const char* remedy;  // "set device.graphs to false"
   bool (*is_set)(const Input&);
 };
 
-// Calls visit(refused, with, reason) for every impossible combination in `input`; both are
-// expressions. Combinations with a setting that `expressions` lack cannot occur.
+// Calls visit(refused, with, reason) with both expressions for every impossible combination in
+// `input`. Settings without an expression count as unset.
 template <typename Input, typename Visit>
 void visit_impossible(std::span<const Expression<Input>> expressions, const Input& input,
                       const Visit& visit) {

@@ -1,4 +1,4 @@
-// Layouts that the training program refuses.
+// Checks for layouts that the training program refuses.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace strata::plan {
 
-// The option at fault and the reason, for a user to read: "--stages 5: ..."; absent where so many
+// Returns the option at fault and the reason for a user ("--stages 5: ..."), or nullopt if so many
 // ranks and samples can have this layout.
 std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, double batch,
                                    const Layout& layout);

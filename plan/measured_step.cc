@@ -30,7 +30,7 @@ double number_above_zero(const json& fields, const char* key, const std::string&
   return number;
 }
 
-// A rank's sequences over those of its first micro-batch.
+// Returns a rank's sequences over those of its first micro-batch.
 int64_t micro_batches_of(const json& fields, double per_rank, const std::string& name) {
   const auto lengths = fields.find("lengths");
   if (lengths == fields.end() || !lengths->is_array() || lengths->empty() ||

@@ -1,4 +1,4 @@
-// A step that `strata bench step --json` measured.
+// Reads a step that `strata bench step --json` measured.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace strata::plan {
 
-// Throws Error, naming the file and what is missing, where it is not that command's output.
+// Throws Error with the file and what is missing if it is not that command's output.
 MeasuredStep read_measured_step(const std::filesystem::path& path);
-// From a text in memory; `name` replaces the path in messages.
+// Parses a text in memory; `name` replaces the path in messages.
 MeasuredStep parse_measured_step(std::string_view json, const std::string& name);
 
 }  // namespace strata::plan

@@ -34,11 +34,12 @@ ModelShape shape_of(const ModelDimensions& dimensions) {
   shape.hidden = dimensions.hidden;
   shape.intermediate = dimensions.intermediate;
   shape.heads = dimensions.heads;
-  // Four matrices of attention and two of feed-forward with their biases, two LayerNorms.
+  // A layer has four matrices of attention and two of feed-forward with biases, and two LayerNorms.
   shape.layer_parameters = 4 * h * h + 2 * h * i + 9 * h + i;
   const double embeddings =
       (v + static_cast<double>(dimensions.positions + dimensions.types) + 2) * h;
-  // Transform, its LayerNorm and a bias a word; pooler; next sentence.
+  // Heads have the transform, its LayerNorm, a bias per word, the pooler and the next-sentence
+  // layer.
   const double heads = 2 * (h * h + h) + 2 * h + v + 2 * h + 2;
   shape.parameters = layers * shape.layer_parameters + embeddings + heads;
   constexpr double kMasked = 0.15;

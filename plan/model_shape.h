@@ -1,4 +1,4 @@
-// A model's shape from its dimensions.
+// Derives a model's shape from its dimensions.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct ModelDimensions {
   int64_t vocabulary = 30522, positions = 512, types = 2;
 };
 
-// Parameters as BERT has them for pre-training. heads_share is of 15 % masked tokens: 0.15 (V + H)
+// Returns the shape of BERT for pre-training. heads_share assumes 15 % masked tokens: 0.15 (V + H)
 // over L (4 H + 2 I), without attention's scores. tail is the share of the word embeddings.
 ModelShape shape_of(const ModelDimensions& dimensions);
 
-// Of a config.json as Hugging Face's BERT has it. Throws Error with the key and the reason; `name`
+// Parses a config.json of Hugging Face's BERT. Throws Error with the key and the reason; `name`
 // replaces the path in messages.
 ModelShape parse_model_shape(std::string_view json, const std::string& name);
 

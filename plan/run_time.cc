@@ -15,11 +15,11 @@
 namespace strata::plan {
 namespace {
 
-// Runs of a submission, of which the fastest and the slowest do not count.
+// Counting runs of a submission, without the fastest and the slowest.
 constexpr double kCountingRuns = 8;
 constexpr double kCriticalBatch = 12'800;
 
-// What the samples of one batch size become at another, beyond the reference points.
+// Returns how the needed samples grow with the batch size beyond the reference points.
 double growth(double batch) { return 1 + batch / kCriticalBatch; }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace strata::plan {
 namespace {
 
 constexpr double kHardlySlower = 1.1;
-// More micro-batches than that are left out: each takes part of a step's constant again.
+// More micro-batches are left out, because each repeats part of a step's constant.
 constexpr int64_t kMostMicroBatches = 256;
 
-// Simulated once for every number of replicas and batch.
+// Simulates each number of replicas and batch once.
 class Imbalances {
  public:
   explicit Imbalances(std::string strategy) : strategy_(std::move(strategy)) {}

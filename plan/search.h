@@ -1,5 +1,5 @@
-// The layout of ranks that is predicted to reach the target first, and the cheapest one that takes
-// hardly longer.
+// Searches for the layout of ranks that should reach the target first, and for the cheapest one
+// that is hardly slower.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace strata::plan {
 
-// A layout of ranks and what it is predicted to take.
+// A layout of ranks and its predicted times.
 struct Prediction {
   StepInput input;
   StepTime step;
   RunTime run;
   Samples samples;
-  double memory = 0;  // bytes of a rank
+  double memory = 0;  // bytes per rank
 
-  // What a run costs: ranks times seconds.
+  // Returns the cost of a run: ranks times seconds.
   double rank_seconds() const { return static_cast<double>(input.ranks) * run.total; }
 };
 
-// What is the same for all predictions.
+// The parameters that all predictions share.
 struct Planner {
-  std::vector<MeasuredStep> measured;  // what `calibration` was fitted to
+  std::vector<MeasuredStep> measured;  // the data that `calibration` was fitted to
   Calibration calibration;
   ModelShape shape;
   StartCosts start;
   std::string strategy = "planned";
   std::optional<Link> network;
   int64_t ranks_per_node = 1;
-  // Samples to converge at a batch size.
+  // Returns the samples to converge at a batch size.
   std::function<Samples(double batch)> samples;
 
   Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
-  // The run whose steps take `step`; evaluations come at MLPerf's interval.
+  // Returns the run with steps of `step` and evaluations at MLPerf's interval.
   RunInput run_input(const StepInput& input, const StepTime& step,
                      const Samples& run_samples) const;
 };
@@ -45,23 +45,23 @@ struct Planner {
 struct SearchSpace {
   std::vector<int64_t> ranks;
   std::vector<double> batches;
-  double memory = 0;  // bytes of a rank, at most
-  // The same for all layouts.
+  double memory = 0;  // upper limit in bytes per rank
+  // These apply to all layouts.
   Clip clip = Layout{}.clip;
   bool recompute = false;
 };
 
 struct SearchResult {
-  size_t tried = 0;    // layouts
+  size_t tried = 0;    // number of layouts
   size_t fitting = 0;  // layouts that fit the memory
   Prediction fastest;
-  Prediction cheapest;  // in rank-seconds, of those at most 10 % slower than the fastest
+  Prediction cheapest;  // fewest rank-seconds among layouts at most 10 % slower than the fastest
 };
 
-// Every number of stages that divides ranks and layers, every accumulation that divides a replica's
-// batch (with stages at least as many), both orders or both pipelines, and every sharding
-// that these and the clip mode allow (refusal() of layout_checks.h). Throws Error where none fits
-// into the memory, with the least that one needs.
+// Tries every number of stages that divides ranks and layers, every accumulation that divides a
+// replica's batch (with stages at least as many), both orders or both pipelines, and every sharding
+// that these and the clip mode allow (refusal() of layout_checks.h). Throws Error with the least
+// memory needed if no layout fits.
 SearchResult search(const Planner& planner, const SearchSpace& space);
 
 }  // namespace strata::plan

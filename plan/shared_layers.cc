@@ -10,11 +10,11 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Transfers that follow each other; `done` of them are over.
+// Transfers that follow each other; `done` of them have ended.
 struct Queue {
-  std::vector<double> seconds = {};  // alone on the link
+  std::vector<double> seconds = {};  // time alone on the link
   size_t done = 0;
-  double sent = 0;  // seconds of the next
+  double sent = 0;  // sent seconds of the next transfer
 
   bool busy() const { return done < seconds.size(); }
   double left() const { return busy() ? seconds[done] - sent : kNever; }
@@ -27,13 +27,13 @@ struct Queue {
   }
 };
 
-// The time, and what is on the link.
+// The time, and the transfers on the link.
 struct Clock {
   double now = 0;
   Queue gathers = {}, reductions = {};
 
   int sharing() const { return (gathers.busy() ? 1 : 0) + (reductions.busy() ? 1 : 0); }
-  // To the next transfer's end, or by `most`.
+  // Advances to the next transfer's end, by `most` at most.
   double advance(double most) {
     const double next = std::min(gathers.left(), reductions.left()) * sharing();
     const double passed = sharing() > 0 ? std::min(most, next) : most;
@@ -51,7 +51,7 @@ struct Clock {
   }
 };
 
-// Blocks in the order of forward: embeddings, layers, heads.
+// Blocks are in the order of forward: embeddings, layers, heads.
 class Step {
  public:
   explicit Step(const SharedLayers& step)
@@ -69,7 +69,7 @@ class Step {
         if (block > 0) clock_.compute(step_.forward);
       }
       enter(last_, last_ - 2);
-      wait_for_gradients(0);  // the tied words' have the heads' part
+      wait_for_gradients(0);  // the heads write a part of the tied words' gradient
       clock_.compute(step_.heads);
       for (size_t block = last_; block-- > 0;) {
         enter(block, block > 0 ? block - 1 : is_last ? block : 1);
@@ -83,11 +83,11 @@ class Step {
   }
 
  private:
-  // In memory with the last layer: heads. They and the embeddings stay.
+  // The heads share the last layer's unit. It and the embeddings stay in memory.
   size_t unit_of(size_t block) const { return std::min(block, last_ - 1); }
   bool stays(size_t unit) const { return unit == 0 || unit == last_ - 1; }
 
-  // Begins to gather what is about to be used and what is used next, and waits for the former.
+  // Begins to gather the weights of this block and the next, and waits for the first.
   void enter(size_t block, size_t next) {
     if (!step_.gathers_weights) return;
     gather(unit_of(block));
@@ -104,8 +104,8 @@ class Step {
     gathered_[unit] = clock_.gathers.seconds.size();
   }
 
-  // Gradients that have had the memory before: of the block itself in the pass before, and of a
-  // layer that takes turns with it.
+  // Waits for the reductions of gradients that used this memory before: the block's own of the
+  // previous pass, and those of the layer that shares its buffer.
   void wait_for_gradients(size_t block) {
     size_t before = reduced_[block];
     for (size_t other = 1; other + 1 < last_ && !stays(block); ++other) {
@@ -121,11 +121,11 @@ class Step {
   }
 
   const SharedLayers& step_;
-  const size_t last_;  // the heads
+  const size_t last_;  // index of the heads
   Clock clock_;
-  // Of units and of blocks: how many of the queue's are over when theirs is; 0 before the first.
+  // The transfers that must have ended in the queue for each unit and block; 0 before the first.
   std::vector<size_t> gathered_, reduced_;
-  std::vector<bool> in_memory_;  // units: weights
+  std::vector<bool> in_memory_;  // whether each unit's weights are in memory
 };
 
 }  // namespace

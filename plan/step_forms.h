@@ -8,13 +8,13 @@ namespace strata::plan {
 
 // ---- Communication
 
-// Seconds of communication left when backward ends, for buckets that are sent one after another:
-// `seconds` each, ready `before_end` seconds before backward ends. With a bucket a layer and many
-// layers it is the larger of tail x C and C - B, for C seconds in all and B of backward
-// (Lamy-Poirier, arXiv 2106.02679).
+// Returns the seconds of communication left when backward ends. Buckets are sent one after another:
+// each takes `seconds` and is ready `before_end` seconds before backward ends. With a bucket per
+// layer and many layers it is the larger of tail x C and C - B, for C seconds in all and B of
+// backward (Lamy-Poirier, arXiv 2106.02679).
 double exposed_communication(std::span<const double> seconds, std::span<const double> before_end);
 
-// Seconds of communication, by the moment at which the gradients it sends are complete.
+// Seconds of communication, by the moment at which its gradients are complete.
 struct Pieces {
   double early = 0;   // when backward begins
   double layers = 0;  // as layers end, an equal part for each
@@ -22,65 +22,68 @@ struct Pieces {
 
   double total() const { return early + layers + late; }
 };
-// The same of L layers that take equal parts of backward. What is left grows linearly from layer to
-// layer, so that it is the largest of three: (layers) / L + late, layers + late - B (L - 1) / L,
-// all - B. For many layers and nothing early: max(tail C, C - B).
+// The same for L layers that take equal parts of backward. The rest grows linearly from layer to
+// layer, so it is the largest of three: (layers) / L + late, layers + late - B (L - 1) / L, all -
+// B. With many layers and nothing early: max(tail C, C - B).
 double exposed_communication(const Pieces& pieces, int64_t layers, double backward);
 
-// The network, as one rank has it.
+// The network as one rank sees it.
 struct Link {
   double latency = 0;           // seconds per message
-  double bytes_per_second = 0;  // sent by one rank
+  double bytes_per_second = 0;  // bytes that one rank sends
 };
 
-// A ring's all-reduce of `bytes` over `ranks`: 2 (n - 1) / n M / beta + 2 (n - 1) alpha; with a
-// tree's latency, 2 log2 n alpha, where that is less.
+// Returns the seconds of a ring's all-reduce of `bytes` over `ranks`: 2 (n - 1) / n M / beta + 2 (n
+// - 1) alpha, with a tree's latency, 2 log2 n alpha, if that is less.
 double all_reduce_seconds(const Link& link, double bytes, int64_t ranks);
 
 // ---- Pipelines
 
-// Time that a stage waits over the time that it works (the same paper): (P - 1) / (n R). R: runs of
-// layers on a stage, what a micro-batch goes through before it leaves; 1 contiguous, L / P modular.
+// Returns the time that a stage waits over the time that it works (Lamy-Poirier, arXiv 2106.02679):
+// (P - 1) / (n R). R counts the runs of consecutive layers on a stage: 1 contiguous, L / P modular.
 double bubble_share(int64_t stages, int64_t runs, int64_t micro_batches);
 
-// What comes on top of the layers' time of a stage, as a share of it.
+// Additions to the layers' time of a stage, as shares of it.
 struct BubbleParts {
-  double paper = 0;     // bubble_share
+  double paper = 0;     // bubble_share()
   double heads = 0;     // time of heads and embeddings, on stage 0
-  double messages = 0;  // time of the messages of one micro-batch through all stages and back
+  double messages = 0;  // messages of one micro-batch through all stages and back
 };
-// Stage 0 takes micro-batches through the heads while it waits for the other stages: only what
-// exceeds that wait counts. For more micro-batches than stages, whose work hides later messages.
+// Stage 0 takes micro-batches through the heads while it waits for the other stages, so only the
+// time beyond that wait counts. Requires more micro-batches than stages, whose work hides later
+// messages.
 double bubble_with(const BubbleParts& parts);
 
 // The stages of a pipeline in one direction: forward or backward.
 struct PipelinePass {
   int64_t stages = 1;
-  int64_t runs = 1;  // of layers on a stage, see bubble_share
+  int64_t runs = 1;  // runs of layers on a stage, see bubble_share
   int64_t micro_batches = 1;
   double run = 0;        // seconds of one micro-batch through one run
-  double message = 0;    // seconds of what it then sends to the next stage
-  double reduction = 0;  // seconds of the all-reduce, on the same link, after each of its runs
+  double message = 0;    // seconds of the message to the next stage
+  double reduction = 0;  // seconds of the all-reduce, on the same link, after each run
 };
-// Seconds that it takes longer than n R run: the last stage begins (P - 1) (run + message) late; a
-// run takes the link n messages and a reduction; and a further one begins when a micro-batch has
-// come round, behind the reductions of the run before: P (run + message + reduction) after it
-// began. Without messages, and for n of at least P, the paper's (P - 1) run, which is bubble_share
-// of the ideal time.
+// Returns the seconds beyond n R run. The last stage begins (P - 1) (run + message) late. A run
+// occupies the link with n messages and a reduction. The next run begins when a micro-batch has
+// come round, behind the reductions of the run before: P (run + message + reduction) after that run
+// began. Without messages, and for n of at least P, this is the paper's (P - 1) run, which is
+// bubble_share of the ideal time.
 double pass_bubble(const PipelinePass& pass);
 
-// In a ring of K modules, the share of backward on the rank that has the most: the first has two
-// modules, with heads and embeddings, which take `heads_share` of the layers' time (Yang et al.,
-// arXiv 1909.06695). Where K does not divide the layers, modules from the second on have one more.
+// Returns the share of backward on the rank that has the most, in a ring of K modules. The first
+// rank has two modules, with heads and embeddings, which take `heads_share` of the layers' time
+// (Yang et al., arXiv 1909.06695). If K does not divide the layers, modules from the second on have
+// one more.
 double longest_backward_share(int64_t modules, int64_t layers, double heads_share);
 
-// Bytes that a stage sends in a step: 2 R T H c, for T tokens of all micro-batches.
+// Returns the bytes that a stage sends in a step: 2 R T H c, for T tokens of all micro-batches.
 int64_t message_bytes(int64_t runs, int64_t tokens, int64_t hidden, int64_t element_bytes);
 
 // ---- Memory
 
-// What a layer keeps of a micro-batch of T tokens for its backward: T (7 H + 2 I) c + T (A + 2) m,
-// for hidden H, intermediate I, A heads; c and m are bytes of the compute and the master dtype.
+// Returns the bytes that a layer keeps of a micro-batch of T tokens for its backward: T (7 H + 2 I)
+// c + T (A + 2) m, for hidden H, intermediate I, A heads; c and m are bytes of the compute and the
+// master dtype.
 double layer_activation_bytes(double tokens, double hidden, double intermediate, double heads,
                               double compute_bytes, double master_bytes);
 

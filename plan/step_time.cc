@@ -21,17 +21,17 @@ int64_t replicas(const StepInput& input) {
   return input.layout.modules > 1 ? 1 : input.ranks / input.layout.stages;
 }
 
-// Of layers that follow each other on a stage.
+// Returns the runs of consecutive layers on a stage.
 int64_t runs_of_stage(const ModelShape& shape, const Layout& layout) {
   return layout.modular ? shape.layers / layout.stages : 1;
 }
 
-// Of the first stage, which has the embeddings and so most parameters.
+// Returns the parameters of the first stage, which has the embeddings and so the most.
 double parameters_of_stage(const ModelShape& shape, const Layout& layout) {
   return shape.parameters * (shape.tail + (1 - shape.tail) / count(layout.stages));
 }
 
-// Of all layers: what goes forward once more.
+// Returns the cost of the recomputed forwards, as a share of a step's.
 double recomputed(const ModelShape& shape, const Layout& layout) {
   return layout.recompute ? kForwardShare / (1 + shape.heads_share) : 0;
 }
@@ -41,19 +41,19 @@ bool goes_back_once(const Layout& layout) {
   return layout.order == Order::kLayer || (layout.stages > 1 && layout.modular);
 }
 
-// Seconds of backward that reductions hide behind: of a micro-batch, or of all of them.
+// Returns the seconds of the backward that hides reductions: of one micro-batch, or of all.
 double backward_beside(const ModelShape& shape, const Layout& layout, double samples) {
   const double parts = goes_back_once(layout) ? 1 : count(layout.micro_batches);
   return (kBackwardShare + recomputed(shape, layout)) * samples / parts;
 }
 
-// Different words among that many tokens, at most: words drawn evenly.
+// Returns how many different words so many tokens have at most, if words are drawn evenly.
 double words_in(const ModelShape& shape, double tokens) {
   const double words = shape.tail * shape.parameters / count(shape.hidden);
   return words * (1 - std::exp(-tokens / words));
 }
 
-// Of a pass that takes `seconds` for all gradients of the first stage.
+// Splits `seconds`, the communication of all gradients of the first stage in a pass.
 Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds) {
   const double tail = shape.tail * shape.parameters / parameters_of_stage(shape, input.layout);
   if (!input.layout.early_words) return {0, (1 - tail) * seconds, tail * seconds};
@@ -62,12 +62,12 @@ Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds
   return {tail * seconds, (1 - tail) * seconds, late * seconds};
 }
 
-// Seconds of sending the first stage's gradients to their shards, and its weights from there.
+// Seconds to reduce-scatter the first stage's gradients, and to gather its weights.
 struct Halves {
   double reduce = 0, gather = 0;
 };
 
-// Of what one micro-batch sends from block to block.
+// Returns the seconds of one micro-batch's message between blocks.
 double message_seconds(const ModelShape& shape, const StepInput& input) {
   if (!input.network) return 0;
   const double tokens =
@@ -76,7 +76,7 @@ double message_seconds(const ModelShape& shape, const StepInput& input) {
   return bytes / input.network->bytes_per_second + input.network->latency;
 }
 
-// Of these in the backward that hides reductions: they take the same link.
+// Returns the seconds of messages in the backward that hides reductions; both share the link.
 double messages_beside(const ModelShape& shape, const StepInput& input) {
   const Layout& layout = input.layout;
   if (layout.stages == 1) return 0;
@@ -85,7 +85,7 @@ double messages_beside(const ModelShape& shape, const StepInput& input) {
   return messages * message_seconds(shape, input);
 }
 
-// Of all gradients of the first stage.
+// Returns the halves for all gradients of the first stage.
 Halves halves_of(const ModelShape& shape, const StepInput& input) {
   const double parameters = parameters_of_stage(shape, input.layout);
   const auto half = [&](double bytes) {
@@ -95,8 +95,8 @@ Halves halves_of(const ModelShape& shape, const StepInput& input) {
   return {half(shape.gradient_bytes), half(shards ? shape.compute_bytes : shape.gradient_bytes)};
 }
 
-// Of a layer of a modular pipeline, whose gradients are complete while other layers still send
-// messages; none where all reductions wait for the norm.
+// Returns the reduction's seconds for a layer of a modular pipeline, whose gradients are complete
+// while other layers still send messages; 0 if all reductions wait for the norm.
 double reduction_of_layer(const ModelShape& shape, const StepInput& input) {
   const Layout& layout = input.layout;
   const bool modular = layout.stages > 1 && layout.modular;
@@ -107,7 +107,7 @@ double reduction_of_layer(const ModelShape& shape, const StepInput& input) {
          count(layout.stages) / count(shape.layers);
 }
 
-// Seconds that a pipeline takes longer than its stages' work, its reductions taking so long each.
+// Returns the seconds of a pipeline beyond its stages' work, if each reduction takes `reduction`.
 double pipeline_bubble(const ModelShape& shape, const StepInput& input, double compute,
                        double reduction) {
   const Layout& layout = input.layout;
@@ -127,7 +127,7 @@ double pipeline_bubble(const ModelShape& shape, const StepInput& input, double c
                   compute * shape.heads_share * count(layout.stages));
 }
 
-// Where gradients or weights are sharded.
+// Returns the exposed seconds if gradients or weights are sharded.
 double exposed_of_shards(const ModelShape& shape, const StepInput& input, double samples) {
   const Layout& layout = input.layout;
   const Halves halves = halves_of(shape, input);
@@ -155,7 +155,7 @@ double exposed_of_shards(const ModelShape& shape, const StepInput& input, double
   return seconds + (waits ? halves.gather : 0) - samples * (1 + recomputed(shape, layout));
 }
 
-// The exposed seconds if gradients are sent in buckets, each as an all-reduce of its own.
+// Returns the exposed seconds if gradients are sent in buckets, each as an all-reduce of its own.
 double exposed_of_buckets(const ModelShape& shape, const StepInput& input, double backward) {
   const Layout& layout = input.layout;
   std::vector<double> seconds, before_end;
@@ -180,7 +180,7 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
   const double both = halves.reduce + halves.gather;
   double backward = backward_beside(shape, layout, samples) - messages_beside(shape, input);
   if (const double reduction = reduction_of_layer(shape, input); reduction > 0) {
-    // Where messages wait for reductions, these have the more time.
+    // Messages that wait for reductions give these more time.
     const double compute = samples * (1 + recomputed(shape, layout));
     backward += pipeline_bubble(shape, input, compute, reduction) -
                 pipeline_bubble(shape, input, compute, 0);
@@ -208,8 +208,8 @@ double exposed(const Calibration& calibration, const ModelShape& shape, const St
   return std::max(0.0, seconds - calibration.costs.update);
 }
 
-// What a step of modules takes longer than if ranks shared it: forward through one after another,
-// and backward, which delayed takes as long as it does on the rank that has most of it.
+// Returns the seconds of a step of modules beyond an even division among ranks. Forward runs the
+// modules one after another. Delayed backward takes as long as on the rank with the most of it.
 double modules_bubble(const ModelShape& shape, const StepInput& input, double compute) {
   const Layout& layout = input.layout;
   const double whole = compute * count(input.ranks);
@@ -251,7 +251,7 @@ std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_byte
   };
   const double words = shape.tail * shape.parameters;
   const double layers = count(shape.layers) * shape.layer_parameters;
-  // Heads come first; what is neither theirs nor a layer's comes with the words.
+  // Heads come first. Parameters of neither heads nor layers come with the words.
   const double heads = std::max(0.0, shape.parameters - layers - words);
   open = heads * shape.gradient_bytes;
   for (int64_t layer = shape.layers; layer-- > 0;) {
@@ -294,7 +294,7 @@ double simulated_imbalance(const std::string& strategy, int64_t replicas, double
   options.strategy = strategy;
   options.ranks = static_cast<int>(replicas);
   if (replicas < 2) return 1;
-  // Larger batches are more even still.
+  // Larger batches are even more balanced.
   const double most = std::max(1.0, kMostSimulated / count(replicas));
   options.batch_per_rank =
       static_cast<int>(std::min(std::ceil(batch / count(replicas) - 1e-9), most));
@@ -315,7 +315,7 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
       shape.parameters / count(layout.stages) *
       (shared(Sharding::kAll, weights) + shared(Sharding::kGradients, shape.master_bytes) +
        shared(Sharding::kState, 2 * shape.master_bytes));
-  // Units take turns in memory for two layers.
+  // Units share two layers' buffers alternately.
   const double turns = 2 * shape.layer_parameters;
   if (layout.sharding == Sharding::kAll) bytes += turns * shape.compute_bytes;
   if (layout.sharding >= Sharding::kGradients) bytes += turns * shape.master_bytes;

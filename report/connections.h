@@ -1,4 +1,4 @@
-// The limits of a server's connections: how many there are, and how long a request may take.
+// Limits the number of a server's connections and the time of a request.
 #pragma once
 
 #include <chrono>
@@ -13,23 +13,22 @@ namespace strata::report {
 struct ConnectionLimits {
   size_t most_connections = 128;
   size_t most_per_client = 64;  // connections from one address
-  // From when a connection is made, or its last answer was read, until a request's whole header has
-  // arrived.
+  // Time from a connection's start, or the end of its last answer, until a request's whole header
+  // has arrived.
   std::chrono::milliseconds request_timeout{10'000};
-  std::chrono::milliseconds answer_timeout{120'000};  // until the client has read the answer
+  std::chrono::milliseconds answer_timeout{120'000};  // time until the client has read the answer
 };
 
-// Enforces the limits by shutting sockets down; the server then sees their ends and closes them. A
-// new connection is always let in: it takes the place of the connection whose request has
-// been incomplete for longest, or, if all requests are complete, of the oldest. All members may be
-// called from any thread.
+// Enforces the limits by shutting sockets down; the server then sees their ends and closes them.
+// Always admits a new connection: it replaces the connection whose request has been incomplete for
+// longest, or the oldest if all requests are complete. Thread-safe.
 class Connections {
  public:
   using Clock = std::chrono::steady_clock;
   struct Connection {
     int socket = -1;
     std::string client;
-    Clock::time_point phase_begin;  // of the request, or of the answer
+    Clock::time_point phase_begin;  // begin of the request or the answer
     bool answering = false;
     bool is_shut_down = false;
   };
@@ -38,17 +37,16 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  // Enters an open socket. The result is valid until remove(), which must be called before the
-  // socket is closed. Throws std::bad_alloc.
+  // Enters an open socket. The result is valid until remove(), which must precede closing the
+  // socket. Throws std::bad_alloc.
   Connection* add(int socket, std::string client);
   void remove(Connection* connection);
-  // A request is complete and its answer begins.
+  // Call when a request is complete and its answer begins.
   void begin_answer(Connection* connection);
-  // The answer has been read, and another request may come.
+  // Call when the answer has been read and another request may come.
   void end_answer(Connection* connection);
 
-  // Timeouts do not run while an object of this class exists: the server itself keeps its clients
-  // waiting.
+  // Pauses timeouts while it exists, because the server itself keeps its clients waiting.
   class PausedTimeouts {
    public:
     explicit PausedTimeouts(Connections& connections);
@@ -69,10 +67,10 @@ class Connections {
 
   const ConnectionLimits limits_;
   std::mutex mutex_;
-  std::list<Connection> open_;  // in the order in which they were made
+  std::list<Connection> open_;  // in order of their creation
   int pauses_ = 0;
   std::condition_variable_any wake_;
-  std::jthread watcher_;  // last: it uses the others
+  std::jthread watcher_;  // last: it uses the members above
 };
 
 }  // namespace strata::report

@@ -19,7 +19,7 @@ const EmbeddedFile& embedded(std::string_view name) {
   fail("the program was built without {}", name);
 }
 
-// A source of a content security policy: 'sha256-...' in base64.
+// Returns a source of a content security policy: 'sha256-...' in base64.
 std::string hash_source(const EmbeddedFile& file) {
   std::string bytes;
   for (size_t i = 0; i + 1 < file.sha256.size(); i += 2) {
@@ -79,7 +79,7 @@ size_t failing_rcp(const std::vector<const ReportedFolder*>& folders, bool watch
   return count;
 }
 
-// For a reader who has only the page.
+// Explains terms to readers who have only the page.
 constexpr char kWords[] =
     "<details><summary>Words</summary><dl>"
     "<dt>Minutes to train</dt><dd>The score: the olympic mean (without the fastest and the "

@@ -15,20 +15,20 @@ const std::vector<EmbeddedFile>& embedded_files();
 
 struct PageInput {
   std::string title;
-  std::string version;  // Strata's
-  std::string sources;  // where the runs came from, in words
+  std::string version;  // Strata's version
+  std::string sources;  // sources of the runs, in words
   std::filesystem::path rcp_directory;
   std::vector<std::filesystem::path> plans, measurements;
   int refresh_seconds = 0;  // above 0: a page of `strata report --watch`
 };
 
-// A few sentences that a reader should leave with.
+// Returns a few sentences with the main results.
 std::string summary_of(const ReportData& data);
 
-// HTML in UTF-8. Its policy allows its own style sheet and script, by their hashes, and nothing
-// else. Throws Error for plans and measurements that cannot be read.
+// Returns HTML in UTF-8. Its policy allows only its own style sheet and script, by their hashes.
+// Throws Error if plans or measurements cannot be read.
 std::string make_page(const ReportData& data, const PageInput& input);
-// The same frame around a sentence, for a watched run that has no log yet.
+// Returns a page with only a sentence, for a watched run without a log.
 std::string make_message_page(const std::string& message, const PageInput& input);
 
 }  // namespace strata::report

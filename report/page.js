@@ -52,8 +52,7 @@
   }
   choices.forEach(listenTo);
 
-  // Of a page that was made anew: systems come, and change places as runs end, so that another number is theirs. What was
-  // chosen is the option of the same words.
+  // Restores the choice on a refreshed page by its text, because systems get other numbers as runs end.
   function renewChoice(name, page) {
     const select = document.getElementById(name), fresh = page.getElementById(name);
     const words = select && select.value !== '' ? select.selectedOptions[0].textContent : '';

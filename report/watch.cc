@@ -26,7 +26,7 @@ namespace strata::report {
 struct DestroyResponse {
   void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
 };
-// Counts those who use it: connections that it is sent on keep it.
+// Reference counted: connections that send it keep it alive.
 using Response = std::unique_ptr<MHD_Response, DestroyResponse>;
 
 namespace {
@@ -62,7 +62,7 @@ Address parse_address(const ServerOptions& options) {
   return address;
 }
 
-// A listening socket; our own, so that what goes wrong can be said.
+// Opens a listening socket here, so that errors can be explained.
 int listen_on(const Address& address, const ServerOptions& options) {
   const int socket = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -97,7 +97,7 @@ std::string text_of(const sockaddr& address) {
   return text;
 }
 
-// The host of a Host header, without its port and brackets.
+// Returns the host of a Host header, without its port and brackets.
 std::string host_in(std::string_view header) {
   if (header.starts_with('[')) {
     const size_t end = header.find(']');
@@ -148,11 +148,12 @@ struct ReportServer::State {
   std::function<std::string()> tag, page;
   std::optional<Connections> connections;
   MHD_Daemon* daemon = nullptr;
-  // Of the one thread that answers.
+  // Only used by the thread that answers.
   std::string made_tag;
-  Response made_page;  // one for all who read it, however slowly
+  Response made_page;  // shared by all readers, however slow
 
-  // A page of another site that has its name lead here would send that name.
+  // Protects from another site whose name resolves to this server: the browser would send that
+  // name.
   bool serves(const std::string& host) const {
     if (host == "localhost" || host == options.address) return true;
     if (!loopback) {
@@ -224,7 +225,7 @@ struct ReportServer::State {
     if (socket == nullptr || client == nullptr) return;
     try {
       *context = connections.add(socket->connect_fd, text_of(*client->client_addr));
-    } catch (const std::exception&) {  // no memory to keep it to its limits
+    } catch (const std::exception&) {  // no memory to enforce the limits
       ::shutdown(socket->connect_fd, SHUT_RDWR);
     }
   }
@@ -244,14 +245,14 @@ struct ReportServer::State {
         static_cast<State*>(self)->connections->begin_answer(one);
       }
     }
-    // What has a body is refused before it comes.
+    // Refuses requests with a body before it arrives.
     const bool reads = std::string_view(method) == "GET" || std::string_view(method) == "HEAD";
     if (*request == nullptr && reads) {
       *request = &seen;
       return MHD_YES;
     }
     if (*body_bytes > 0) {
-      *body_bytes = 0;  // nobody reads it
+      *body_bytes = 0;  // the body is ignored
       return MHD_YES;
     }
     try {

@@ -1,4 +1,4 @@
-// `strata report --watch`: the page of runs that go on, for a browser on the same machine.
+// `strata report --watch`: serves the page of running runs to a browser on the same machine.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 namespace strata::report {
 
 struct ServerOptions {
-  std::string address = "127.0.0.1";  // IPv4 or IPv6, to listen on
-  uint16_t port = 0;                  // 0: one that is free
+  std::string address = "127.0.0.1";  // IPv4 or IPv6 address to listen on
+  uint16_t port = 0;                  // 0: a free one
   ConnectionLimits limits;
 };
 
-// Answers GET and HEAD of "/" with a page, and nothing else: 404 for other places, 405 for other
-// methods, 400 or 421 where the Host header is missing or names another host (so that no page of
-// another site can read this one). Reads nothing but the request, writes nothing. Slow clients do
-// not keep others out: see ConnectionLimits.
+// Answers GET and HEAD of "/" with a page. All else gets an error: 404 for other paths, 405 for
+// other methods, 400 or 421 if the Host header is missing or names another host (so that no page of
+// another site can read this one). Reads only the request and writes nothing. Slow clients do not
+// block others: see ConnectionLimits.
 class ReportServer {
  public:
-  // `tag`: changes whenever the page would; the browser is told 304 as long as it does not.
-  // `page`: called where the tag is new, by one thread at a time. What either throws is 503, with
-  // its message. Throws Error where the address or port cannot be had.
+  // `tag` changes whenever the page does; while it does not, the browser gets 304. `page` is called
+  // for a new tag, by one thread at a time. An exception of either becomes a 503 with its message.
+  // Throws Error if the address or port is not available.
   ReportServer(const ServerOptions& options, std::function<std::string()> tag,
                std::function<std::string()> page);
-  ~ReportServer();  // waits for answers that are under way
+  ~ReportServer();  // waits for answers in progress
   ReportServer(const ReportServer&) = delete;
   ReportServer& operator=(const ReportServer&) = delete;
 

@@ -1,4 +1,4 @@
-// In place of watch.cc where the server is left out (STRATA_REPORT_SERVER=OFF).
+// Replaces watch.cc if the server is left out (STRATA_REPORT_SERVER=OFF).
 #include "base/error.h"
 #include "report/watch.h"
 

@@ -26,12 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The events of a log as they come.
+// Reads the events of a log in order.
 class CurveReader {
  public:
   explicit CurveReader(const fs::path& log) { curve_.log = log; }
 
-  // Whether there may be more.
+  // Returns whether more events may follow.
   bool take(const compliance::Event& event) {
     if (event.key == "submission_benchmark") {
       const json name = parsed(event.value);
@@ -50,10 +50,10 @@ class CurveReader {
     return false;
   }
 
-  // `benchmark`: where the log names none.
+  // `benchmark` is used if the log names none.
   Curve finish(const std::string& benchmark) {
     if (curve_.benchmark.empty()) curve_.benchmark = benchmark;
-    // Fewer samples than a batch has are epochs.
+    // Fewer samples than a batch holds must be epochs.
     const bool epochs = curve_.benchmark == "bert" && batch_size_ && !curve_.evaluations.empty() &&
                         curve_.evaluations.back().samples.value_or(0) < *batch_size_;
     for (Evaluation& evaluation : curve_.evaluations) {
@@ -77,7 +77,7 @@ class CurveReader {
   std::optional<double> start_ms_, batch_size_;
 };
 
-// A log that cannot be read has no evaluations.
+// Returns a curve without evaluations if the log cannot be read.
 Curve read_curve_or_problem(const fs::path& log, const std::string& benchmark) {
   try {
     return read_curve(compliance::EventLog(log, compliance::LogFormat::kMllog), benchmark);
@@ -91,12 +91,12 @@ Curve read_curve_or_problem(const fs::path& log, const std::string& benchmark) {
   }
 }
 
-// The logs in one place.
+// The logs of one folder or file.
 struct Place {
   fs::path path;
   std::string benchmark;
   std::vector<fs::path> logs;
-  compliance::ResultFolder folder;  // without a submission for a log alone
+  compliance::ResultFolder folder;  // without a submission for a single log
   SystemFacts system;
 
   std::string round() const {

@@ -29,7 +29,7 @@ double number(const EventLog& log, const Event& event) {
   }
 }
 
-// The events about power, with their values.
+// Returns the power events with their values.
 std::vector<Sample> read_samples(const EventLog& log) {
   std::vector<Sample> samples;
   log.visit([&](const Event& event) {

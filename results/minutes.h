@@ -1,4 +1,4 @@
-// Logs have milliseconds, people read minutes.
+// Converts the milliseconds of logs to minutes for people.
 #pragma once
 
 namespace strata::results {

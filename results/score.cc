@@ -31,8 +31,8 @@ using nlohmann::json;
 
 constexpr uint64_t kMostJsonBytes = 1 << 20;
 
-// What int() makes of a field: numbers stand in system descriptions as numbers or as strings. Empty
-// for what it refuses, and beyond 64 bits.
+// Returns Python's int() of a field, since descriptions give numbers as numbers or strings. Empty
+// if int() refuses it, or beyond 64 bits.
 std::optional<int64_t> integer_field(const json& fields, const char* name) {
   const auto found = fields.find(name);
   if (found == fields.end()) return std::nullopt;
@@ -55,12 +55,13 @@ std::optional<int64_t> integer_field(const json& fields, const char* name) {
   return number;
 }
 
-// Keeps what says that the system did not hand a file over.
+// Keeps the message of an I/O error.
 void note_unread(const std::exception& error, std::string& unread) {
   if (dynamic_cast<const ReadError*>(&error) != nullptr) unread = error.what();
 }
 
-// A small JSON file; discarded where it cannot be read or is no JSON, with the reason.
+// Reads a small JSON file. Returns a discarded value, with the reason, if it cannot be read or is
+// not JSON.
 json read_json(const fs::path& path, std::string& problem, std::string& unread) {
   json fields(json::value_t::discarded);
   try {
@@ -78,8 +79,8 @@ std::string text_field(const json& fields, const char* name) {
   return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// The factor a review committee left in the folder; 1 without, and with the reason where there is a
-// file that names none.
+// Returns the factor that a review committee left in the folder, or 1 without a file. Also returns
+// 1, with the reason, if the file has no factor.
 double committee_scaling(const fs::path& folder, std::string& problem, std::string& unread) {
   const fs::path path = folder / "scaling.json";
   if (what_is_at(path) == "not there") return 1;
@@ -117,7 +118,7 @@ void read_energy(RunScore& run) {
   }
 }
 
-// What was found, short enough to be a reason.
+// Shortens a found text for a reason.
 std::string cut(const std::string& found) {
   constexpr size_t kShown = 120;
   return found.size() <= kShown ? found : found.substr(0, kShown) + "...";
@@ -174,7 +175,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   }
 }
 
-// Whatever is wrong with the log is the reason why it does not count.
+// Any problem with the log becomes the reason why it does not count.
 RunScore score_run(const fs::path& path, const Score& score, compliance::RuleStore& rules) {
   RunScore run;
   run.log = path;
@@ -190,7 +191,7 @@ RunScore score_run(const fs::path& path, const Score& score, compliance::RuleSto
   return run;
 }
 
-// Energy is averaged over the runs whose times are, so its runs are sorted by their times.
+// Averages energy over the runs of the mean time, so it sorts runs by their times.
 std::optional<double> mean_energy(const std::vector<RunScore>& runs, size_t failed, int dropped,
                                   Mean mean) {
   std::vector<std::pair<double, double>> by_time;
@@ -210,8 +211,7 @@ std::optional<double> mean_energy(const std::vector<RunScore>& runs, size_t fail
   return sum / static_cast<double>(by_time.size() - cut - cut_high);
 }
 
-// The factor on the score: what a review committee decided, else what the convergence check asks
-// for.
+// Sets the factor on the score: the review committee's, else the convergence check's.
 void set_scaling(Score& score, const ScoreOptions& options) {
   std::vector<compliance::RunConvergence> runs;
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);
@@ -287,7 +287,7 @@ void set_rates(Score& score) {
   if (score.folder.benchmark != "bert" || !score.samples_to_converge || !score.unscaled_ms ||
       *score.unscaled_ms <= 0)
     return;
-  // Some logs count epochs where BERT's count samples; a run of less than one batch is such a log.
+  // Some BERT logs count epochs instead of samples: those with fewer than a batch's samples.
   if (*score.samples_to_converge < score.batch_size.value_or(1)) return;
   score.sequences_per_second = *score.samples_to_converge / (*score.unscaled_ms / 1000);
   const auto accelerators = score.system.accelerators;
@@ -304,13 +304,13 @@ void add_unread(const Score& score, compliance::ListingProblems& problems) {
   }
 }
 
-// What could not be read, to follow a message.
+// Returns what could not be read, as an addition to a message.
 std::string unread(const compliance::ListingProblems* problems) {
   return problems && !problems->empty() ? fmt::format(" ({})", fmt::join(*problems, "; ")) : "";
 }
 
-// Chooses the ruleset of a folder by the first of its logs that allows it. Returns why there is
-// none.
+// Chooses the ruleset of a folder by the first of its logs that allows it. Returns the reason if
+// there is none.
 std::string choose_ruleset(const compliance::ResultFolder& folder, const ScoreOptions& options,
                            const compliance::RuleStore& rules, Score& score) {
   std::string problem;
@@ -354,7 +354,7 @@ std::vector<bool> runs_in_mean(const Score& score) {
   std::sort(by_time.begin(), by_time.end());
   size_t begin = 0, end = score.mean == Mean::kNone ? 0 : by_time.size();
   if (score.mean == Mean::kOlympic) {
-    // The slowest of them are those that failed.
+    // Failed runs count as the slowest.
     const auto cut = static_cast<size_t>(compliance::dropped_runs(score.folder.benchmark));
     begin = cut;
     end -= cut - (score.runs.size() - by_time.size());
@@ -407,7 +407,7 @@ SystemFacts read_system_facts(const fs::path& description, std::string& problem,
 
 SystemFacts read_system_facts(const compliance::ResultFolder& folder, std::string& unread) {
   if (folder.submitter_path.empty()) return {};
-  std::string ignored;  // the checks say it
+  std::string ignored;  // the checks report it
   return read_system_facts(folder.submitter_path / "systems" / (folder.system + ".json"), ignored,
                            unread);
 }

@@ -28,12 +28,12 @@ std::string minutes(std::optional<double> ms) {
   return ms ? fmt::format("{:.4f}", *ms / kMsPerMinute) : "-";
 }
 
-// "-" where nothing holds the system to reference convergence.
+// Returns "-" if the system need not meet reference convergence.
 std::string rcp_word(const Score& score) {
   return score.held_to_rcp ? std::string(compliance::word(score.rcp.outcome())) : "-";
 }
 
-// For each score, the folder that distinguishes its system from others of the same name.
+// Returns, for each score, the folder that distinguishes its system from others of the same name.
 std::vector<std::string> places_of(const std::vector<Score>& scores) {
   std::vector<const compliance::ResultFolder*> folders;
   for (const Score& score : scores) folders.push_back(&score.folder);
@@ -48,7 +48,7 @@ std::string where(const Score& score, const std::string& place) {
   return in_place(fmt::format("{}/{}", score.folder.submitter, score.folder.place()), place);
 }
 
-// What is to be said of several folders: a heading, and the folders it is said of.
+// Notes: a heading, and the folders that it concerns.
 using Notes = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 void note(Notes& notes, const std::string& heading, std::string folder) {
@@ -58,7 +58,7 @@ void note(Notes& notes, const std::string& heading, std::string folder) {
   known->second.push_back(std::move(folder));
 }
 
-// The runs of a folder that do not count, together where they have the same reason.
+// Notes the runs of a folder that do not count, grouped by reason.
 void note_runs(const Score& score, const std::string& place, Notes& notes) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const RunScore& run : score.runs) {
@@ -132,10 +132,10 @@ Notes notes_of(const std::vector<Score>& scores) {
   return notes;
 }
 
-// What the table shows of each folder, said of all.
+// Sums up what the table shows for each folder.
 std::string counts_text(const std::vector<Score>& scores) {
   size_t multiplied = 0;
-  std::map<std::string, size_t> not_judged;  // by the reason
+  std::map<std::string, size_t> not_judged;  // by reason
   for (const Score& score : scores) {
     multiplied += score.committee_scaling != 1;
     if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kNotJudged)
@@ -186,7 +186,7 @@ namespace {
 
 bool has_weak(const Score& score) { return score.weak || !score.weak_problem.empty(); }
 
-// A row a folder of weak scaling; empty where there is none.
+// Returns a row per folder of weak scaling, or an empty text if there is none.
 std::string weak_table(const std::vector<Score>& scores) {
   std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators",
                             "models", "accelerators a model", "minutes for all", "models a minute",

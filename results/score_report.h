@@ -8,12 +8,12 @@
 
 namespace strata::results {
 
-// A row a result folder, then the notes, grouped: which runs do not count and why, which means are
-// plain, how scores were scaled.
+// Returns a row per result folder, then notes in groups: runs that do not count and why, means that
+// are plain, how scores were scaled.
 std::string score_table(const std::vector<Score>& scores);
-// A header line, then a line a result folder. Times in minutes, energy in joules.
+// Returns a header line, then one line per result folder. Times are in minutes, energy in joules.
 std::string score_csv(const std::vector<Score>& scores);
-// An array with an object a result folder, its runs included. Times in milliseconds.
+// Returns an array with an object per result folder, including its runs. Times are in milliseconds.
 std::string score_json(const std::vector<Score>& scores);
 
 }  // namespace strata::results

@@ -9,7 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 using compliance::ResultFolder;
 
-// The parent of the submitter's folder, in a canonical form.
+// Returns the parent of the submitter's folder in canonical form.
 std::string place_of(const ResultFolder& folder) {
   if (folder.submitter_path.empty()) return "";
   std::error_code error;

@@ -9,12 +9,12 @@
 
 namespace strata::results {
 
-// For each result folder: the parent of its submitter's folder if another system has the same
-// submitter and name, else empty.
+// Returns, for each result folder, the parent of its submitter's folder if another system has the
+// same submitter and name, else an empty text.
 std::vector<std::string> distinguishing_places(
     std::span<const compliance::ResultFolder* const> folders);
 
-// "Acme big", or "Acme big in /home/me/old" if there is a place; a path for a folder that lies in
+// Returns "Acme big", or "Acme big in /home/me/old" if there is a place, or the path of a folder in
 // no submission.
 std::string name_with_place(const compliance::ResultFolder& folder, const std::string& place);
 

@@ -18,7 +18,8 @@ std::string quoted(const std::string& cell) {
   return text + '"';
 }
 
-// Whether a spreadsheet takes the cell for a formula: by its first character, in full width, too.
+// Returns whether a spreadsheet takes the cell for a formula: its first character decides, even in
+// full width.
 bool is_formula(const std::string& cell) {
   for (const char* begin :
        {"=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {

@@ -9,19 +9,19 @@ namespace strata::results {
 
 using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell, two spaces between. What a cell holds stays in its line,
-// and cannot steer a terminal.
+// Makes columns as wide as their widest cell, with two spaces between. A cell's text stays on its
+// line and cannot steer a terminal.
 std::string align(const std::vector<Row>& rows);
-// By a format such as "{:.1f}"; "-" where there is none.
+// Formats by a pattern such as "{:.1f}", or "-" for nothing.
 std::string number_cell(std::optional<double> value, const char* pattern);
 
-// A line of comma-separated values (RFC 4180), without its carriage return. A cell that
-// spreadsheets would take for a formula (=, +, -, @, tab, or one of these in full width) begins
-// with an apostrophe; numbers do not.
+// Returns a line of comma-separated values (RFC 4180), without its carriage return. A cell that
+// spreadsheets would take for a formula (=, +, -, @, tab, or one of these in full width) gets an
+// apostrophe in front; numbers do not.
 std::string csv_line(const Row& cells);
-// The same for the round's official table, whose values must stay: such cells are in quotes.
+// The same for the round's official table, which must keep its values: quotes such cells instead.
 std::string official_csv_line(const Row& cells);
-// All digits; empty where there is none.
+// Returns all digits, or an empty text for nothing.
 std::string csv_number(std::optional<double> value);
 
 }  // namespace strata::results

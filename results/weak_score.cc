@@ -16,7 +16,7 @@
 namespace strata::results {
 namespace {
 
-// What int() makes of a logged number or text.
+// Returns Python's int() of a logged number or text.
 std::optional<int64_t> logged_integer(std::string_view value) {
   const bool text = value.size() > 1 && value.front() == '"';
   const auto digits =
@@ -28,7 +28,7 @@ std::optional<int64_t> logged_integer(std::string_view value) {
   return number;
 }
 
-// As the official tool: without the least of the runs' energies.
+// Leaves out the least of the runs' energies, as the official tool does.
 std::optional<double> weak_energy(const std::vector<RunScore>& runs) {
   std::vector<double> energies;
   for (const RunScore& run : runs) {

@@ -6,11 +6,11 @@
 
 namespace strata::results {
 
-// Accelerators that train one model, as its log says: number_of_nodes times accelerators_per_node,
-// which counts as 1 at least. Empty where it does not say both as whole numbers.
+// Returns the accelerators that train one model, from its log: number_of_nodes times
+// accelerators_per_node, which counts as at least 1. Empty unless both are whole numbers.
 std::optional<int64_t> read_instance_scale(const compliance::EventLog& log);
 
-// Sets what a folder of weak scaling has in place of a time to train.
+// Sets the weak-scaling score of a folder.
 void set_weak_score(Score& score);
 
 }  // namespace strata::results

@@ -8,7 +8,7 @@
 #   --repetitions N    turns, of both builds each; 9 or more say something about small differences; default 9
 #   --seconds S        of every benchmark in a turn; default 0.1
 #   --output DIR       where Google Benchmark's JSON goes, a file a turn; default build/bench/results
-# Exits with 1 where a benchmark of this checkout is clearly slower by more than 5 %.
+# Exits with 1 if a benchmark of this checkout is clearly slower by more than 5 %.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -36,7 +36,7 @@ fi
 
 install_packages "${build_packages[@]}" "${training_packages[@]}" libbenchmark-dev
 
-# build_in SOURCE FOLDER TARGET...: as scripts/quickstart.sh builds, into FOLDER.
+# build_in SOURCE FOLDER TARGET...: builds into FOLDER with the options of scripts/quickstart.sh.
 build_in() {
   local source=$1 folder=$2
   shift 2
@@ -49,13 +49,13 @@ build_in() {
   cmake --build "$folder" --target "$@"
 }
 
-# The first processor that this process may use; where taskset is missing, all.
+# The first processor that this process may use, or all without taskset.
 pinned=()
 if command -v taskset >/dev/null; then
   processors=$(taskset -cp $$ | sed 's/.*: //')
   pinned=(taskset -c "${processors%%[,-]*}")
 fi
-# measure FOLDER [OPTION...]
+# measure FOLDER [OPTION...]: runs the micro-benchmarks that are built in FOLDER.
 measure() {
   local program=$1/bench/micro/strata_micro
   shift

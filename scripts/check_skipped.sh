@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where tests were skipped that tests/may_skip.txt does not list, and names them.
+# Fails if tests were skipped that tests/may_skip.txt does not list, and names them.
 # Usage: scripts/check_skipped.sh RESULTS.xml     as 'ctest --output-junit RESULTS.xml' writes it
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"

@@ -1,4 +1,4 @@
-# What the scripts share; sourced, not run. Expects bash with 'set -euo pipefail'.
+# Functions for the scripts. Source this file; do not run it. Expects bash with 'set -euo pipefail'.
 
 source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -16,7 +16,7 @@ give_up() {
   exit 2
 }
 
-# set_aside FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on: nothing is lost. Says where it is.
+# set_aside FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on, so that nothing is lost. Says where it is.
 set_aside() {
   local folder=$1 name=$1.$2 number=2
   while [[ -e $name || -L $name ]]; do
@@ -27,7 +27,7 @@ set_aside() {
   say "what was in $folder is now in $name"
 }
 
-# Installs the named Debian packages that are not there yet.
+# Installs the named Debian packages unless they are installed.
 install_packages() {
   local missing=() package as_root=()
   for package in "$@"; do
@@ -48,7 +48,7 @@ install_packages() {
     "${missing[@]}" >/dev/null
 }
 
-# pip_of PYTHON ACTION NAME ARGUMENT...: installs or downloads what requirements/NAME.txt lists: built files, whose hashes must agree.
+# pip_of PYTHON ACTION NAME ARGUMENT...: installs or downloads requirements/NAME.txt: only wheels, whose hashes must match.
 pip_of() {
   local python=$1 action=$2 name=$3
   shift 3
@@ -56,7 +56,7 @@ pip_of() {
     --requirement "$root/scripts/requirements/$name.txt" "$@"
 }
 
-# Where there is a CUDA toolkit: headers of cuDNN's C++ interface, with which the CUDA backend can use cuDNN's attention.
+# Fetches the headers of cuDNN's C++ interface if there is a CUDA toolkit. The CUDA backend needs them for cuDNN's attention.
 fetch_cudnn_frontend() {
   local folder=$cache/cudnn-frontend
   command -v nvcc "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" >/dev/null || return 0
@@ -73,8 +73,8 @@ fetch_cudnn_frontend() {
   fi
 }
 
-# refuse_moved_build FOLDER SOURCES: gives up if the build folder was configured for sources elsewhere, as after the
-# checkout was moved or copied; cmake would refuse it without saying what to remove.
+# refuse_moved_build FOLDER SOURCES: gives up if the build folder was configured for other sources, for example because the
+# checkout was moved or copied. cmake would refuse it without saying what to remove.
 refuse_moved_build() {
   local folder=$1 sources=$2 before
   before=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null) || return 0
@@ -83,7 +83,7 @@ refuse_moved_build() {
   rm -rf '$folder'"
 }
 
-# say_score RESULT TARGET LOG VERDICT: the end of the quickstart, from the JSON that 'strata train' printed. Fails unless
+# say_score RESULT TARGET LOG VERDICT: prints the end of the quickstart from the JSON of 'strata train'. Fails unless
 # the target was reached and VERDICT is PASS.
 say_score() {
   local result=$1 target=$2 log=$3 verdict=$4 name
@@ -118,8 +118,8 @@ build() {
   (cd "$root" && cmake --build --preset "$preset" --target "$target")
 }
 
-# run_tests PRESET [CTEST OPTION...]: runs the tests that build/PRESET has, as many at a time as there are processors, which
-# leaves build/PRESET/results.xml. Fails where one failed, and adds what failed to failed_tests.
+# run_tests PRESET [CTEST OPTION...]: runs the tests of build/PRESET, as many at a time as there are processors, and
+# writes build/PRESET/results.xml. Fails if a test failed, and adds it to failed_tests.
 failed_tests=()
 run_tests() {
   local preset=$1 results=$root/build/$1/results.xml before=${#failed_tests[@]} test
@@ -135,7 +135,7 @@ run_tests() {
   return 1
 }
 
-# Names them once more at the end, below what the other presets' tests printed.
+# Repeats all failed tests at the end, below the output of the last preset.
 say_failed_tests() {
   [[ ${#failed_tests[@]} -gt 0 ]] || return 0
   say "failed:"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches oneDNN 3.2 from PyPI into a folder that CMake's -DSTRATA_ONEDNN takes; does nothing where it is there already.
+# Fetches oneDNN 3.2 from PyPI into a folder that CMake's -DSTRATA_ONEDNN takes; does nothing if it exists.
 # Usage: scripts/fetch_onednn.sh [FOLDER]     FOLDER: data-cache/onednn
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -17,7 +17,7 @@ done
 grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" ||
   give_up "the release build has no CUDA backend: install the CUDA toolkit"
 
-# What is older than its sources. Nothing else, but the name of the commit, takes any time.
+# Rebuilds programs that are older than their sources. If none are, only the commit's name is rebuilt.
 ninja -C "$build" "${programs[@]}" >"$build/gpu_bundle.log" 2>&1 ||
   { tail -n 20 "$build/gpu_bundle.log" >&2; give_up "the release build failed"; }
 commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
@@ -27,7 +27,7 @@ mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench/peers/pytorch}
 for program in "${programs[@]}"; do
   install -s "$build/$program" "$folder.unfinished/bin/"
 done
-# The C library must be the machine's own; CUDA's libraries are there.
+# The machine provides its own C library and CUDA's libraries.
 not_ours='libc|libm|libdl|libpthread|librt|libresolv|libcuda|libcudart|libcublas|libcublasLt|libnvrtc|libnccl|libcudnn'
 ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep -v -E "^($not_ours)\.so" |
   while read -r _ library; do cp -L "$library" "$folder.unfinished/lib/"; done
@@ -39,7 +39,7 @@ cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.s
 cp "$root"/bench/peers/gpu_{vs_pytorch,follows_cpu}.sh "$folder.unfinished/bench/peers/"
 cp "$root"/bench/peers/pytorch/pytorch_{step,bert,attention}.py "$folder.unfinished/bench/peers/pytorch/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
-# What bench/peers/gpu_follows_cpu.sh trains on.
+# The training data of bench/peers/gpu_follows_cpu.sh.
 if [[ -f $cache/kjv.txt ]]; then
   mkdir -p "$folder.unfinished/data-cache/minilm"
   gzip -9 <"$cache/kjv.txt" >"$folder.unfinished/data-cache/kjv.txt.gz"

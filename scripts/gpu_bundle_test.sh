@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether the bundle of scripts/gpu_bundle.sh starts where there is nothing but glibc and Python: unpacks it in a bare
+# Checks that the bundle of scripts/gpu_bundle.sh starts where there is nothing but glibc and Python: unpacks it in a bare
 # Debian made by debootstrap, and runs --version, `check log`, CPU training steps, and the check, which must say that
 # there is no driver. Needs root, debootstrap and, the first time, the network.
 # Usage: scripts/gpu_bundle_test.sh [BUNDLE [SUITE]]    default: build/gpu_bundle, trixie (Debian 13)
@@ -31,7 +31,7 @@ mkdir "$work/root"
 tar -C "$work/root" -xpf "$base"
 cp -r "$bundle" "$work/root/bundle"
 echo ':::MLLOG {"namespace": "", "time_ms": 1, "event_type": "POINT_IN_TIME", "key": "submission_benchmark", "value": "bert", "metadata": {"file": "a", "lineno": 1}}' >"$work/root/log.txt"
-# Made by hand, as a chroot has no /dev of its own.
+# These are made by hand, because a chroot has no /dev of its own.
 mkdir -p "$work/root/dev/shm"
 [[ -c $work/root/dev/null ]] || mknod -m 666 "$work/root/dev/null" c 1 3
 [[ -c $work/root/dev/urandom ]] || mknod -m 666 "$work/root/dev/urandom" c 1 9

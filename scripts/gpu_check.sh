@@ -19,8 +19,8 @@
 # Verdicts: passed; failed, which a step is, too, that hangs until its own time is over; not finished: compute-sanitizer,
 # operations or PyTorch were stopped, or a step had less than its own time left; not run; skipped, with the reason.
 # A suite that fails is run once more by itself with CUDA_LAUNCH_BLOCKING=1, so that a fault has its kernel's name.
-# Where an attention kernel fails, later steps use another.
-# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a step failed.
+# If an attention kernel fails, later steps use another.
+# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 if a step failed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source "$root/scripts/limited_steps.sh"
@@ -62,7 +62,7 @@ if [[ -n $list ]]; then
   printf '%s\n' "--quick:" "${quick_steps[@]/#/  }" "--rest:" "${rest_steps[@]/#/  }"
   exit
 fi
-# chosen STEPS NAME: whether a list of step names has this one, or its beginning.
+# chosen STEPS NAME: succeeds if a list of step names has this one, or its beginning.
 chosen() {
   local each
   for each in ${1//,/ }; do
@@ -113,7 +113,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT  # until report_at_end
 say "$gpu; strata $version"
 
-# What earlier calls found stays in the table, unless this is the first of two.
+# The results of earlier calls stay in the table, unless this is the first of two.
 machine="$gpu; $(basename "$config"), $tokens and $few_tokens tokens"
 if [[ -f $logs ]] && [[ -n $only || ${parts[0]} == rest ]]; then
   if ! tar -xzC "$work" <"$logs" || [[ $(cat "$work/machine.txt") != "$machine" ]]; then
@@ -128,12 +128,12 @@ timeout -k 5 20 nvidia-smi >"$work/nvidia-smi.txt" 2>&1 || true
 timeout -k 5 20 nvidia-smi --query-gpu=memory.free,memory.total --format=csv,noheader,nounits 2>/dev/null |
   head -n 1 >"$work/memory.txt" || true
 
-# ---- How a step is run
+# ---- Running a step
 
-# report: writes what is known by now as JSON and prints it as a table. Fails where a step did.
+# report: writes the results so far as JSON and prints them as a table. Fails if a step failed.
 report() { python3 "$root/scripts/gpu_check_report.py" "$work" "$gpu" "$version" "$output"; }
 
-# keep: what is to outlive this script, even if it is killed in the next step.
+# keep: saves the results, even if this script is killed in the next step.
 keep() {
   local status=0
   report || status=$?
@@ -146,7 +146,7 @@ keep() {
   return "$status"
 }
 
-# finish: for report_at_end.
+# finish: runs in report_at_end.
 finish() {
   local status=0
   keep || status=$?
@@ -156,7 +156,7 @@ finish() {
 }
 report_at_end finish
 
-# wanted NAME: whether this call runs the step; says so in the table where --skip leaves it out.
+# wanted NAME: succeeds if this call runs the step. Notes it in the table if --skip excludes it.
 wanted() {
   if [[ -n $only ]]; then
     chosen "$only" "$1"
@@ -170,15 +170,15 @@ wanted() {
   fi
 }
 
-# leave_out NAME REASON: not for this machine.
+# leave_out NAME REASON: marks a step as unsuitable for this machine.
 leave_out() {
   wanted "$1" || return 0
   ran=yes
   echo "$left_out: ${2//$'\n'/ }" >"$work/$1.verdict"
 }
 
-# verdict_of FILE STATUS SECONDS LIMIT OWN_LIMIT KIND: of a step that printed FILE and had LIMIT seconds. KIND is
-# check, or open where no own limit is a promise.
+# verdict_of FILE STATUS SECONDS LIMIT OWN_LIMIT KIND: the verdict on a step that printed FILE and had LIMIT seconds.
+# KIND is check, or open if the step's own limit is no promise.
 verdict_of() {
   if grep -q '^=========.*Device not supported' "$1"; then
     echo "$left_out: compute-sanitizer does not support this machine"
@@ -195,7 +195,7 @@ verdict_of() {
   elif [[ $2 -ne 0 ]]; then
     echo "failed: exit status $2"
   elif grep -q 'SKIPPED' "$1"; then
-    # A skipped test hides what is missing.
+    # A skipped test could hide a missing feature.
     echo "failed: tests were skipped: $(grep -A 1 ': Skipped$' "$1" | sed -n 2p)"
   elif grep -q '^\[=*\] 0 tests from' "$1"; then
     echo "failed: there is no such test"
@@ -204,13 +204,13 @@ verdict_of() {
   fi
 }
 
-# run_step NAME SECONDS KIND COMMAND...: keeps its output and how it ended.
+# run_step NAME SECONDS KIND COMMAND...: keeps its output and its exit status.
 run_step() {
   local name=$1 limit=$2 own_limit=$2 kind=$3 left=$((deadline - SECONDS)) begin=$SECONDS status=0 verdict
   shift 3
   wanted "$name" || return 0
   if ((left <= 5)); then
-    # What an earlier call found stays.
+    # A result of an earlier call stays.
     [[ $(cat "$work/$name.verdict" 2>/dev/null) == passed ]] || echo "not run: no time was left" >"$work/$name.verdict"
     return 0
   fi
@@ -232,7 +232,7 @@ run_step() {
   keep >/dev/null || true
 }
 
-# run_check NAME SECONDS COMMAND...: of GoogleTest. What fails is run once more, call by call.
+# run_check NAME SECONDS COMMAND...: runs a GoogleTest step. A failed one runs once more, call by call.
 run_check() {
   local name=$1 status=0
   wanted "$name" || return 0
@@ -247,7 +247,7 @@ run_check() {
   echo "exit status $status"
 }
 
-# ---- What this machine lacks
+# ---- Steps that this machine cannot run
 
 # Tests that skip by design: separate compute weights are only for 16-bit types, FP8 only for bf16.
 skipping='*ComputeWeightsAreTheNewWeightsRounded/cuda_f32:*Float8*cuda_f32*:*Float8*cuda_f16*'
@@ -263,13 +263,13 @@ library = ctypes.CDLL("libcudnn.so.9")
 library.cudnnGetVersion.restype = ctypes.c_size_t
 version = library.cudnnGetVersion()
 assert version >= 91801, f"cuDNN {version} is older than 9.18.1"' 2>&1 | tail -n 1) || true
-[[ $major -eq 9 ]] || cudnn_problem=$hopper_only  # gradients with the same bits every time
+[[ $major -eq 9 ]] || cudnn_problem=$hopper_only  # gradients must have the same bits every time
 nccl_problem=$(python3 -I -c 'import ctypes; ctypes.CDLL("libnccl.so.2")' 2>&1 | tail -n 1) || true
 
-# ---- Which attention later steps use
+# ---- The attention kernel of later steps
 
 pinned=() pinned_test=()
-# pin_attention: sets these where a kernel failed, in this call or one before.
+# pin_attention: sets these if a kernel failed, in this call or an earlier one.
 pin_attention() {
   local bad='' kernel
   for kernel in "" _wgmma _mma _cudnn; do
@@ -360,8 +360,8 @@ run_ranks() {  # NAME [OPTION...]
   fi
 }
 
-# sanitized NAME TOOL FILTER: few and small shapes. Only our kernels: libraries' would take longer than all of them.
-# What CUDA's functions refuse is no fault: cuBLASLt tries what a GPU may not have.
+# sanitized NAME TOOL FILTER: runs few and small shapes, and checks only our kernels, because libraries' take too long.
+# Errors of CUDA functions are no fault: cuBLASLt tries features that a GPU may lack.
 sanitizer_options=()
 sanitized() {
   wanted "$1" || return 0
@@ -398,7 +398,7 @@ run_sanitizer() {  # a step of the lists
   sanitized "$1" "$tool" "$filter"
 }
 
-# What bounds attention: by ncu's counters, a few of its kernels.
+# Finds the bottleneck of attention, from ncu's counters for a few of its kernels.
 run_profile() {
   command -v ncu >/dev/null || { leave_out profile "there is no ncu"; return 0; }
   run_step profile 60 open ncu --csv --page details --section SpeedOfLight --section SchedulerStats --section WarpStateStats \
@@ -430,7 +430,7 @@ run_named() {
     attention_mma) bench_attention "$1" mma ;;
     attention_wgmma)
       if [[ $major -eq 9 ]]; then bench_attention "$1" wgmma; else leave_out "$1" "$hopper_only"; fi ;;
-    # cuDNN's serves where nothing is dropped.
+    # cuDNN's attention needs a step without dropout.
     attention_ours_no_dropout)
       if [[ $major -eq 9 ]] && ! grep -qs '^failed' "$work/conformance.Attention.cuda_bf16_wgmma.verdict"; then
         bench_attention "$1" wgmma --set model.attention_dropout=0
@@ -461,7 +461,7 @@ pin_attention
 ran=
 part_begin=0  # the first part's time begins with the script
 for part in "${parts[@]}"; do
-  # What is still running then is ended: the table must come in time.
+  # Steps that still run at the deadline are ended, so that the table comes in time.
   [[ $part == quick ]] && deadline=$((part_begin + 138)) || deadline=$((part_begin + 465))
   [[ -z $only ]] || deadline=560
   part_steps=("${rest_steps[@]}")

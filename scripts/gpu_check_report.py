@@ -73,7 +73,7 @@ def is_whole(name, found):
         "matrix_peak_flops_per_second"} <= found.keys()
 
 
-# ---- What there is
+# ---- Results so far
 
 steps, results = {}, {}
 for name in read("order.txt").split():

@@ -5,7 +5,7 @@
 #   scripts/kjv_to_text.sh [FILE]     FILE: kjv.txt unless given; '-' is standard output
 set -eu
 export LC_ALL=C.UTF-8
-trap '' XFSZ  # a limit on files is an error with a name
+trap '' XFSZ  # a limit on files becomes an error that names the file
 
 output=${1:-kjv.txt}
 verses_expected=31102

@@ -35,7 +35,7 @@ done
 [[ ${#hosts[@]} -gt 0 ]] || give_up "name the machines with --hosts or --hostfile; see --help"
 [[ $# -ge 1 ]] || give_up "name the run's configuration; see --help"
 [[ -f $1 ]] || give_up "$1: no such configuration"
-# A launcher that is installed starts the program that is.
+# An installed launcher starts the installed program.
 [[ -x $strata || $strata != "$root/build/release/cli/strata" ]] || strata=$(command -v strata || printf %s "$strata")
 [[ -x $strata ]] || give_up "$strata is not there: build the release preset, or give --strata"
 
@@ -44,9 +44,9 @@ command=(mpirun "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 0)
 if [[ -n $interface ]]; then
   command+=(--mca btl_tcp_if_include "$interface" --mca oob_tcp_if_include "$interface" -x "NCCL_SOCKET_IFNAME=$interface")
 fi
-# What the ranks need of this environment.
+# The environment that the ranks need.
 for name in $(compgen -e | grep -E '^(LD_LIBRARY_PATH$|CUDA_|NCCL_|OMP_|STRATA_|UCX_)' || true); do command+=(-x "$name"); done
-refuse_path "the program" "$strata"  # mpirun and ssh pass these on as text
+refuse_path "the program" "$strata"  # mpirun and ssh pass these as text
 refuse_path "the configuration" "$1"
 command+=("$strata" train --config "$1")
 shift

@@ -12,7 +12,7 @@ esac
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || targets=(all)
 
-# Types are compared when a program is linked, without any optimisation, too.
+# Types are compared when a program is linked, even without optimisation.
 flags='-flto=1 -Werror=odr -Werror=lto-type-mismatch'
 build_folder=$root/build/one-definition
 say "configuring $build_folder"

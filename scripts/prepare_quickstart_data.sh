@@ -7,12 +7,12 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 strata=${1:?usage: scripts/prepare_quickstart_data.sh STRATA}
 
-# Everything is made in a folder beside its place, on the same file system, and renamed once it is on disk.
+# Everything is made in a folder beside its place, on the same file system, and renamed when it is on disk.
 mkdir -p "$cache"
-find "$cache" -maxdepth 1 -name '.unfinished.*' -mmin +600 -exec rm -rf {} +  # of starts that were killed
+find "$cache" -maxdepth 1 -name '.unfinished.*' -mmin +600 -exec rm -rf {} +  # left by runs that were killed
 unfinished=$(mktemp -d "$cache/.unfinished.XXXXXX") || give_up "$cache: cannot make a folder there"
 trap 'rm -rf "$unfinished"' EXIT
-# keep NAME: renames a file or folder to its place in the cache, whose old contents go only then.
+# keep NAME: renames a file or folder to its place in the cache, and removes its old contents only then.
 keep() {
   local name=$1
   find "$unfinished/$name" -type f -exec sync {} + || give_up "$cache/$name: cannot be written to disk"

@@ -38,5 +38,5 @@ say "checking and scoring"
 verdict=PASS
 "$strata" check log "$log" || verdict=FAIL
 scored=yes
-"$strata" score "$output" || scored=no  # as where the target was not reached
+"$strata" score "$output" || scored=no  # also fails if the target was not reached
 say_score "$result" "$target" "$log" "$verdict" && [[ $scored == yes ]]

@@ -1,7 +1,7 @@
-# Training whose result is kept for as long as it is of the same origin; sourced after common.sh.
+# Keeps the result of a training as long as it has the same origin. Source this file after common.sh.
 
-# origin_of CONFIG [KEY=VALUE...]: what a result is made from, as text: the commit and what was changed since, the
-# configuration file's checksum, the overrides.
+# origin_of CONFIG [KEY=VALUE...]: prints a result's origin: the commit and later changes, the configuration file's
+# checksum, the overrides.
 origin_of() {
   local config=$1 commit=none changes=
   shift
@@ -14,9 +14,9 @@ origin_of() {
 }
 
 # run_once FOLDER ORIGIN COMMAND...: runs the command, which makes FOLDER and prints its result as JSON, unless FOLDER
-# holds a result of this origin; leaves the result in FOLDER/result.json. A result of another origin becomes
-# FOLDER.previous (or FOLDER.previous.2, ...); no result is removed. What a run that was cut off wrote becomes
-# FOLDER.unfinished. A command that ends without a result leaves what it wrote in FOLDER.failed, and the script ends.
+# holds a result of this origin. Leaves the result in FOLDER/result.json. A result of another origin becomes
+# FOLDER.previous (or FOLDER.previous.2, ...); no result is removed. The output of an interrupted run becomes
+# FOLDER.unfinished. If a command ends without a result, its output becomes FOLDER.failed, and the script ends.
 run_once() {
   local folder=$1 origin=$2 result=$1/result.json code=0 lock reached
   shift 2

@@ -30,7 +30,7 @@ initialization: {clear_whole_cache: false}
 log: {step_trace: true, save_checkpoint: true}
 YAML
 
-# run PROGRAM RANKS DIRECTORY KEY=VALUE...; fails if the program refuses the configuration.
+# run PROGRAM RANKS DIRECTORY KEY=VALUE...: fails if the program refuses the configuration.
 run() {
   local program=$1 ranks=$2 directory=$3 status=0 set=()
   shift 3
@@ -41,7 +41,7 @@ run() {
   [[ $status -le 1 ]] || { grep -q '^strata: ' "$directory.txt" && return 1; cat "$directory.txt" >&2; give_up "$program failed"; }
 }
 
-# Losses of every step, and a sum of the final weights' bytes.
+# result FOLDER: prints the losses of every step, and a checksum of the final weights.
 result() {
   local folder=$1/Same/results/bits/bert
   sed -E 's/.*("masked_lm_loss": ?[^,]*).*("next_sentence_loss": ?[^,]*).*/\1 \2/' "$folder/result_0.steps.jsonl"
@@ -52,7 +52,7 @@ precisions=(fp32 bf16 fp16 fp8)
 clips=(none after_allreduce before_allreduce bucket_before_allreduce)
 shardings=(none state gradients all)
 optimizers=(adam lamb madgrad acclip)
-# Orders of work; those with several stages or modules need as many ranks as they say, or none can run them.
+# Orders of work. Each needs as many ranks as it has stages, or as its modules need, or none can run it.
 orders=("batch.gradient_accumulation_steps=1" "batch.gradient_accumulation_steps=3" "batch.gradient_accumulation_steps=2 batch.accumulation_order=layer"
   "batch.gradient_accumulation_steps=2 batch.activations=recompute" "batch.gradient_accumulation_steps=2 parallel.stages=2"
   "batch.gradient_accumulation_steps=2 parallel.stages=2 parallel.pipeline=contiguous" "reduce.early_words=true" "reduce.half_layers=true"
@@ -60,7 +60,7 @@ orders=("batch.gradient_accumulation_steps=1" "batch.gradient_accumulation_steps
 reductions=("" "reduce.dtype=bf16" "reduce.dtype=bf16 reduce.accumulate=bf16_chunked")
 
 status=0 number=0
-# compare RANKS KEY=VALUE...
+# compare RANKS KEY=VALUE...: runs both programs and compares their results.
 compare() {
   local ranks=$1 verdict=same refused=0 side
   shift

@@ -16,9 +16,9 @@ processors=$(nproc)
 export OMP_NUM_THREADS=1
 status=0
 for preset in "${presets[@]}"; do
-  # Kernels are the same code over and over, and slow here: their arithmetic has suites of its own. Left out as well are
-  # every character of Unicode and every published log, and for threads what has none.
-  # Types that two libraries define differently meet in the program alone, so every command runs once.
+  # Kernels repeat the same code and are slow here, and their arithmetic has its own suites, so they are left out. So are
+  # all characters of Unicode and all published logs, and suites without threads under the thread sanitizer.
+  # Every command runs once, because two libraries' different definitions of a type meet only in the program.
   suites=(base mllog config data loadbalance compliance results compare plan report harness bert optim training comm cli_commands)
   [[ $preset == asan+ubsan ]] || suites=(base data report harness comm training)
   targets=()

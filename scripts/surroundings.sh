@@ -1,12 +1,12 @@
-# Protects every script from its surroundings: locale, limits, strange paths. Sourced first, not run. Expects bash.
+# Protects every script from its surroundings: locale, limits, strange paths. Source this file first; do not run it. Expects bash.
 
-# Numbers have points, for awk, printf and sort, too; text is UTF-8.
+# Numbers have decimal points, even for awk, printf and sort; text is UTF-8.
 export LC_ALL=C.UTF-8
 
-# A file that may grow no more (ulimit -f) is an error of the program that writes it, not its end.
+# Exceeding the file size limit (ulimit -f) becomes an error of the program instead of its end.
 trap '' XFSZ
 
-# refuse_path WHAT PATH: ends the script if the path holds what CMake, mpirun, YAML or a shell reads as its own.
+# refuse_path WHAT PATH: ends the script if CMake, mpirun, YAML or a shell would interpret a character of the path.
 refuse_path() {
   local i strange=$',;:"\'`$\\{}[]*?<>|&#\n\t\r' found=
   for ((i = 0; i < ${#strange}; ++i)); do [[ $2 != *"${strange:i:1}"* ]] || found=1; done
@@ -16,7 +16,7 @@ refuse_path() {
   exit 2
 }
 
-# A command whose output goes to a file and that fails names the file: most programs do not know it.
+# Names the output file of a command that fails, because most programs do not know it.
 name_unwritten_file() {
   local command=$1 target='' pattern='(^|[^0-9<&>])>>?[[:space:]]*("\$[^"]*"|\$[A-Za-z_{][^[:space:];|&()]*)'
   [[ $- == *e* && $command =~ $pattern ]] || return 0
@@ -30,7 +30,7 @@ name_unwritten_file() {
 set -E
 trap 'name_unwritten_file "$BASH_COMMAND"' ERR
 
-# Scripts and the programs that they start have some files open at once.
+# Scripts and the programs that they start have several files open at once.
 if [[ $(ulimit -n) =~ ^[0-9]+$ && $(ulimit -n) -lt 32 ]]; then
   printf '%s: ulimit -n is %s: 32 open files or more are needed, or %s cannot be run\n' "${0##*/}" "$(ulimit -n)" "$0" >&2
   exit 2
@@ -39,7 +39,7 @@ fi
 refuse_path "the folder" "$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && printf '%s.' "$PWD")"
 [[ -z ${TMPDIR:-} ]] || refuse_path TMPDIR "$TMPDIR"
 
-# Paths among the script's arguments: values of options that name files, and what else holds a slash.
+# Checks the paths among the script's arguments: values of options that name files, and anything with a slash.
 refuse_paths_in() {
   local argument option=
   for argument in "$@"; do

@@ -16,12 +16,12 @@ done
 
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgmock-dev \
   libbenchmark-dev librsvg2-bin python3-venv procps dpkg-dev file
-# What --json prints is held against docs/schemas/ with it; without it those tests are skipped.
+# With it, the output of --json is checked against docs/schemas/; without it those tests are skipped.
 (install_packages python3-jsonschema) || say "python3-jsonschema cannot be had: schemas are not tested"
 
 fetch_cudnn_frontend
 
-# The official MLPerf checker judges the logs that Strata writes.
+# The official MLPerf checker checks the logs that Strata writes.
 if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
   say "oracle: the official checker (mlperf-logging) from PyPI"
   rm -rf "$root/.venv"
@@ -35,7 +35,7 @@ if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
 fi
 [[ -x $root/.venv/bin/python ]] && export STRATA_ORACLE_PYTHON=$root/.venv/bin/python
 
-# Ranks and test programs share the cores; more threads would only get in each other's way. nproc would print that one.
+# Ranks and test programs share the cores; more threads would slow them down. nproc would print OMP_NUM_THREADS.
 processors=$(nproc)
 export OMP_NUM_THREADS=1
 status=0

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kFewestForOlympic = 5;
 
 struct Sample {
-  std::vector<double> costs;  // of the runs that reached the target, rising
+  std::vector<double> costs;  // costs of the runs that reached the target, rising
 
   double count() const { return static_cast<double>(costs.size()); }
   double mean() const { return std::accumulate(costs.begin(), costs.end(), 0.0) / count(); }

@@ -19,7 +19,7 @@ bool is_done(const TrialLog& log, const TrialRun& run) {
   return found && found->result.ending != Ending::kFailed;
 }
 
-// Makes the runs of `state` that are not done. Returns whether all have ended.
+// Starts the missing runs of `state`. Returns whether all have ended.
 bool run_stage(const SearchPlan& plan, TrialLog& log, TrialRunner& runner, const SearchHooks& hooks,
                SearchState& state) {
   std::vector<TrialRun> left;

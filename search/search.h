@@ -1,4 +1,4 @@
-// The search itself: stage after stage, as many runs at a time as there are slots.
+// Runs the search stage by stage, with as many runs at a time as there are slots.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace strata::search {
 
-// Makes runs, beside each other.
+// Runs trials in parallel.
 class TrialRunner {
  public:
   struct Ended {
@@ -20,31 +20,30 @@ class TrialRunner {
 
   virtual ~TrialRunner() = default;
   virtual int slots() const = 0;
-  // Called while fewer runs than slots are under way.
+  // Called while fewer runs than slots are in progress.
   virtual void start(const TrialRun& run, const Settings& settings, int64_t samples) = 0;
-  // A run that has ended since the last call; nothing where none has.
+  // Returns a run that has ended since the last call, or nullopt.
   virtual std::optional<Ended> poll() = 0;
-  // How far a run under way is, in a few words.
+  // Returns the progress of a run in a few words.
   virtual std::string progress_of(const TrialRun& run) const = 0;
 };
 
 struct SearchState {
   int stage = 0;
-  std::vector<TrialRun> runs;  // of the stage
-  size_t ended = 0;            // of them
+  std::vector<TrialRun> runs;  // runs of the stage
+  size_t ended = 0;            // ended runs of the stage
   std::vector<TrialRun> under_way;
 };
 
 struct SearchHooks {
-  // After every run that has ended and, about five times a second, while none has; `ended` is null
-  // then.
+  // Called after every ended run. Also called about five times a second while no run ends, with
+  // null for `ended`.
   std::function<void(const SearchState&, const FinishedRun* ended)> show;
   std::function<bool()> is_stopped;
 };
 
-// Makes what runs `log` lacks, and again those that failed. Returns whether the search came to its
-// end, false where it was stopped: a later call goes on. Throws Error where all runs of a stage
-// failed.
+// Makes the runs that `log` lacks, and repeats failed ones. Returns true at the end of the search,
+// and false if it was stopped; a later call resumes it. Throws Error if all runs of a stage failed.
 bool run_search(const SearchPlan& plan, TrialLog& log, TrialRunner& runner,
                 const SearchHooks& hooks);
 

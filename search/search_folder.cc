@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 fs::path plan_in(const fs::path& folder) { return folder / "plan.json"; }
 
-// All of a plan but the configuration, which has a file of its own.
+// Returns the plan without the configuration, which has its own file.
 ordered_json to_json(const SearchPlan& plan) {
   ordered_json space = ordered_json::array();
   for (const Dimension& dimension : plan.space) {
@@ -67,7 +67,7 @@ void check_same(const fs::path& folder, const SearchPlan& plan) {
        folder.string(), fmt::join(differing, "; "));
 }
 
-// Runs of another search among them would take part in this one.
+// Refuses runs of another search, because they would take part in this one.
 void check_runs(const TrialLog& log, const SearchPlan& plan, const fs::path& folder) {
   for (const auto& [run, finished] : log.runs()) {
     const bool is_drawn = run.trial >= kBaseTrial && run.trial <= plan.trials;
@@ -93,7 +93,7 @@ fs::path made(const fs::path& folder) {
 SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
     : folder_(made(folder)), lock_(folder_), log_(trial_log_in(folder_)) {
   remove_leftovers(folder_);
-  // The plan is written last: where it is, all is.
+  // The plan is written last, so its presence shows that the folder is complete.
   if (fs::exists(plan_in(folder_))) {
     check_same(folder_, plan);
     check_runs(log_, plan, folder_);

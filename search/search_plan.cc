@@ -25,7 +25,7 @@ constexpr int64_t kMostTrials = 10000, kMostSamples = 1'000'000'000'000,
                   kLargestSeed = 1'000'000'000, kMostSeeds = 1000;
 constexpr size_t kMostDimensions = 100;
 
-// What the search itself sets in every run.
+// The keys that the search sets in every run.
 constexpr const char* kOwnKeys[] = {"run.output",
                                     "run.seed",
                                     "run.experiments",
@@ -33,13 +33,13 @@ constexpr const char* kOwnKeys[] = {"run.output",
                                     "target.eval_interval_samples",
                                     "target.start_eval_at_sample"};
 
-// "FILE:LINE" of a node in the file of `whole`.
+// Returns "FILE:LINE" of a node in the file of `whole`.
 std::string source_at(const ConfigValue& whole, const YAML::Node& node) {
   const std::string file = whole.source.substr(0, whole.source.rfind(':'));
   return fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
-// Calls read(value) for every key of a map; each must be one of `known`, once.
+// Calls read(value) for every key of a map. Each key must be one of `known`, and may occur once.
 void for_each_key(const ConfigValue& map, std::initializer_list<const char*> known,
                   const std::function<void(const std::string& key, const ConfigValue&)>& read) {
   if (!map.node.IsMap()) map.reject("a section of 'key: value' lines");
@@ -105,7 +105,7 @@ void read_bounds(const ConfigValue& value, Dimension& dimension) {
   const bool is_logarithmic = dimension.distribution == Distribution::kLogUniform ||
                               dimension.distribution == Distribution::kOneMinusLogUniform;
   if (is_logarithmic && dimension.low <= 0) value.reject("[LOW, HIGH] above 0");
-  // What is drawn in between is a number, too.
+  // Values drawn between the bounds must be finite, too.
   if (!std::isfinite(is_logarithmic ? dimension.high / dimension.low
                                     : dimension.high - dimension.low)) {
     value.reject("[LOW, HIGH] whose difference, of logarithms whose ratio, is at most 1.7e308");
@@ -155,7 +155,8 @@ Dimension read_dimension(const ConfigValue& value) {
   return dimension;
 }
 
-// A condition is on what an entry before draws; entries of one key exclude each other.
+// Requires that an earlier entry can draw the condition, and that entries of one key exclude each
+// other.
 void check_dimension(const Dimension& added, const std::vector<Dimension>& before,
                      const ConfigValue& entry) {
   for (const Setting& condition : added.when) {
@@ -232,7 +233,7 @@ void read_finals(const ConfigValue& section, SearchPlan& plan) {
                });
 }
 
-// Every trial that will be drawn is one that can run.
+// Requires that every trial that will be drawn can run.
 void check_trials(const SearchPlan& plan, const std::filesystem::path& file) {
   for (int trial = kBaseTrial; trial <= plan.trials; ++trial) {
     const Settings settings = settings_of(plan, trial);

@@ -1,4 +1,4 @@
-// What `strata search --space FILE` is to do, as its file says (docs/search.md).
+// The plan of `strata search --space FILE` (docs/search.md).
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,31 @@
 
 namespace strata::search {
 
-// What is minimised among runs that reach the target.
+// The quantity that is minimised among runs that reach the target.
 enum class Objective : uint8_t { kSamples, kSeconds };
 const char* name_of(Objective objective);
 
 struct SearchPlan {
-  std::filesystem::path config;  // of the runs, absolute
+  std::filesystem::path config;  // the runs' configuration, absolute
   Settings fixed;                // overrides of `config` for all runs
-  int ranks = 1;                 // of a run
-  uint64_t seed = 1;             // of what is drawn; of the runs of rungs, too
+  int ranks = 1;                 // ranks of each run
+  uint64_t seed = 1;             // seed of the drawn settings, and of the runs in rungs
   Objective objective = Objective::kSamples;
-  int trials = 0;              // that are drawn, besides trial 0
-  int eta = 3;                 // one in so many goes on to the next rung
-  std::vector<int64_t> rungs;  // samples that a run may take there, rising
-  int64_t evaluate_every = 0;  // samples, on the last rung and in the finals
-  int finalists = 0;           // trials of the last rung that are run again,
-  int seeds = 0;               // with so many seeds each
-  int64_t final_samples = 0;   // and so many samples
+  int trials = 0;              // drawn trials, besides trial 0
+  int eta = 3;                 // one in so many trials advances to the next rung
+  std::vector<int64_t> rungs;  // samples that a run may take in each rung, rising
+  int64_t evaluate_every = 0;  // in samples, for the last rung and the finals
+  int finalists = 0;           // trials of the last rung that are repeated in the finals
+  int seeds = 0;               // seeds of each finalist
+  int64_t final_samples = 0;   // samples of each final run
   std::vector<Dimension> space;
 };
 
-// Throws Error that names file, line, key and reason; also where a trial that the plan draws is no
-// configuration that can run.
+// Throws Error with file, line, key and reason. Also throws if a trial that the plan draws cannot
+// run.
 SearchPlan load_search_plan(const std::filesystem::path& path);
 
-// The configuration of all runs, with a trial's settings. Throws Error where it is none that can
-// run.
+// Returns the configuration of all runs with a trial's settings. Throws Error if it cannot run.
 config::RunConfig configuration_of(const SearchPlan& plan, const Settings& settings = {});
 
 }  // namespace strata::search

@@ -34,7 +34,7 @@ std::optional<double> number_of(const std::string& text) {
   return value;
 }
 
-// Where values lie on a vertical line from 0 to 1.
+// Maps values to positions on a vertical line from 0 to 1.
 class Axis {
  public:
   Axis(std::string name, std::vector<std::string> values) : name_(std::move(name)) {
@@ -61,7 +61,7 @@ class Axis {
     const auto found = std::ranges::find(names_, text);
     return (static_cast<double>(found - names_.begin()) + 0.5) / static_cast<double>(names_.size());
   }
-  // Labels and where they stand.
+  // Returns labels and their positions.
   std::vector<std::pair<std::string, double>> ticks() const {
     std::vector<std::pair<std::string, double>> ticks;
     for (const std::string& name : names_) ticks.emplace_back(name, place_of(name));
@@ -85,7 +85,7 @@ class Axis {
   }
 
   std::string name_;
-  std::vector<std::string> names_;  // of an axis that has no numbers
+  std::vector<std::string> names_;  // names on an axis without numbers
   double low_ = 0, high_ = 0;
   Scale scale_ = Scale::kLinear;
 };
@@ -93,10 +93,10 @@ class Axis {
 struct Line {
   int trial = 0;
   Settings settings;
-  std::string accuracy;  // on rung 0
+  std::string accuracy;  // accuracy on rung 0
 };
 
-// The trials of rung 0 that did not fail, worst first, so that the best are drawn on top.
+// Returns the trials of rung 0 that did not fail, worst first, so that the best are drawn on top.
 std::vector<Line> lines_of(const TrialLog& log) {
   std::vector<Line> lines;
   for (const FinishedRun& run : log.runs() | std::views::values) {
@@ -135,7 +135,7 @@ std::optional<int> winner_of(const SearchPlan& plan, const TrialLog& log) {
   return finalists.front().trial;
 }
 
-// The winner, the configuration as it is, or another trial.
+// Returns the colour of the winner, of the unchanged configuration, or of another trial.
 Owner owner_of(int trial, std::optional<int> winner) {
   constexpr int kBase = 0, kWinner = 1;  // colours
   return Owner::coloured(winner == trial ? kWinner : trial == kBaseTrial ? kBase : -1);

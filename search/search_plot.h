@@ -6,9 +6,9 @@
 
 namespace strata::search {
 
-// Above, parallel coordinates: a line a trial over what was drawn for it and its accuracy on rung
-// 0, the better the darker, the winner and the configuration as it is in colours of their own.
-// Below, accuracy over seconds of every run. Throws Error where no run has been made.
+// Draws parallel coordinates above: a line per trial over its drawn settings and its accuracy on
+// rung 0. Better ones are darker; the winner and the unchanged configuration have colours of their
+// own. Draws accuracy over seconds of every run below. Throws Error if no run has been made.
 drawing::Plot plot_search(const SearchPlan& plan, const TrialLog& log);
 
 }  // namespace strata::search

@@ -13,20 +13,21 @@
 namespace strata::search {
 namespace {
 
-// In [0, 1).
+// Returns a number in [0, 1).
 double uniform(uint64_t seed, int trial, const std::string& key) {
   uint64_t state = splitmix64(seed) ^ static_cast<uint64_t>(trial);
   for (const char c : key) state = splitmix64(state ^ static_cast<unsigned char>(c));
   return unit_interval(splitmix64(state));
 }
 
-// With as many significant digits as tell a thousand values of the range apart, four at least.
+// Formats with enough significant digits, at least four, to tell a thousand values of the range
+// apart.
 std::string shown(double value, const Dimension& dimension) {
   const double largest = std::max(std::abs(dimension.low), std::abs(dimension.high));
   const int more =
       static_cast<int>(std::ceil(std::log10(largest / (dimension.high - dimension.low))));
   const std::string text = fmt::format("{:.{}g}", value, std::clamp(3 + more, 4, 17));
-  // Unlike std::stod it takes the smallest numbers, below 2.2e-308.
+  // std::strtod accepts the smallest numbers, below 2.2e-308; std::stod throws.
   const double rounded = std::strtod(text.c_str(), nullptr);
   if (rounded < dimension.low) return fmt::format("{}", dimension.low);
   return rounded > dimension.high ? fmt::format("{}", dimension.high) : text;
@@ -44,7 +45,7 @@ std::string value_at(const Dimension& dimension, double u) {
     case Distribution::kLogUniform:
       return shown(logarithmic, dimension);
     case Distribution::kOneMinusLogUniform:
-      // As many decimals as leave x its four digits.
+      // Prints so many decimals that x keeps its four digits.
       return fmt::format("{:.{}f}", 1 - logarithmic,
                          std::max(3 - static_cast<int>(std::floor(std::log10(logarithmic))), 4));
     case Distribution::kInteger:

@@ -1,4 +1,4 @@
-// What a search draws the settings of its trials from.
+// The space that a search draws its trials' settings from.
 #pragma once
 
 #include <cstdint>
@@ -25,28 +25,28 @@ enum class Distribution : uint8_t {
   kInteger,             // both ends included
 };
 
-const char* name_of(Distribution distribution);  // as files have it: "log_uniform"
+const char* name_of(Distribution distribution);  // the name in files: "log_uniform"
 
-// The values of one key. A key may have several dimensions, for different `when`.
+// The values of one key. A key may have several dimensions, with different `when`.
 struct Dimension {
   std::string key;
   Distribution distribution = Distribution::kChoice;
-  std::vector<std::string> choices;  // of kChoice, in YAML
-  double low = 0, high = 0;          // of all others
-  // Drawn only where these have been drawn before it.
+  std::vector<std::string> choices;  // for kChoice, in YAML
+  double low = 0, high = 0;          // for all others
+  // Drawn only if these settings were drawn before.
   Settings when;
 };
 
-// The settings of a trial, in the order of the dimensions. They depend on seed, trial and the
-// dimension alone. Numbers have four significant digits, or as many as tell a thousand values of
+// Returns the settings of a trial, in the order of the dimensions. They depend only on seed, trial
+// and the dimension. Numbers have four significant digits, or as many as tell a thousand values of
 // the range apart.
 Settings draw(std::span<const Dimension> space, uint64_t seed, int trial);
 
-// "optimizer.lr=0.001234", as configurations are overridden.
+// Returns overrides of a configuration: "optimizer.lr=0.001234".
 std::vector<std::string> overrides_of(const Settings& settings);
-// The same in one line, with blanks between them.
+// Returns the overrides on one line, separated by spaces.
 std::string to_text(const Settings& settings);
-// {"optimizer.lr": "0.001234"}
+// Returns {"optimizer.lr": "0.001234"}.
 nlohmann::ordered_json to_json(const Settings& settings);
 
 }  // namespace strata::search

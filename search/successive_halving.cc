@@ -6,7 +6,7 @@
 namespace strata::search {
 namespace {
 
-// The trials of the best runs, at most `count`.
+// Returns the trials of the best runs, at most `count`.
 std::vector<int> best(const std::vector<const FinishedRun*>& ranked, size_t count) {
   std::vector<int> trials;
   for (const FinishedRun* run : ranked) {

@@ -1,6 +1,6 @@
-// Which trials go on (Jamieson & Talwalkar, "Non-stochastic best arm identification and
-// hyperparameter optimization", AISTATS 2016): all runs of a rung end before the next one begins,
-// so that a search repeated makes the same runs, however many run at a time.
+// Successive halving (Jamieson & Talwalkar, "Non-stochastic best arm identification and
+// hyperparameter optimization", AISTATS 2016). All runs of a rung end before the next one begins,
+// so that a repeated search makes the same runs, however many run at a time.
 #pragma once
 
 #include <vector>
@@ -10,18 +10,18 @@
 namespace strata::search {
 
 std::vector<int> stages_of(const SearchPlan& plan);  // the rungs and the finals
-// How many of a rung's runs go on to the next.
+// Returns how many of a rung's runs advance to the next.
 size_t going_on(const SearchPlan& plan, size_t runs);
 int64_t samples_of(const SearchPlan& plan, int stage);
 
-// The runs of a stage, by trial and seed; all of the stage before are in `log`. On a rung: the best
-// of the one before, one in `eta`; on the first, every trial and the configuration as it is. In the
-// finals: the best of the last rung and the configuration as it is, with `seeds` seeds each. Trials
-// whose runs failed do not go on.
+// Returns the runs of a stage, by trial and seed. Requires all runs of the stage before in `log`.
+// The first rung has every trial and the unchanged configuration (trial 0). A later rung has the
+// best of the one before, one in `eta`. The finals have the best of the last rung and trial 0, with
+// `seeds` seeds each. Trials whose runs failed do not advance.
 std::vector<TrialRun> runs_of_stage(const SearchPlan& plan, const TrialLog& log, int stage);
 
-// Those of them that have ended, best first; equal ones by trial. Runs of the log that a stage has
-// no more, because one before it was made again, do not count.
+// Returns the ended runs of a stage, best first, and equal ones by trial. Ignores logged runs that
+// no longer belong to the stage, because an earlier run was repeated.
 std::vector<const FinishedRun*> ranking(const SearchPlan& plan, const TrialLog& log, int stage);
 
 }  // namespace strata::search

@@ -1,4 +1,4 @@
-// A trial's runs, and what comes of them.
+// A trial's runs and their results.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace strata::search {
 
-// The trial whose settings are none: the configuration as it is.
+// The trial without settings: the unchanged configuration.
 inline constexpr int kBaseTrial = 0;
 
-// The settings of a trial of the plan.
+// Returns the settings of a trial of the plan.
 Settings settings_of(const SearchPlan& plan, int trial);
 
 // The stage after the last rung.
@@ -29,17 +29,17 @@ struct TrialRun {
 };
 
 enum class Ending : uint8_t {
-  kReached,  // the target
-  kMissed,   // the target, with the samples that the stage allows
-  kFailed,   // the run could not be made; `message` says why
+  kReached,  // reached the target
+  kMissed,   // missed the target with the samples that the stage allows
+  kFailed,   // the run failed; `message` says why
 };
 const char* name_of(Ending ending);
 std::string name_of_stage(int stage);  // "rung 0", "finals"
 
 struct RunResult {
   Ending ending = Ending::kFailed;
-  double accuracy = 0;  // masked-LM, last evaluation
-  int64_t samples = 0;  // trained on
+  double accuracy = 0;  // masked-LM accuracy of the last evaluation
+  int64_t samples = 0;  // trained samples
   double seconds = 0;   // run_start to run_stop
   std::string log, message;
 };
@@ -50,13 +50,14 @@ struct FinishedRun {
   RunResult result;
 };
 
-// The objective's value of a run: samples, or seconds.
+// Returns a run's value of the objective: samples or seconds.
 double cost_of(const RunResult& result, Objective objective);
-// Whether `a` is better: it reached the target with less of the objective, or alone; or, where
-// neither did, has the higher accuracy. Runs that failed are last.
+// Returns whether `a` is better. A run that reached the target is better than one that did not; of
+// two that did, the one with the lower objective is better; of two that did not, the one with the
+// higher accuracy. Failed runs are last.
 bool is_better(const RunResult& a, const RunResult& b, Objective objective);
 
-// One line of JSON, and back. Throws Error, with `source`, where a line is none.
+// Convert to and from one line of JSON. Throws Error, with `source`, for a line that is no run.
 std::string to_json_line(const FinishedRun& run);
 FinishedRun from_json_line(const std::string& line, const std::string& source);
 

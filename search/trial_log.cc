@@ -15,7 +15,7 @@
 namespace strata::search {
 namespace {
 
-// A disk that gets full takes a part at first; what it lacks room for it says on the next call.
+// A disk that fills up writes a part first and reports the error on the next call.
 bool write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = ::write(file, bytes.data(), bytes.size());
@@ -35,7 +35,7 @@ TrialLog::TrialLog(std::filesystem::path path) : path_(std::move(path)) {
   for (int line = 1; !rest.empty(); ++line) {
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) {
-      // Cut by a crash, so that the run is made again; or the search is writing it now.
+      // The line was cut by a crash, so the run is repeated, or the search is writing it now.
       cut_at_ = text.size() - rest.size();
       return;
     }
@@ -59,7 +59,7 @@ void TrialLog::add(const FinishedRun& run) {
   const off_t whole = file >= 0 ? ::lseek(file, 0, SEEK_END) : -1;
   const bool written = file >= 0 && write_all(file, line) && ::fsync(file) == 0;
   const int error = errno;
-  // What there was room for is no line.
+  // Removes an incomplete line.
   const bool is_whole = written || whole < 0 || ::ftruncate(file, whole) == 0;
   if (file >= 0) ::close(file);
   if (!is_whole) cut_at_ = static_cast<uintmax_t>(whole);

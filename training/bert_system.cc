@@ -74,7 +74,7 @@ BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles&
 
 void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) {
   run_.reset();
-  weights_ = {};  // before there are new ones
+  weights_ = {};  // frees memory before new weights take it
   weights_ = make_weights(config_, whole_, seed, say, ranks_.local);
   if (model_->stage().count > 1) weights_ = weights_of_stage(*model_, weights_);
   model_->set_weights(weights_);
@@ -99,7 +99,7 @@ void BertSystem::warm_up(const harness::Say& say) {
   }
 }
 
-// Ranks share the work of reading every byte.
+// Ranks share the work: each verifies some of the parts.
 std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
     const std::filesystem::path& folder, const harness::Say& say) {
   std::optional<CheckpointHeader> header;
@@ -123,7 +123,7 @@ std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
   return harness::CheckpointFacts{.step = header->step, .note = header->note};
 }
 
-// Before anything is changed.
+// Refuses a checkpoint before anything is changed.
 void BertSystem::check_suits(const CheckpointHeader& header) const {
   if (const std::string model = bert::to_text(bert_); header.model != model) {
     fail("the checkpoint is of another model: {}", bert::differences(model, header.model));
@@ -159,8 +159,8 @@ harness::DataFacts BertSystem::start() {
           .checksum = compared ? data_checksum() : 0};
 }
 
-// Of what is known of the data at once: sizes of files, and the length and the masked positions of
-// every sample.
+// Covers only facts that are known at once: file sizes, and every sample's length and masked
+// positions.
 uint32_t BertSystem::data_checksum() const {
   uint32_t checksum = 0;
   const auto add = [&](const auto& values) {
@@ -240,7 +240,7 @@ bool BertSystem::finish_checkpoint() {
   return written;
 }
 
-// Ranks that do not share a file system write where nobody finds their parts.
+// Rank 0 cannot see the part of a rank that does not share its file system.
 void BertSystem::warn_of_parts_elsewhere() const {
   for (int other = 0; other < ranks(); ++other) {
     const std::filesystem::path part = part_path(run_->checkpoint, other);
@@ -275,7 +275,7 @@ void BertSystem::save() {
   const bool recorded = run.resumed_after < config_.log.timeline_steps;
   if (recorded && !run.files.timeline.empty())
     attempt([&] { run.timeline.write(run.files.timeline); });
-  run_.reset();  // its loader reads no more, and no checkpoint is written
+  run_.reset();  // stops the loader and the checkpoint writer
   if (!problems.empty()) fail("{}", problems);
 }
 

@@ -1,4 +1,4 @@
-// BERT pretraining as the system that the harness times.
+// BERT pretraining as a SystemUnderTest for the harness.
 #pragma once
 
 #include <memory>
@@ -22,11 +22,11 @@ namespace strata::training {
 
 class BertSystem final : public harness::SystemUnderTest {
  public:
-  // Makes the device and the model; of the data it sees that it is there. All ranks construct
-  // together; all that is taken by reference must outlive it. Throws Error where the device or the
-  // model does not suit the configuration.
+  // Makes the device and the model, and checks that the data files exist. All ranks construct
+  // together. References must outlive the system. Throws Error if the device or the model does not
+  // suit the configuration.
   BertSystem(const config::RunConfig& config, const Ranks& ranks);
-  // On a backend that the caller has made.
+  // Uses a backend that the caller has made.
   BertSystem(const config::RunConfig& config, const Ranks& ranks,
              std::unique_ptr<device::Backend> backend);
 
@@ -58,20 +58,20 @@ class BertSystem final : public harness::SystemUnderTest {
   void save() override;
 
  private:
-  // What one experiment has of its own.
+  // The state of one experiment.
   struct Run {
     Run(BertSystem& system, uint64_t seed, const harness::RunFiles& files);
 
     harness::RunFiles files;
-    std::unique_ptr<data::InstanceSource> train, eval;  // from start() on
+    std::unique_ptr<data::InstanceSource> train, eval;  // null before start()
     Trainer trainer;
-    std::optional<Evaluator> evaluator;  // from start() on
+    std::optional<Evaluator> evaluator;  // absent before start()
     StepTrace trace;
     TensorBoardTrace tensorboard;
     Timeline timeline;
     CheckpointWriter checkpoints;
-    std::filesystem::path checkpoint;  // that is being written
-    std::string checkpoint_problem;    // why it could not be begun; empty: it was
+    std::filesystem::path checkpoint;  // folder of the checkpoint that is being written
+    std::string checkpoint_problem;    // why it could not begin; empty: it did
     int64_t steps = 0, resumed_after = 0;
   };
 
@@ -81,12 +81,12 @@ class BertSystem final : public harness::SystemUnderTest {
 
   const config::RunConfig& config_;
   const Ranks& ranks_;
-  const harness::SignalThread signal_thread_;  // before the device starts its threads
+  const harness::SignalThread signal_thread_;  // first, so that it precedes the device's threads
   bert::BertConfig bert_;
-  bert::ParameterLayout whole_;  // of all stages
+  bert::ParameterLayout whole_;  // parameters of all stages
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
-  bert::HostWeights weights_;  // that the experiment starts from
+  bert::HostWeights weights_;  // initial weights of the experiment
   std::optional<Run> run_;
 };
 

@@ -21,7 +21,7 @@ class Checks {
   Checks(const config::RunConfig& config, const Ranks& ranks) : config_(config), ranks_(ranks) {}
 
   DryRun run() {
-    // All ranks would find the same about the configuration, samples and checkpoints.
+    // All ranks would find the same problems with the configuration, samples and checkpoints.
     if (ranks_.first()) result_.problems = doubts_about(config_, ranks_.size());
     attempt([this] { bert_ = make_bert_config(config_); });
     attempt([this] { backend_ = make_backend(config_, ranks_.local); });
@@ -44,7 +44,7 @@ class Checks {
   }
 
  private:
-  // Whether nothing speaks against it.
+  // Returns whether `work` throws nothing; otherwise adds its error to the problems.
   template <typename Work>
   bool attempt(const Work& work) {
     try {
@@ -71,7 +71,7 @@ class Checks {
          counted(capacity_of(config_, *bert_).tokens, "token"));
   }
 
-  // With its first sample and its last.
+  // Opens the data and reads the first and the last sample.
   std::unique_ptr<data::InstanceSource> open_and_try(
       const std::vector<std::filesystem::path>& paths) const {
     auto source = open_data(paths, config_.data, *bert_);
@@ -116,7 +116,7 @@ class Checks {
         counted(found.compared, "training sample"), found.evaluation, found.train);
   }
 
-  // `train` may be null.
+  // Checks that data.shapes describes `train`, which may be null.
   void check_shapes(const data::InstanceSource* train) const {
     const data::SampleClasses classes = data::read_sample_classes(*config_.data.shapes);
     if (!train || data::to_text(classes) == data::to_text(train->index().classes())) return;
@@ -127,7 +127,7 @@ class Checks {
         counted(train->size(), "sample"));
   }
 
-  // A checkpoint is taken before a step, when the loss of the step before it has been read.
+  // Checkpoints are due only before a step whose previous step's loss has been read.
   void check_checkpoints(int64_t steps) {
     const auto& [every_steps, every_seconds] = config_.checkpoint;
     if (!ranks_.first() || every_steps == 0 || every_seconds > 0) return;

@@ -1,4 +1,4 @@
-// Everything that can be checked of a run without running it.
+// Checks everything about a run that can be checked without running it.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 namespace strata::training {
 
 struct DryRun {
-  std::vector<std::string> problems;  // what would end the run, in words for its user
-  std::vector<std::string> facts;     // what the run would be
+  std::vector<std::string> problems;  // errors that would end the run, for its user
+  std::vector<std::string> facts;     // properties of the run
 };
 
-// Makes device and model, reads weights, opens the data and plans a step, each whether or not
-// another fails. Of this rank; ranks need not call together.
+// Makes device and model, reads weights, opens the data and plans a step. Each check runs even if
+// another fails. Covers this rank; ranks need not call together.
 DryRun dry_run(const config::RunConfig& config, const Ranks& ranks);
 
 }  // namespace strata::training

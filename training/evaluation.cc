@@ -64,7 +64,7 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
   }
   forward_ = with_gathers(forward_, units_of_blocks(model.layout(), units));
   make_list();
-  // The first rank has most samples.
+  // The first rank has the most samples.
   const int64_t ranks = communicator.size();
   const int64_t most_samples = (samples_ + ranks - 1) / ranks;
   most_micro_batches_ = (most_samples + micro_batch - 1) / micro_batch;
@@ -88,8 +88,8 @@ bert::Losses Evaluator::evaluate(int free) {
   return all_reduce(communicator_, model_.take_evaluation_losses());
 }
 
-// `count` micro-batches from `first` on, which are in flight together, in the memory from `free`
-// on.
+// Evaluates `count` micro-batches from `first` on. All are in flight, in the activations from
+// `free` on.
 void Evaluator::evaluate_in_stages(size_t first, int count, int free) {
   const auto blocks = static_cast<int>(model_.blocks().size());
   const Schedule schedule = pipeline_forward(model_.stage(), blocks, count);
@@ -107,7 +107,7 @@ void Evaluator::evaluate_in_stages(size_t first, int count, int free) {
   messages_->wait_for_all();
 }
 
-// Ranks gather together, those without a batch, too.
+// All ranks gather together, even those without a batch.
 void Evaluator::evaluate_gathering(const bert::DeviceBatch* batch) {
   gathering_batch_ = batch;
   executor_->begin(list_);
@@ -115,11 +115,12 @@ void Evaluator::evaluate_gathering(const bert::DeviceBatch* batch) {
   executor_->finish();
 }
 
-// Forward through all blocks, with the gathers that it waits for.
+// Lists the forward through all blocks and the gathers that it waits for.
 void Evaluator::make_list() {
   executor_ = comm::make_executor(model_.backend());
-  std::map<int, int> gathered;  // units
-  int last = comm::kNoObject;   // forward
+  // The last gather of each unit.
+  std::map<int, int> gathered;
+  int last = comm::kNoObject;  // the last forward
   for (const Task& task : forward_.tasks) {
     const auto block = static_cast<size_t>(task.block);
     const int unit = forward_.units[block];

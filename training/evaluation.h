@@ -1,5 +1,5 @@
-// Masked-LM accuracy over the evaluation set, sharded among the ranks, or the replicas whose stages
-// they are.
+// Masked-LM accuracy over the evaluation set, sharded among ranks (with a pipeline: among
+// replicas).
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@
 
 namespace strata::training {
 
-// How many samples of `source` an evaluation takes where `samples` are asked for, 0: all. Throws
-// Error where it has fewer.
+// Returns the number of samples in an evaluation: `samples`, or all of `source` if `samples` is 0.
+// Throws Error if it has fewer.
 int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source);
 
-// [rank's micro-batches][samples]: the first `samples` samples of these lengths, longest first and
-// dealt to ranks in turn, so that these get nearly the same work.
+// Returns [rank's micro-batches][samples]: the first `samples` samples, sorted by length, longest
+// first, and dealt to ranks in turn, so that ranks get nearly the same work.
 std::vector<std::vector<uint32_t>> evaluation_micro_batches(std::span<const uint16_t> lengths,
                                                             int64_t samples, int64_t micro_batch,
                                                             const comm::Communicator& communicator);
@@ -29,17 +29,17 @@ class Evaluator {
  public:
   // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
   // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
-  // evaluation. `weights` gathers the model's where they are sharded. All ranks construct
-  // together; all that is taken by reference must outlive it.
+  // evaluation. `weights` gathers the model's weights if they are sharded. All ranks construct
+  // together. References must outlive the evaluator.
   Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
             int64_t micro_batch, comm::Communicator& communicator,
             comm::WeightGatherer* weights = nullptr);
 
   int64_t samples() const { return samples_; }
 
-  // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
-  // the device. `free`: where backward is delayed, the activations that may be overwritten
-  // (StepWork::free_activations); else all may be.
+  // Returns losses and correct counts over all ranks, which call together. Samples are read once
+  // and stay on the device. `free` is the activations that may be overwritten
+  // (StepWork::free_activations) if backward is delayed; otherwise all may be.
   bert::Losses evaluate(int free = 0);
 
  private:
@@ -53,17 +53,17 @@ class Evaluator {
   int64_t samples_;
   comm::Communicator& communicator_;  // all ranks
   StageRanks ranks_;
-  std::optional<StageMessages> messages_;  // of a pipeline
+  std::optional<StageMessages> messages_;  // only in a pipeline
   std::vector<std::vector<uint32_t>> micro_batches_;
-  std::vector<bert::DeviceBatch> batches_;  // of the same
+  std::vector<bert::DeviceBatch> batches_;  // the batches of `micro_batches_`
   bool uploaded_ = false;
-  comm::WeightGatherer* weights_;   // null: all are in memory
-  int64_t most_micro_batches_ = 0;  // of any rank
-  // Where weights are gathered.
+  comm::WeightGatherer* weights_;   // null: all weights are in memory
+  int64_t most_micro_batches_ = 0;  // most micro-batches of any rank
+  // Only used if weights are gathered.
   Schedule forward_;
   comm::OperationList list_;
   const bert::DeviceBatch* gathering_batch_ = nullptr;  // null: this rank has none
-  std::unique_ptr<comm::Executor> executor_;            // last: its thread uses what is above
+  std::unique_ptr<comm::Executor> executor_;            // last: its thread uses the members above
 };
 
 }  // namespace strata::training

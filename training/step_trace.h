@@ -1,4 +1,4 @@
-// One JSON line a training step, for plots and for comparing runs.
+// Writes one JSON line per training step, for plots and for comparing runs.
 #pragma once
 
 #include <filesystem>
@@ -8,19 +8,18 @@
 
 namespace strata::training {
 
-// A line that the disk has no room for is left out whole, and named on standard error.
+// Leaves out a line if the disk is full, and names its step on standard error.
 class StepTrace {
  public:
-  // An empty path: nothing is written. `resumed`: the file of an interrupted run goes on with
-  // resume_after.
+  // An empty path writes nothing. `resumed` keeps an interrupted run's file; call resume_after
+  // next.
   explicit StepTrace(const std::filesystem::path& path, bool resumed = false);
-  // Cuts off the lines of later steps. Where there is no file, it begins here.
+  // Removes the lines of later steps. Starts a new file if there is none.
   void resume_after(int64_t step);
 
-  // Appends step, losses, accuracy of the training batch, learning rate, tokens of the global
-  // batch, the plan's imbalance, times, dropped layers: docs/overlap.md has every field.
+  // Appends the step's losses, times and other results: docs/overlap.md describes every field.
   void add(const StepResult& step);
-  // To disk, before a checkpoint that is taken after these lines.
+  // Writes all lines to disk. Call before taking a checkpoint.
   void flush() { file_.flush(); }
   void finish() { file_.close(); }
 

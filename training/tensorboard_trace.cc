@@ -41,7 +41,7 @@ void TensorBoardTrace::open() {
   beginning_ = tensorboard_header(now_s());
 }
 
-// The file is made with its first record, so that a run that never began leaves an empty folder.
+// Makes the file with its first record, so that a run that never begins leaves an empty folder.
 // TensorBoard reads a folder's files in the order of their names.
 void TensorBoardTrace::write(std::string records, int64_t step) {
   if (!file_.is_open()) {
@@ -53,7 +53,7 @@ void TensorBoardTrace::write(std::string records, int64_t step) {
     } while (std::filesystem::exists(std::filesystem::symlink_status(path, ignored)));
     try {
       file_ = harness::RecordFile(path, harness::RecordFile::Begin::kEmpty);
-    } catch (const Error& error) {  // the disk may have room for it at the next step
+    } catch (const Error& error) {  // the disk may have room at the next step
       if (!has_warned_) print_to_stderr("\nstrata: step {} is missing: {}\n", step, error.what());
       has_warned_ = true;
       return;

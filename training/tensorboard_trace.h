@@ -1,4 +1,4 @@
-// What a run's steps and evaluations come to, while it runs, for TensorBoard.
+// Writes a run's losses, times and accuracy for TensorBoard while it runs.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +9,16 @@
 
 namespace strata::training {
 
-// A step that the disk has no room for is left out whole, and named on standard error.
+// Leaves out a step if the disk is full, and names it on standard error.
 class TensorBoardTrace {
  public:
-  // A new event file in `folder`, which is made; an empty path: nothing is written. `resumed`: it
-  // begins with resume_after.
+  // Makes `folder` and a new event file in it; an empty path writes nothing. With `resumed`, call
+  // resume_after next.
   explicit TensorBoardTrace(std::filesystem::path folder, bool resumed = false);
-  // What earlier files say of later steps counts no more.
+  // Tells TensorBoard to ignore what earlier files say of later steps.
   void resume_after(int64_t step);
 
-  // Losses, accuracy of the training batch, learning rate and times, over steps.
+  // Appends losses, accuracy of the training batch, learning rate and times.
   void add(const StepResult& step);
   void add_evaluation(int64_t step, double masked_lm_accuracy);
   void finish() { file_.close(); }
@@ -29,9 +29,9 @@ class TensorBoardTrace {
   static void add(std::string& records, const std::string& tag, int64_t step, double value);
 
   std::filesystem::path folder_;
-  harness::RecordFile file_;  // from the first record on
-  std::string beginning_;     // goes before the next record
-  bool has_warned_ = false;   // that the file cannot be made
+  harness::RecordFile file_;  // not open before the first record
+  std::string beginning_;     // header, written before the next record
+  bool has_warned_ = false;   // whether it has warned that the file cannot be made
 };
 
 }  // namespace strata::training

@@ -94,10 +94,10 @@ std::optional<std::vector<int64_t>> Trainer::dropped_layers() const {
   return dropped;
 }
 
-// Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
-// global mean; and by the loss's scale, which the buckets take out again.
+// The reduction averages replicas' gradients, so each replica scales its loss up to get the
+// gradient of the global mean. The loss scale comes on top; the buckets divide it out again.
 bert::TrainingStep Trainer::next_global_batch(StepResult& result) {
-  // There: its first micro-batch has come from the loader.
+  // There is one, because the step's first micro-batch has come from the loader.
   GlobalBatch planned;
   {
     const std::lock_guard lock(planned_mutex_);
@@ -143,7 +143,7 @@ TrainingState Trainer::state() {
       .plan = {plan_.ranks, plan_.batch_per_rank, plan_.micro_batches},
       .loss_scale = loss_scale_,
   };
-  // A stage's elements have the places that they have in the whole model.
+  // A stage's elements are named by their positions in the whole model.
   std::vector<Range> shards;
   for (const Range& bucket : buckets_->buckets()) {
     const Range shard = comm::local_shard(bucket, ranks_.replicas());
@@ -158,7 +158,7 @@ TrainingState Trainer::state() {
   for (const device::StateTensor& moment : optimizer_->state()) {
     state.arrays.push_back({moment.name, moment.tensor, sharded_ ? shards : all, shards});
   }
-  for (const device::StateTensor& same : model_.training_state()) {  // on all ranks
+  for (const device::StateTensor& same : model_.training_state()) {  // the same on all ranks
     const std::vector<Range> elements{{0, same.tensor.size()}};
     state.arrays.push_back({same.name, same.tensor, elements,
                             communicator_.rank() == 0 ? elements : std::vector<Range>()});
@@ -180,7 +180,7 @@ void Trainer::start(const data::InstanceSource& train) {
   train_ = &train;
   const auto lengths = histogram_of(train.index().classes());
   step_plan_ = loadbalance::make_batch_plan(plan_, lengths);
-  for (int64_t step = 0; step < step_; ++step) {  // of a resumed run
+  for (int64_t step = 0; step < step_; ++step) {  // steps before a resumed run
     step_plan_->next_step();
   }
   loader_ = std::make_unique<data::BatchLoader>(
@@ -228,7 +228,7 @@ void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingS
 
 bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
   executor_.begin_step(0);
-  // A step's first micro-batch, one in the middle and its last, as far as these are different.
+  // The first, a middle and the last micro-batch of a step, if they differ.
   const auto last = static_cast<int>(accumulation_ - 1);
   bool captured = true;
   std::set<int> micro_batches{last};

@@ -32,29 +32,29 @@
 namespace strata::training {
 
 struct StepResult {
-  int64_t step = 0;  // from 1
-  // Over the global batches since the last step that has them.
+  int64_t step = 0;  // counted from 1
+  // Sums over the global batches since the last step that has losses.
   std::optional<bert::Losses> losses;
   double learning_rate = 0;
-  int64_t tokens = 0;         // of this rank
-  int64_t global_tokens = 0;  // of the global batch, without padding
-  double seconds = 0;         // of this rank, the wait for data included
-  double imbalance = 1;       // cost of the costliest rank over the mean (PlanOptions::cost)
-  double data_seconds = 0;    // waiting for the loader, which is a batch ahead
+  int64_t tokens = 0;         // this rank's tokens
+  int64_t global_tokens = 0;  // tokens of the global batch, without padding
+  double seconds = 0;         // this rank's time, with the wait for data
+  double imbalance = 1;       // costliest rank's cost over the mean (PlanOptions::cost)
+  double data_seconds = 0;    // wait for the loader, which reads a batch ahead
   comm::StepTimes reduce;
-  // See GradientBuckets; where there are losses, and the step was not skipped.
+  // See GradientBuckets. Absent if the step has no losses or was skipped.
   std::optional<double> gradient_norm;
-  std::optional<float> loss_scale;  // of this step; of model.precision fp16
-  bool skipped = false;             // its gradients overflowed: no weight has changed
-  // The layers that layer_drop left out, from 0, the same on all ranks; absent without layer_drop.
+  std::optional<float> loss_scale;  // only with model.precision fp16
+  bool skipped = false;             // gradients overflowed, so no weight has changed
+  // Layers that layer_drop left out, counted from 0, the same on all ranks; absent without
+  // layer_drop.
   std::optional<std::vector<int64_t>> dropped_layers;
 };
 
 class Trainer {
  public:
-  // Starts at step 1 with the model's present weights and empty moments; `seed` is of the order of
-  // the samples and of dropout. All ranks construct together; all that is taken by reference must
-  // outlive the trainer.
+  // Starts at step 1 with the model's present weights and empty moments. `seed` decides the order
+  // of the samples and dropout. All ranks construct together. References must outlive the trainer.
   Trainer(const config::RunConfig& config, device::Backend& backend, bert::Model& model,
           comm::Communicator& communicator, uint64_t seed);
 
@@ -62,106 +62,110 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // ---- Before start(): what makes the first steps as fast as later ones.
+  // ---- Call before start(), to make the first steps as fast as later ones.
 
-  // A step with every micro-batch `batch` and a learning rate of zero: where `scale` makes
+  // Runs a step with `batch` as every micro-batch and a learning rate of zero. If `scale` makes
   // gradients zero, too, the optimizer's state stays empty. All ranks call together.
   void dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale);
-  // Where graphs are launched: captures those of micro-batches of the shape of `batch`, which have
-  // run, in a step that begins like this. Returns whether there was room; see device::GraphCache.
+  // Captures the graphs of micro-batches with the shape of `batch`. Requires captures_graphs(), and
+  // that such micro-batches have run. Returns whether there was room; see device::GraphCache.
   bool capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale);
   bool captures_graphs() const { return executor_.captures_graphs(); }
   device::GraphCache::Captured captured_graphs() const { return executor_.captured_graphs(); }
-  // Has `visit` called with each of this rank's micro-batches in the first `steps` steps on data of
-  // these classes: the step, from 1, and the samples.
+  // Calls `visit` with each of this rank's micro-batches in the first `steps` steps on data of
+  // these classes: the step, counted from 1, and the samples.
   void visit_micro_batches(
       const data::SampleClasses& classes, int64_t steps,
       const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const;
-  bool accumulates() const { return accumulation_ > 1; }  // gradients over several micro-batches
-  // The ranks that samples are dealt to, and that reduce gradients.
+  bool accumulates() const { return accumulation_ > 1; }  // gradients are sums over micro-batches
+  // The ranks that share out the samples and reduce gradients.
   const comm::Communicator& replicas() const { return ranks_.replicas(); }
 
-  // What training goes on from: to be copied between steps, or overwritten before start().
+  // The state that a resumed run needs. Copy it between steps, or overwrite it before start().
   TrainingState state();
-  // state()'s arrays have been overwritten with those after step `step` of a run that began on the
-  // ranks that `plan` deals to, with as large global batches (check_global_batch).
+  // Call after overwriting state()'s arrays with those after step `step` of a run that began with
+  // `plan`. Its global batches must be as large (check_global_batch).
   void resume_after(int64_t step, const PlanShape& plan,
                     const std::optional<optim::LossScale>& loss_scale);
 
   // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading
-  // them ahead. Throws Error for data that cannot be planned or read.
+  // ahead. Throws Error if data cannot be planned or read.
   void start(const data::InstanceSource& train);
 
-  // Trains on the next global batch; all ranks call together, after start(). Throws Error for data
-  // that cannot be read, up to a batch ahead.
+  // Trains on the next global batch. Call after start(), all ranks together. Throws Error if data
+  // cannot be read, up to a batch ahead.
   StepResult step();
 
-  // For evaluations between steps: see StepWork.
+  // Call between steps, for an evaluation: see StepWork.
   int free_activations() const { return work_.free_activations(); }
 
-  // All master weights of the whole model, also where they are sharded, or ranks have stages of it:
-  // all ranks call together.
+  // Returns the whole model's master weights, even if they are sharded or split into stages. All
+  // ranks call together.
   bert::HostWeights weights();
 
-  // Adds the following steps to `timeline`, which outlives them; null: to none. The host waits
+  // Adds the following steps to `timeline`, which must outlive them; null stops it. The host waits
   // for the device in each of them. With graphs there are only whole steps, and the buckets' events
-  // where gradients are reduced in host memory.
+  // if gradients are reduced in host memory.
   void record(Timeline* timeline);
 
   ParameterMemory parameter_memory() const {
     return training::parameter_memory(model_, *optimizer_);
   }
-  // What gathers weights ahead of use, where they are sharded; else null.
+  // Gathers weights ahead of use; null if weights are not sharded.
   comm::WeightGatherer* weight_gatherer() { return weight_gatherer_.get(); }
 
-  // What the next step's loss is scaled by; absent: it is not.
+  // The scale of the next step's loss; absent if losses are not scaled.
   const std::optional<optim::LossScale>& loss_scale() const { return loss_scale_; }
 
-  int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
-  int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
+  // Returns the samples trained on so far, over all ranks.
+  int64_t samples() const { return step_ * global_batch_; }
+  // Returns the samples of a step, over all ranks.
+  int64_t global_batch() const { return global_batch_; }
 
  private:
-  // What a step has to know of its whole global batch.
+  // Numbers of a whole global batch that a step needs.
   struct GlobalBatch {
     int64_t masked = 0, sequences = 0, tokens = 0;
     double imbalance = 1;
   };
-  // Plans the next step, on the loader's thread; leaves this replica's places in loader_places_.
+  // Plans the next step on the loader's thread, and writes this replica's samples to
+  // loader_places_.
   GlobalBatch plan_step();
-  // Takes the step planned first: what scales its losses. Notes its imbalance and tokens.
+  // Takes the first planned step and returns its loss scales. Writes its imbalance and tokens to
+  // `result`.
   bert::TrainingStep next_global_batch(StepResult& result);
-  // The layers that this step leaves out; nullopt without layer_drop.
+  // Returns the layers that this step leaves out, or nullopt without layer_drop.
   std::optional<std::vector<int64_t>> dropped_layers() const;
-  double upload_next();  // seconds of waiting for it
+  double upload_next();  // returns the seconds of waiting
   bool next_samples(std::vector<uint32_t>& samples);
-  // This replica's part of a global batch.
+  // Returns this replica's part of a global batch.
   std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
   comm::Communicator& communicator_;  // all ranks
   StageRanks ranks_;
-  const data::InstanceSource* train_ = nullptr;  // from start() on
+  const data::InstanceSource* train_ = nullptr;  // null before start()
   uint64_t seed_;
   int64_t micro_batch_;
   int64_t accumulation_;
   int64_t global_batch_;
   int64_t loss_interval_;
   optim::ScheduleOptions learning_rate_schedule_;
-  // What step_plan_ is made from; its ranks are those that the run began on.
+  // The options of step_plan_. They name the ranks that the run began on.
   loadbalance::PlanOptions plan_;
   int64_t step_ = 0;
-  bool uploaded_first_ = false;  // the first micro-batch; later ones are uploaded a step ahead
+  bool uploaded_first_ = false;  // later micro-batches are uploaded a step ahead
   Timeline* timeline_ = nullptr;
   std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 
-  // Deals places of the index (data::SampleIndex). Steps are planned on the loader's thread, ahead;
-  // each leaves what its losses are divided by.
+  // Deals sorted indices (data::SampleIndex). The loader's thread plans steps ahead. Each adds the
+  // divisors of its losses to planned_.
   std::unique_ptr<loadbalance::BatchPlan> step_plan_;
   std::mutex planned_mutex_;
   std::deque<GlobalBatch> planned_;      // steps that have not begun; guarded by planned_mutex_
-  std::vector<uint32_t> loader_places_;  // of this rank's step, micro-batch after micro-batch
+  std::vector<uint32_t> loader_places_;  // sorted indices for this rank, by micro-batch
   size_t loader_position_ = 0;
-  bool sharded_;  // the optimizer's state
+  bool sharded_;  // the optimizer's state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::LossScale> loss_scale_;
   int64_t scale_growth_steps_;
@@ -172,7 +176,7 @@ class Trainer {
   StepWork work_;
   StepExecutor executor_;
   data::PackedBatch batch_;
-  std::unique_ptr<data::BatchLoader> loader_;  // last: its thread uses what is above
+  std::unique_ptr<data::BatchLoader> loader_;  // last: its thread uses the members above
 };
 
 }  // namespace strata::training

@@ -11,12 +11,12 @@
 namespace strata::training {
 namespace {
 
-// Steps to come whose shapes are looked at: those that draw so many samples over all ranks, at
-// most, and at least a few. It takes a second.
+// Shapes are taken from the steps that draw at most so many samples over all ranks, and from at
+// least a few steps. This takes a second.
 constexpr int64_t kMostSamples = int64_t{1} << 23, kFewSteps = 1000;
 
-// A micro-batch whose lengths, over all steps, run through every block size that GEMMs are
-// compiled for, as far as there is room.
+// Returns a micro-batch. Over all `steps` its lengths cover every block size that GEMMs are
+// compiled for, as far as memory allows.
 data::PackedBatch batch_of_many_lengths(const bert::Model& model, int step, int steps) {
   bert::BatchCapacity room = model.capacity();
   std::vector<int32_t> lengths, masked;
@@ -34,7 +34,7 @@ data::PackedBatch batch_of_many_lengths(const bert::Model& model, int step, int 
 
 class Preparation {
  public:
-  // `classes`: of the training set; without samples no shape is known.
+  // `classes` describes the training set. Without samples no shape is known.
   Preparation(const config::RunConfig& config, const data::SampleClasses& classes,
               bert::Model& model, Trainer& trainer)
       : model_(model),
@@ -52,7 +52,7 @@ class Preparation {
     add_evaluation(config, classes);
   }
 
-  // Has the device try what is fastest for all numbers of rows. Returns on how many micro-batches.
+  // Has the device autotune all numbers of rows. Returns the number of micro-batches that it ran.
   int try_out(int64_t rows) {
     const auto trained = training_.covering(rows), evaluated = evaluation_.covering(rows);
     // FP8 begins with the second step.
@@ -75,7 +75,7 @@ class Preparation {
     model_.evaluate(batch);
   }
 
-  // Captures graphs of as many shapes as there is room for, after a step. Returns how many.
+  // Captures the graphs of as many shapes as memory allows, after a step. Returns their number.
   int capture_graphs() {
     begin_step();
     int captured = 0;
@@ -90,7 +90,7 @@ class Preparation {
 
  private:
   void begin_step() { ++step_.step; }
-  // Samples of the evaluation set are taken to be like those of the training set, evenly chosen.
+  // Assumes that the evaluation set's samples are like evenly chosen ones of the training set.
   void add_evaluation(const config::RunConfig& config, const data::SampleClasses& classes) {
     const auto samples = static_cast<uint64_t>(config.data.eval_samples);
     std::vector<SampleShape> shapes;
@@ -108,7 +108,7 @@ class Preparation {
     }
   }
 
-  // As a step's first micro-batch and, where steps have several, as a later one.
+  // Trains on `batch` as a step's first micro-batch and, if steps have several, as a later one.
   void train(const data::PackedBatch& batch) {
     bert::TrainingStep micro_batch = step_;
     model_.train(batch, micro_batch, {});

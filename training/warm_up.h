@@ -1,4 +1,4 @@
-// What is done before the clock starts, so that the first timed steps are as fast as later ones.
+// Work before the clock starts that makes the first timed steps as fast as later ones.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,16 @@ namespace strata::training {
 struct WarmUp {
   int tried = 0;     // micro-batches that the device was autotuned on
   int captured = 0;  // shapes of micro-batches whose graphs are launched from the first step on
-  device::GraphCache::Captured graphs;  // of these shapes: several a shape
+  device::GraphCache::Captured graphs;  // graphs of these shapes, several per shape
   double seconds = 0;
 };
 
-// Trains initialization.warmup_steps steps on synthetic batches, so that memory is touched, kernels
-// are loaded and ranks are connected. On a device that autotunes, or launches graphs,
-// also, where data.shapes tells them, synthetic micro-batches of the shapes that the steps
-// (as many as draw eight million samples) and the evaluations will have. Nothing of the data set is
-// read. Leaves weights as they were, provided that they are `weights`, no gradients and no losses.
-// All ranks call together, before the trainer starts. Throws Error where data.shapes names no such
-// file.
+// Trains initialization.warmup_steps steps on synthetic batches, to touch memory, load kernels and
+// connect ranks. If the device autotunes or launches graphs, and data.shapes is set, also runs
+// synthetic micro-batches of the shapes that the evaluations and the first steps (up to eight
+// million samples) will have. Reads nothing of the data set. Leaves the weights as they were if
+// they are `weights`, and no gradients or losses. All ranks call together, before the trainer
+// starts. Throws Error if data.shapes cannot be read.
 WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
                const bert::HostWeights& weights, Trainer& trainer);
 

@@ -22,7 +22,7 @@ constexpr int kFewestBits = 5, kMostBits = 10;
 constexpr int kMostRanks = 1024;
 const double kLogFifty = std::log(50.0);
 
-// Sums of one length, rounded beside exact.
+// Sums of the same terms, exact and rounded.
 struct Draws {
   std::vector<double> exact, rounded;
 
@@ -41,7 +41,7 @@ struct Draws {
   double variance_ratio() const {
     return mean([](double, double near) { return near * near; }) / exact_square();
   }
-  // Of the ratio of means, by the spread of what each draw adds to it.
+  // Standard error of variance_ratio(), from the spread of the draws' contributions.
   double ratio_uncertainty() const {
     const double ratio = variance_ratio();
     const double spread = mean([&](double sum, double near) {
@@ -52,7 +52,7 @@ struct Draws {
   }
 };
 
-// Sums of the same terms, once for each of the `chunks`.
+// Returns sums of the same terms for each of the `chunks`.
 std::vector<Draws> draw(int mantissa_bits, int64_t count, std::span<const int64_t> chunks,
                         const AccumulationOptions& options) {
   const device::reference::FloatFormat format{kExponentBits, mantissa_bits};
@@ -127,7 +127,7 @@ double sum_error(int mantissa_bits, int64_t terms, int64_t chunk) {
   const double row =
       0.74 * std::exp2(-(mantissa_bits + 1)) * std::sqrt(static_cast<double>(terms) / 6);
   if (chunk == 0 || chunk >= terms) return row;
-  double chunks = 0;  // of all levels
+  double chunks = 0;  // chunks of all levels
   for (auto left = static_cast<double>(terms); left > 1; left /= static_cast<double>(chunk)) {
     chunks += std::min(left, static_cast<double>(chunk));
   }

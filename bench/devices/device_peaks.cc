@@ -16,15 +16,14 @@ using device::Tensor;
 constexpr int64_t kSmallestProduct = 64, kLargestProduct = 16384;
 constexpr double kLongEnough = 1e-2;
 constexpr int64_t kFewestCopied = int64_t{1} << 20, kMostCopied = int64_t{1} << 26;
-constexpr double kLongestCopy = 3e-3;  // of the fewest: only an emulated device is as slow
+constexpr double kLongestCopy = 3e-3;  // of the fewest copies, on an emulated device
 constexpr int kCopies = 8;
 
 }  // namespace
 
 void fill_normal(device::Backend& backend, const Tensor& tensor, float mean, float stddev,
                  uint64_t seed) {
-  // A stretch of random numbers over and over: its length has no small divisors, so that no two
-  // rows are alike.
+  // The random numbers repeat. Their period has no small divisors, so that no two rows are alike.
   constexpr int64_t kPeriod = 1'000'003;
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal(mean, stddev);

@@ -1,4 +1,4 @@
-// What a device reaches at best, measured: the yardsticks of everything else.
+// The measured peaks of a device, which all other figures are compared with.
 #pragma once
 
 #include "device/backend.h"
@@ -6,15 +6,15 @@
 
 namespace strata::bench {
 
-// Square GEMMs of the compute dtype over random numbers, as large as they must be to keep the
+// Measures square GEMMs of the compute dtype over random numbers. They are large enough to keep the
 // device busy for ten milliseconds.
 class MatrixPeak {
  public:
-  // Finds the size; runs the GEMM a few times. `backend` outlives it.
+  // Finds the size, and runs the GEMM a few times. `backend` must outlive the object.
   explicit MatrixPeak(device::Backend& backend);
 
   int64_t size() const { return size_; }
-  // Of one GEMM, now.
+  // Measures one GEMM.
   double flops_per_second() const;
 
  private:
@@ -26,12 +26,12 @@ class MatrixPeak {
   device::Buffer x_, weight_, y_;
 };
 
-// Copies in device memory, larger than caches, but for an emulated device.
+// Measures copies in device memory. They exceed the caches, except on an emulated device.
 class CopyPeak {
  public:
   explicit CopyPeak(device::Backend& backend);
 
-  // Bytes read and bytes written together, of a few copies in a row, now.
+  // Measures a few copies in a row. Counts bytes read and bytes written.
   double bytes_per_second() const;
 
  private:

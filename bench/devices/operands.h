@@ -1,4 +1,4 @@
-// Device memory for the operands of operations that are measured, full of random numbers.
+// Device memory with random numbers, for the operands of measured operations.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace strata::bench {
 
-// An output, with what is written of it for FP8 GEMMs.
+// An output, and its FP8 copy for GEMMs.
 struct Copied {
   device::Tensor tensor;
   device::Float8Copy copy;
 };
 
-// Owns all that it makes.
+// Owns all tensors that it returns.
 class Operands {
  public:
-  // `float8`: GEMMs are in FP8. `backend` outlives it.
+  // `float8`: GEMMs run in FP8. `backend` must outlive the object.
   explicit Operands(device::Backend& backend, bool float8 = false)
       : backend_(backend), float8_(float8) {}
 
@@ -29,18 +29,18 @@ class Operands {
   device::Tensor master(int64_t rows, int64_t cols) {
     return make(backend_.master_dtype(), rows, cols);
   }
-  // Numbers around 1, as inverse deviations are; of the master dtype.
+  // Returns numbers around 1 in the master dtype, like inverse deviations.
   device::Tensor positive(int64_t cols) { return make(backend_.master_dtype(), 1, cols, 1.0f); }
-  // Zeros.
+  // Returns zeros.
   template <typename T>
   T* zeros() {
     return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
   }
-  // What a GEMM reads; `float8_dtype`: its dtype in FP8.
+  // Returns a GEMM's operand; `float8_dtype` is its dtype in FP8.
   device::ConstTensor operand(device::DType float8_dtype, int64_t rows, int64_t cols);
-  // An output that a GEMM reads, and others.
+  // Returns an output that GEMMs and other operations read.
   Copied copied(device::DType float8_dtype, int64_t rows, int64_t cols);
-  // One that nothing but GEMMs read.
+  // Returns an output that only GEMMs read.
   Copied only_for_gemms(device::DType float8_dtype, int64_t rows, int64_t cols);
 
  private:
@@ -51,7 +51,7 @@ class Operands {
   std::list<device::Buffer> buffers_;
 };
 
-// Of those that are there.
+// Returns the bytes of the tensors that are not absent.
 double bytes_of(std::initializer_list<device::ConstTensor> tensors);
 
 }  // namespace strata::bench

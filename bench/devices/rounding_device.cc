@@ -21,7 +21,7 @@ using device::LinearForward;
 using device::Stream;
 
 constexpr int kFloatMantissa = 23;
-// Sums that are under way together, so that additions need not wait for each other.
+// A tile's sums are independent, so that additions need not wait for each other.
 constexpr size_t kRows = 4, kColumns = 16;
 using Tile = std::array<std::array<float, kColumns>, kRows>;
 
@@ -31,7 +31,7 @@ class Rounder {
  public:
   explicit Rounder(int mantissa_bits) : dropped_(kFloatMantissa - mantissa_bits) {}
 
-  // To the nearest number of the format, which has float's exponents.
+  // Rounds to the nearest number of the format, which has float's exponents.
   float operator()(float value) const {
     const auto bits = std::bit_cast<uint32_t>(value);
     const uint32_t odd = (bits >> dropped_) & 1;
@@ -44,8 +44,8 @@ class Rounder {
   uint32_t mask_ = ~((uint32_t{1} << dropped_) - 1);
 };
 
-// Sums of kRows x kColumns dot products: on level 0 of products, on every other one of as many sums
-// of the level below as a chunk has.
+// Sums for kRows x kColumns dot products. Level 0 adds up products; every other level adds up the
+// chunk sums of the level below.
 class TileSum {
  public:
   TileSum(const Accumulator& accumulator, int64_t terms)
@@ -56,7 +56,7 @@ class TileSum {
     }
   }
 
-  // x: [kRows] rows of `terms`, `stride` apart; weight: [terms, kColumns].
+  // Returns the sums for x: [kRows] rows of `terms`, `stride` apart; weight: [terms, kColumns].
   const Tile& add_up(const float* x, int64_t stride, const float* weight, int64_t terms) {
     for (Level& level : levels_) level = {};
     for (int64_t begin = 0; begin < terms;) {
@@ -85,10 +85,10 @@ class TileSum {
  private:
   struct Level {
     Tile sum = {};
-    int64_t count = 0;  // of what was added, but on level 0
+    int64_t count = 0;  // added terms; not counted on level 0
   };
 
-  // A sum becomes a term of the level above.
+  // Makes a level's sum a term of the level above.
   void push(size_t level) {
     Level& from = levels_[level];
     Level& to = levels_[level + 1];
@@ -139,7 +139,7 @@ class RoundingDevice final : public device::sample::SampleBackend {
   }
 
  private:
-  // Rounded to bf16, with zeros for rows up to a multiple of `multiple`.
+  // Returns the values rounded to bf16, with zero rows up to a multiple of `multiple`.
   static std::vector<float> operand(const device::ConstTensor& tensor, size_t multiple) {
     const size_t rows = (static_cast<size_t>(tensor.rows) + multiple - 1) / multiple * multiple;
     std::vector<float> values(rows * static_cast<size_t>(tensor.cols));
@@ -147,7 +147,7 @@ class RoundingDevice final : public device::sample::SampleBackend {
     return values;
   }
 
-  // Of outputs `begin` and those after it, as many as a tile has.
+  // Computes the outputs of one tile, from `begin` on.
   void add_up(const LinearForward& op, const std::vector<float>& x,
               const std::vector<float>& weight, int64_t begin) const {
     const int64_t tokens = op.x.rows, in = op.weight.cols, out = op.weight.rows;

@@ -73,12 +73,12 @@ class SleepingDevice final : public device::sample::SampleBackend {
     return (op.d_x ? 6 : 2) * product(op.x.rows, op.weight);
   }
 
-  // Multiply-adds of `rows` rows with a matrix of that shape.
+  // Returns the multiply-adds of `rows` rows with a matrix of this shape.
   template <typename Matrix>
   static double product(int64_t rows, const Matrix& matrix) {
     return static_cast<double>(rows) * static_cast<double>(matrix.size());
   }
-  // Of tokens of one sequence.
+  // Returns the pairs of tokens of the same sequence.
   static double pairs(const device::Sequences& sequences) {
     double sum = 0;
     for (int64_t i = 0; i < sequences.count; ++i) {
@@ -88,8 +88,8 @@ class SleepingDevice final : public device::sample::SampleBackend {
     return sum;
   }
 
-  // One thread issues what is computed. Oversleeping is made up for by the operations after it;
-  // what the thread does, or waits for, between two operations is not.
+  // Requires one thread that issues compute. Later operations make up for oversleeping, but not for
+  // the thread's own work or waits between operations.
   void spend(Stream stream, double flops) {
     if (stream != Stream::kCompute || flops == 0) return;
     busy_until_ += Clock::now() - awake_since_;
@@ -102,7 +102,7 @@ class SleepingDevice final : public device::sample::SampleBackend {
   double flops_per_second_;
   int populate_;                              // a flag of mmap, or none
   std::unordered_map<void*, size_t> mapped_;  // bytes
-  // As if this thread had always woken up in time; when it did, last.
+  // The time at which the work ends if this thread never wakes up late, and its last awakening.
   Clock::time_point busy_until_ = Clock::now(), awake_since_ = busy_until_;
 };
 

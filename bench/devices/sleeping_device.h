@@ -1,4 +1,4 @@
-// A device that computes nothing, for measuring orders of work on fewer cores than ranks.
+// A device that computes nothing, to measure schedules on fewer cores than ranks.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace strata::bench {
 
-// Its GEMMs, attention and losses on Stream::kCompute take as long as on a device of so many
-// FLOP/s: the host sleeps, so that ranks need no core each. All else takes no time; memory is the
-// host's, f32. What a model computes on it has no meaning. `resident`: its memory is taken from the
-// machine when it is allocated, not page by page where something is written.
+// Returns a device whose GEMMs, attention and losses on Stream::kCompute take as long as at so many
+// FLOP/s: the host sleeps, so that ranks need no core each. Other operations take no time. Memory
+// is the host's, in f32, and results have no meaning. `resident` takes memory from the machine when
+// it is allocated, not page by page on first write.
 std::unique_ptr<device::Backend> make_sleeping_device(double flops_per_second,
                                                       bool resident = false);
 

@@ -116,7 +116,7 @@ MachineBenchmark benchmark_machine(const MachineBenchmarkOptions& options,
   const double before = copy_peak(options);
   const OptimizerBenchmark optimizer =
       benchmark_optimizer(config_of(options.models.front(), options), options.rounds);
-  // The optimizer takes seconds, in which a machine may change.
+  // The optimizer benchmark takes seconds, in which a machine may change.
   result.copy_peak = (before + copy_peak(options)) / 2;
   result.optimizer = {.model = options.models.front(),
                       .bytes_per_second = optimizer.update_bytes_per_second(),

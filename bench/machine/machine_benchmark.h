@@ -1,5 +1,5 @@
-// A machine in one row: what its processor reaches at best, and how much of that steps, attention
-// and the optimizer reach.
+// One row about a machine: its processor's peaks, and how much of them steps, attention and the
+// optimizer reach.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@
 namespace strata::bench {
 
 struct MachineBenchmarkOptions {
-  // Presets or files; attention and the optimizer are the first one's.
+  // Presets or files. Attention and the optimizer use the first one.
   std::vector<std::string> models = {"bert-large", "minilm"};
-  std::vector<int64_t> tokens = {2048, 4096};  // a micro-batch, for every model
-  int steps = 5;                               // of every model and size, after two not measured
-  int rounds = 7;                              // of everything else
-  std::optional<int> threads;                  // absent: one a processor
+  std::vector<int64_t> tokens = {2048, 4096};  // sizes of a micro-batch, for every model
+  int steps = 5;                               // steps per model and size, after two not measured
+  int rounds = 7;                              // rounds of everything else
+  std::optional<int> threads;                  // absent: one per processor
 };
 
 struct StepShare {
   std::string model;
   int64_t tokens = 0;
   double seconds = 0;
-  double flops_per_second = 0;              // of the model
+  double flops_per_second = 0;              // FLOPs of the model
   double matrix_peak_flops_per_second = 0;  // measured between the steps
 
   double share() const { return flops_per_second / matrix_peak_flops_per_second; }
 };
 
-// Medians. FLOPs and bytes a second.
+// Medians, in FLOPs and bytes per second.
 struct MachineBenchmark {
   harness::Machine machine;
   std::string device;
-  std::vector<std::pair<std::string, std::string>> libraries;  // name, version
-  std::string precision;  // of steps and attention: bf16 where it is native, else fp32
+  std::vector<std::pair<std::string, std::string>> libraries;  // names and versions
+  std::string precision;  // dtype of steps and attention: bf16 if it is native, else fp32
   double f32_matrix_peak = 0;
   std::optional<double> bf16_matrix_peak;  // absent: not native
   double copy_peak = 0;
@@ -45,22 +45,22 @@ struct MachineBenchmark {
   struct Attention {
     int64_t length = 0;  // tokens of every sequence
     int64_t head_size = 0;
-    double forward_share = 0, backward_share = 0;  // of the matrix peak
+    double forward_share = 0, backward_share = 0;  // shares of the matrix peak
   } attention;
   struct Optimizer {
     std::string model;
-    double bytes_per_second = 0;        // of Adam's update
-    double plain_bytes_per_second = 0;  // of a plain loop over the same memory
+    double bytes_per_second = 0;        // Adam's update
+    double plain_bytes_per_second = 0;  // a plain loop over the same memory
 
-    // Above 1 where a copy's writes cost more: they read what they overwrite, which an update has
-    // read already.
+    // Above 1 if a copy's writes cost more: they first read the memory that they overwrite. An
+    // update has read it already.
     double share_of(double copy) const { return bytes_per_second / copy; }
     double share_of_plain() const { return bytes_per_second / plain_bytes_per_second; }
   } optimizer;
 };
 
-// On the CPU backend and one rank. `describe` is told what comes next. Throws Error for a model
-// that cannot be read.
+// Runs on the CPU backend with one rank. Calls `describe` with the next measurement's name. Throws
+// Error if a model cannot be read.
 MachineBenchmark benchmark_machine(const MachineBenchmarkOptions& options,
                                    const std::function<void(const std::string&)>& describe);
 

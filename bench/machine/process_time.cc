@@ -12,8 +12,8 @@
 namespace strata::bench {
 
 double seconds_since_process_start() {
-  // proc(5): the 22nd field is the start in clock ticks after boot. The 2nd, the program's name in
-  // parentheses, may have spaces.
+  // The 22nd field is the start in clock ticks after boot (proc(5)). The 2nd, the program's name in
+  // parentheses, may contain spaces.
   const std::string stat = read_file("/proc/self/stat");
   std::istringstream fields(stat.substr(stat.rfind(')') + 1));
   std::string field;

@@ -1,4 +1,4 @@
-// strata_micro: takes Google Benchmark's own options, such as --benchmark_filter=REGEX.
+// strata_micro takes Google Benchmark's options, such as --benchmark_filter=REGEX.
 #include <fmt/format.h>
 
 #include <cstdio>

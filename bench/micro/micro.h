@@ -1,5 +1,5 @@
-// What micro-benchmarks share. A name is that of an operation of device::Backend or of a hot path,
-// then dtype or variant, then the shape.
+// Helpers of micro-benchmarks. A benchmark is named after an operation of device::Backend or a hot
+// path, then dtype or variant, then shape.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -14,7 +14,7 @@
 
 namespace strata::bench::micro {
 
-// One file each: they register what is to be measured.
+// Register benchmarks, one function per file.
 void add_adam();
 void add_attention();
 void add_bucket_clip();
@@ -29,17 +29,17 @@ void add_random_weights();
 void add_rules();
 void add_wordpiece();
 
-// The CPU backend on one thread.
+// Returns the CPU backend on one thread.
 std::unique_ptr<device::Backend> cpu_backend(device::DType compute_dtype);
 
-// Calls `add` with f32, and with bf16 where the processor multiplies it.
+// Calls `add` with f32, and with bf16 if the processor multiplies it.
 void for_each_dtype(const std::function<void(device::DType)>& add);
 
-// Work of one iteration, as the counters flops_per_second and bytes_per_second; 0: no such counter.
-// Bytes are those that must be read and written at least, FLOPs those of the model's GEMMs.
+// Sets the counters flops_per_second and bytes_per_second for the work of one iteration; 0 sets
+// none. Bytes are the least that must be read and written, FLOPs those of the model's GEMMs.
 void count_work(benchmark::State& state, double flops, double bytes);
 
-// Sequences of one length, in host memory that this owns.
+// Sequences of one length, in host memory that the object owns.
 class EqualSequences {
  public:
   EqualSequences(int64_t count, int64_t length);

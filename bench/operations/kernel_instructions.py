@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SHOWN = 8  # kinds of instructions of a loop
+SHOWN = 8  # kinds of instructions per loop
 
 
 def run(command):

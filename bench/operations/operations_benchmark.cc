@@ -65,7 +65,7 @@ class Bench {
       return seconds_since(begin);
     };
     seconds_of(2);
-    // Enough of them in a row that issuing the first and waiting for the last does not count.
+    // Repeats often enough that issuing the first and waiting for the last do not matter.
     constexpr double kRound = 5e-3;
     constexpr int kMostRepeats = 200;
     const int repeats =
@@ -81,7 +81,8 @@ class Bench {
     linear("attention output", h, h, layers, device::Activation::kNone);
     linear("intermediate", h, i, layers, model_.activation);
     linear("output", i, h, layers, device::Activation::kNone);
-    // For comparison: libraries have one form in their GEMMs, not the other.
+    // Measures the other GELU form for comparison: libraries fuse only one of them into their
+    // GEMMs.
     using enum device::Activation;
     const auto other = model_.activation == kGelu ? kGeluTanh : kGelu;
     activated_linear(other == kGelu ? "intermediate, exact GELU" : "intermediate, GELU by tanh",
@@ -89,8 +90,7 @@ class Bench {
                      h, i, 0, other);
   }
 
-  // Forward, and the data gradient of the layer after it, whose output's gradient becomes this
-  // layer's.
+  // Measures forward, and the next layer's data gradient with the activation's backward.
   void activated_linear(const std::string& where, const std::string& where_backward, int64_t in,
                         int64_t out, int64_t per_step, device::Activation activation) {
     Operands operands(backend_, float8_);
@@ -150,7 +150,7 @@ class Bench {
                  kCompute, {.dy = dy, .weight = weight, .accumulate = adds, .dx = dx});
            });
     }
-    // Of a step's first micro-batch: later ones read the gradients, too.
+    // A step's first micro-batch overwrites the gradient; later ones read it, too.
     time("linear_weight_gradient", where, per_step, flops, bytes_of({x, dy, d_weight, d_bias}),
          [&] {
            backend_.linear_weight_gradient(
@@ -184,7 +184,7 @@ class Bench {
                                                  .context_float8 = context.copy,
                                                  .log_sum_exp = log_sum_exp});
          });
-    // Scores are computed again, which does not count.
+    // The second computation of scores does not count.
     time("attention_backward", "", model_.layers, 4 * products,
          bytes_of({qkv, context.tensor, d_context, log_sum_exp, d_qkv.tensor, d_qkv.copy.data}),
          [&] {
@@ -255,7 +255,7 @@ class Bench {
                  d_beta = operands.master(1, h);
     const device::Dropout dropout{model_.hidden_dropout, 7};
     const Copied y = operands.copied(DType::kE4M3, t, h);
-    // Every token's word is read; positions and segments stay in caches.
+    // The bytes count every token's word. Positions and segments stay in caches.
     time("embeddings_forward", "", 1, 0,
          bytes_of({y.tensor, normalized, y.tensor, y.copy.data, inverse_stddev}), [&] {
            backend_.embeddings_forward(kCompute, {.token_ids = batch_.tokens,
@@ -274,7 +274,7 @@ class Bench {
                                                   .y = y.tensor,
                                                   .y_float8 = y.copy});
          });
-    // And every word's gradient is read and written, at most as often as there are tokens.
+    // Each word's gradient is read and written at most once per token.
     const double rows = static_cast<double>(std::min<int64_t>(t, model_.vocab_size));
     const double scattered =
         2 * rows * static_cast<double>(h) * static_cast<double>(size_of(d_word.dtype));

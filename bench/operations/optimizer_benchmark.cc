@@ -21,9 +21,9 @@ using device::Buffer;
 using device::Stream;
 using device::Tensor;
 
-constexpr int64_t kMaster = sizeof(float);  // bytes an element of weights, gradients and moments
+constexpr int64_t kMaster = sizeof(float);  // bytes per element of weights, gradients and moments
 
-// Bytes an element of the weights that compute reads, where they are not the master weights.
+// Returns the bytes per element of the compute weights, or 0 if compute reads the master weights.
 int64_t compute_size(const device::Backend& backend) {
   return backend.compute_dtype() == backend.master_dtype()
              ? 0
@@ -44,7 +44,7 @@ std::unique_ptr<device::Backend> make_cpu_backend(const config::RunConfig& confi
   return training::make_backend(config);
 }
 
-// The arrays of an arena, its optimizer, and what both passes do with them.
+// The arrays of an arena, its optimizer, and both measured passes.
 class Passes {
  public:
   Passes(const config::RunConfig& config, const bert::ParameterLayout& layout,
@@ -114,7 +114,7 @@ class Passes {
   }
 
   float* at(const Tensor& tensor, int64_t offset) const { return tensor.as<float>() + offset; }
-  // Null where there is none of that number.
+  // Returns null if there is no such array.
   float* state(size_t which, int64_t offset) const {
     const auto tensors = optimizer_->state();
     return which < tensors.size() ? at(tensors[which].tensor, offset) : nullptr;
@@ -124,9 +124,11 @@ class Passes {
                                   : nullptr;
   }
 
-  // One pass over neighbours, even where the optimizer needs two because one decays.
+  // Adds one pass over neighbouring tensors, even if the optimizer needs two because only one
+  // decays.
   void add_single_pass(const bert::ParameterSegment& s) {
-    // Weights, gradients; of the state, the first two arrays are written, too.
+    // A pass reads weights, gradients and state, and writes weights and the first two arrays of
+    // state.
     const size_t states = optimizer_->state().size();
     const size_t passes = 3 + states + std::min<size_t>(states, 2);
     update_bytes_ += s.size * (static_cast<int64_t>(passes) * kMaster + compute_size(backend_));
@@ -143,7 +145,7 @@ class Passes {
     single_pass_end_ = s.offset + s.size;
   }
 
-  // Both halves tensor by tensor, so that what the second finds in the caches is the same, too.
+  // Runs both halves tensor by tensor, so that the second finds the same data in the caches.
   void add_lamb_passes(const bert::ParameterSegment& s) {
     update_bytes_ += s.size * (7 * kMaster + 3 * kMaster + compute_size(backend_));
     plain_.push_back(
@@ -156,7 +158,7 @@ class Passes {
                        .written = compute(s.offset)}});
   }
 
-  // Different values, of the size that weights have.
+  // Fills weights with different values of the usual size.
   void fill_weights() {
     std::vector<float> values(static_cast<size_t>(std::min<int64_t>(size_, 1 << 20)));
     std::minstd_rand random(1);
@@ -191,7 +193,7 @@ OptimizerBenchmark benchmark_optimizer(const config::RunConfig& config, int roun
   std::vector<double> norm, update, both, plain;
   for (int round = -1; round < rounds; ++round) {  // the first is not measured
     passes.make_gradients();
-    // Turn and turn about, so that neither always finds what the other left behind.
+    // The two take turns, so that neither always finds what the other left in the caches.
     const bool plain_first = round % 2 != 0;
     const double plain_before = plain_first ? passes.plain_seconds() : 0;
     const double norm_seconds = passes.norm_seconds();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Logs per second of `strata check log` (one thread) and of the official compliance checker (one process) over the same
-# 500 published logs with the same rule files, rule loading included. Exits 1 where the ratio is below 50, or where both
+# 500 published logs with the same rule files, rule loading included. Exits 1 if the ratio is below 50, or if both
 # do not judge as many logs and fail as many.
 #   bench/peers/compliance_vs_official.sh [STRATA [PYTHON]]
 # STRATA: the program (default: build/release/cli/strata, else build/tools-only/cli/strata).
@@ -31,10 +31,10 @@ tar -C "$work" -xJf "$data/v1.1.tar.xz"
 tar -C "$work" -xJf "$data/v2.0.tar.xz"
 cd "$work"
 
-# Every ninth log of the table: both rounds, all benchmarks.
+# Takes every ninth log of the table: both rounds, all benchmarks.
 tail -n +2 "$data/expected_verdicts.tsv" | awk -F'\t' 'NR % 9 == 1 {print $1 "\t" $2}' | head -500 > logs.tsv
 cut -f1 logs.tsv > logs.txt
-xargs cat < logs.txt > /dev/null  # both read from the page cache
+xargs cat < logs.txt > /dev/null  # makes both read from the page cache
 
 cat > official.py <<'PY'
 import logging, time

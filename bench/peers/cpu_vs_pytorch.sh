@@ -3,7 +3,7 @@
 # against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, its heads at masked positions alone; eager and torch.compile;
 # sequences padded to 512, and sorted by length and padded to the longest of their batch), in turns over the same sequences with the
 # same number of threads. What counts is tokens a second, without padding: Strata's over its median step, PyTorch's over the sum of
-# its steps, since batches sorted by length differ in time. The peak is the highest of both programs' square GEMMs and, where libxsmm
+# its steps, since batches sorted by length differ in time. The peak is the highest of both programs' square GEMMs and, if libxsmm
 # is installed (Debian's libxsmm-dev), those of its batch-reduce kernels.
 #   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
 #                                 [--precision bf16|fp32] [--isa portable|avx2|avx512] [--strata PROGRAM] [--venv DIR] [--output FILE]
@@ -14,7 +14,7 @@
 # STRATA_CPU_ISA; without it each uses what it finds. torch.compile, whose compiler takes what the processor has, is left out then.
 # PyTorch's MKL cannot be held to less than AVX2 on AMD: with portable its GEMMs are no peak, and its steps have more instructions.
 # --threads: default all processors. --strata: default build/release/cli/strata.
-# --venv: where PyTorch and transformers are, or are installed from PyPI where they are absent (6 GB of disk);
+# --venv: where PyTorch and transformers are, or are installed from PyPI if they are absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
@@ -38,7 +38,7 @@ for number in tokens steps turns threads ${length:+length}; do
   [[ ${!number} =~ ^[1-9][0-9]*$ ]] || give_up "--$number ${!number}: expected a number of at least 1"
 done
 [[ $precision == bf16 || $precision == fp32 ]] || give_up "--precision $precision: expected bf16 or fp32"
-case $isa in  # as ATen, oneDNN, MKL and libxsmm call it
+case $isa in  # names in ATen, oneDNN, MKL and libxsmm
   '') names=() ;;
   portable) names=(default SSE41 SSE4_2 wsm) ;;
   avx2) names=(avx2 AVX2 AVX2 hsw) ;;
@@ -52,7 +52,8 @@ variants=(eager compiled)
 if [[ -n $isa ]]; then
   variants=(eager)
   export STRATA_CPU_ISA=$isa ATEN_CPU_CAPABILITY=${names[0]} MKL_ENABLE_INSTRUCTIONS=${names[2]} LIBXSMM_TARGET=${names[3]}
-  export DNNL_MAX_CPU_ISA=${names[1]} ONEDNN_MAX_CPU_ISA=${names[1]}  # an older and a newer name
+  export DNNL_MAX_CPU_ISA=${names[1]} ONEDNN_MAX_CPU_ISA=${names[1]}  # oneDNN's older and newer
+                                                                      # name
 fi
 
 make_venv "$venv" "torch, transformers" PyTorch torch numpy transformers
@@ -67,7 +68,7 @@ if [[ $model == minilm ]]; then
          "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}' > "$pytorch_model"
 fi
 export OMP_NUM_THREADS=$threads
-# run NAME COMMAND...: NAME.json, or the reason.
+# run NAME COMMAND...: writes NAME.json, or prints the error.
 run() {
   local name=$1
   shift
@@ -84,7 +85,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   run "strata.$turn" "$strata" bench step --config "$root/scripts/configs/bert-large.yaml" --set model.config="$model" \
     --set model.vocab=none --set model.checkpoint=none --set data.train=/tmp --set data.eval=/tmp --set model.precision="$precision" \
     --tokens "$tokens" ${length:+--length "$length"} --steps "$steps" --json
-  # The same sequences for every process of every turn.
+  # Every process of every turn gets the same sequences.
   [[ -e $work/lengths ]] || "$venv/bin/python" -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["lengths"], sys.stdout)' \
     "$work/strata.1.json" > "$work/lengths"
   [[ -z $libxsmm ]] || run "libxsmm.$turn" "$libxsmm" "$precision"

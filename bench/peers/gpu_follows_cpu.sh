@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Trains the quickstart's model on the GPU and on the processor with one seed, so on the same batches and dropout, and
-# on the processor with another. Passes where the mean difference of the losses is less than half of another seed's, and
+# on the processor with another. Passes if the mean difference of the losses is less than half of another seed's, and
 # accuracies at the end differ by less than 0.01.
 #   bench/peers/gpu_follows_cpu.sh [--steps N] [--device cuda|cpu] [--precision bf16|fp32] [--output FILE]
 # --steps: of training (200). --device: what is held against cpu (cuda). --precision: of the device (bf16); the
 # processor computes in fp32. --output: default bench/results/gpu_follows_cpu.json.
-# Takes data-cache/quickstart and data-cache/minilm (scripts/prepare_quickstart_data.sh) or, where there is only the
-# text and no checkpoint, makes instances from it and starts from random weights. Exits 1 where it does not pass or a
+# Takes data-cache/quickstart and data-cache/minilm (scripts/prepare_quickstart_data.sh) or, if there is only the
+# text and no checkpoint, makes instances from it and starts from random weights. Exits 1 if it does not pass or a
 # training is incomplete: one that fails or takes longer than 150 s, or could not start within 450 s. The steps that
 # there are of it are compared all the same.
 set -euo pipefail
@@ -32,7 +32,8 @@ command -v python3 >/dev/null || give_up "there is no python3, which compares th
 mkdir -p "$(dirname "$output")"
 work=$(mktemp -d)
 
-# report: writes what is known by now as JSON and prints it. Fails where the losses do not follow, or nobody knows.
+# report: writes the figures so far as JSON and prints them. Fails if the losses do not follow, or
+# are missing.
 report() {
   python3 -I - "$work" "$output" "$device $precision" "$steps" << 'PY'
 import glob, json, os, pathlib, sys
@@ -93,8 +94,8 @@ PY
 
 report_at_end report
 
-# attempt NAME MOST COMMAND...: keeps what it prints in NAME.txt and, where it ends with more than MOST, why in
-# NAME.verdict, which is empty otherwise.
+# attempt NAME MOST COMMAND...: writes the output to NAME.txt. If the exit code exceeds MOST, NAME.verdict says why;
+# otherwise it is empty.
 attempt() {
   local name=$1 most=$2 left=$((570 - SECONDS)) begin=$SECONDS status=0
   shift 2
@@ -118,7 +119,7 @@ if [[ ! -f $cache/quickstart/train.hdf5 ]]; then
 fi
 [[ -f $cache/minilm/model.safetensors ]] || options+=(--set model.checkpoint=none)
 
-# train NAME SEED BACKEND PRECISION: ends with exit code 1, as the target is out of reach.
+# train NAME SEED BACKEND PRECISION: ends with exit code 1, because the target is out of reach.
 train() {
   attempt "$1" 1 "$strata" train --config "$root/scripts/configs/quickstart.yaml" "${options[@]}" \
     --set run.output="$work/$1" --set run.seed="$2" --set run.system="$1" --set device.backend="$3" \

@@ -12,7 +12,7 @@
 # --model: bert-large or a config.json. --config: Strata's configuration, default scripts/configs/bert-large.yaml.
 # --set: a key of Strata's; may be repeated. --python: one with torch and transformers (python3).
 # --output: default bench/results/gpu_vs_pytorch.json. Programs come from build/release, or from $STRATA_BIN.
-# --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 where Strata or PyTorch has no steps.
+# --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 if Strata or PyTorch has no steps.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -36,8 +36,8 @@ for number in "$sequences" "$steps" "$turns" "$seconds"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "expected a number, got $number; see --help" >&2; exit 2; }
 done
 [[ -x $strata ]] || { echo "no $strata; build the release preset first, or set STRATA_BIN" >&2; exit 2; }
-# PyTorch finds its own libraries: not by the path that a bundle's `run` sets for Strata's.
-# Its allocator would else leave gaps that an 80 GB GPU lacks in eager steps.
+# PyTorch finds its own libraries, without the path that a bundle's `run` sets for Strata's.
+# Its allocator would otherwise leave gaps, and eager steps would exceed an 80 GB GPU.
 pytorch=(env LD_LIBRARY_PATH="${STRATA_OUTER_LIBRARY_PATH-${LD_LIBRARY_PATH-}}"
   PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF-expandable_segments:True}" "$python")
 "${pytorch[@]}" -c 'import torch, transformers' ||
@@ -47,7 +47,7 @@ pytorch=(env LD_LIBRARY_PATH="${STRATA_OUTER_LIBRARY_PATH-${LD_LIBRARY_PATH-}}"
 mkdir -p "$(dirname "$output")"
 work=$(mktemp -d)
 
-# report: writes what is known by now as JSON and prints it. Fails where there is nothing to compare.
+# report: writes the figures so far as JSON and prints them. Fails if there is nothing to compare.
 report() {
   "${pytorch[@]}" - "$work" "$output" << 'PY'
 import glob, json, os, pathlib, statistics, sys
@@ -124,7 +124,8 @@ PY
 
 report_at_end report
 
-# attempt NAME COMMAND...: keeps what it prints in NAME.json or, where it fails, why in NAME.missing.
+# attempt NAME COMMAND...: writes the output to NAME.json, or the reason of a failure to
+# NAME.missing.
 attempt() {
   local name=$1 left=$((seconds - SECONDS)) begin=$SECONDS status=0
   shift
@@ -145,7 +146,8 @@ attempt() {
 strata_options=(--config "$config" "${settings[@]}" --set model.vocab=none --set model.checkpoint=none
   --set data.train=/tmp --set data.eval=/tmp --set batch.micro_batch="$sequences" --json)
 on_device=("${strata_options[@]}" --set device.backend="$device" --set model.config="$model")
-# keep_lengths NAME: of its steps for PyTorch's, and of the first for PyTorch's attention.
+# keep_lengths NAME: keeps the lengths of its steps for PyTorch's steps, and the first step's for
+# PyTorch's attention.
 keep_lengths() {
   "${pytorch[@]}" - "$work/$1.json" "$work/lengths" "$work/first_lengths" << 'PY'
 import json, sys
@@ -154,7 +156,7 @@ json.dump(lengths, open(sys.argv[2], "w"))
 json.dump({"lengths": lengths[0]}, open(sys.argv[3], "w"))
 PY
 }
-# PyTorch is measured even where Strata fails: lengths are drawn alike for any device, and any model of 512 positions.
+# PyTorch is measured even if Strata fails: lengths are the same for any device and any model with 512 positions.
 if attempt lengths "$strata" bench step "${strata_options[@]}" --set device.backend=cpu --set model.config=tiny \
   --steps "$steps"; then
   keep_lengths lengths || true
@@ -163,7 +165,8 @@ for ((turn = 1; turn <= turns; ++turn)); do
   if attempt "strata.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps"; then
     keep_lengths "strata.$turn" || true
   fi
-  # What is likely to be the fastest first. What PyTorch cannot do here is left out of the comparison.
+  # The variant that is probably fastest runs first. Variants that PyTorch cannot run here are left
+  # out.
   for variant in compiled_sorted eager_sorted eager compiled; do
     sorted=()
     [[ $variant != *_sorted ]] || sorted=(--sorted)
@@ -173,7 +176,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   [[ -n $short ]] || attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
     --set model.precision=fp8 --set batch.round_tokens=64 || true
   ((turn == 1)) || continue
-  # Once, before the turns that only repeat.
+  # Runs once, before the turns that only repeat.
   attention_lengths=$work/first_lengths
   if [[ -z $short ]] && attempt operations "$strata" bench operations "${on_device[@]}"; then
     attention_lengths=$work/operations.json

@@ -1,7 +1,7 @@
-// The speed of square GEMMs by libxsmm's batch-reduce kernels, as JSON; a few elements are checked
-// against doubles. Usage: libxsmm_gemm bf16|fp32 [SIZE]     OMP_NUM_THREADS: threads.
-// LIBXSMM_TARGET: instruction set (hsw, skx, cpx). Packing is not timed: operands lie in blocks, in
-// bf16 in pairs, as the kernels want them. The fastest block size counts.
+// Measures square GEMMs with libxsmm's batch-reduce kernels and prints JSON. Checks a few elements
+// against doubles. Usage: libxsmm_gemm bf16|fp32 [SIZE]. OMP_NUM_THREADS sets the threads,
+// LIBXSMM_TARGET the instruction set (hsw, skx, cpx). Packing is not timed: operands lie in blocks,
+// in bf16 in pairs, as the kernels need them. The fastest block size counts.
 #include <libxsmm.h>
 #include <omp.h>
 
@@ -19,9 +19,9 @@ namespace {
 
 constexpr float kOne = 1.0f, kZero = 0.0f;
 constexpr int kRounds = 9;           // the median counts
-constexpr double kLongEnough = 0.2;  // seconds a round
+constexpr double kLongEnough = 0.2;  // seconds per round
 
-// Truncates, which the random integers below survive.
+// Truncates, which is exact for the random integers below.
 libxsmm_bfloat16 to_bf16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -30,7 +30,7 @@ libxsmm_bfloat16 to_bf16(float value) {
 
 struct Bf16 {
   using Element = libxsmm_bfloat16;
-  static constexpr int kPair = 2;  // consecutive k of one column lie together
+  static constexpr int kPair = 2;  // consecutive k of one column are adjacent
   static constexpr int kFlags = LIBXSMM_GEMM_FLAG_VNNI_A;
   static Element of(float value) { return to_bf16(value); }
   static auto kernel(int block, int stride) {
@@ -54,7 +54,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// FLOPs a second of C = A B, column-major [size, size], in blocks; 0 where libxsmm has no kernel.
+// Returns the FLOPs per second of C = A B, column-major [size, size], in blocks, or 0 if libxsmm
+// has no kernel.
 template <typename Type>
 double measure(int size, int block) {
   using Element = typename Type::Element;

@@ -6,7 +6,7 @@
 # FOLDER: retired_benchmarks/bert of a clone of https://github.com/mlcommons/training.
 # --text: default data-cache/kjv.txt, --vocab: data-cache/minilm/vocab.txt (scripts/prepare_quickstart_data.sh makes both).
 # --turns: runs of each (3). --strata: default build/release/cli/strata.
-# --venv: where TensorFlow is, or is installed from PyPI where it is absent (2 GB of disk);
+# --venv: where TensorFlow is, or is installed from PyPI if it is absent (2 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/tensorflow.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
@@ -34,7 +34,7 @@ make_venv "$venv" tensorflow TensorFlow tensorflow-cpu
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# One text makes one file; as many as there are processors show what all of them make.
+# One text makes one file. As many texts as processors measure all threads.
 mkdir -p "$work/one" "$work/all"
 cp "$text" "$work/one/part-00000-of-00001"
 copies=$(nproc)

@@ -5,7 +5,7 @@
 #   bench/peers/optimizer_vs_pytorch.sh [--model MODEL] [--threads N] [--turns N] [--rounds N] [--strata PROGRAM] [--venv DIR]
 # MODEL: bert-large (default; 7 GB of memory) or a model's config.json. --threads: default all processors.
 # --turns: processes of each (5). --rounds: updates in each process (7). --strata: default build/release/cli/strata.
-# --venv: where PyTorch is, or is installed from PyPI where it is absent (6 GB of disk);
+# --venv: where PyTorch is, or is installed from PyPI if it is absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whether bench/peers/pytorch/pytorch_train.py learns what Strata does from the same samples: the quickstart's first steps in fp32, from the
 # same checkpoint, on eight samples that are every step's batch, the global norm clipped. Prints losses and gradient norms of both;
-# exits 1 where a masked-LM loss differs by more than 1 %. The next-sentence head, which both draw at random, keeps them from being equal.
+# exits 1 if a masked-LM loss differs by more than 1 %. The next-sentence head, which both draw at random, keeps them from being equal.
 #   bench/peers/pytorch_follows_strata.sh [--steps N] [--heads strata|transformers] [--strata PROGRAM] [--python PROGRAM] [--data FOLDER]
 # --steps: 8. --heads: whose rule gives PyTorch the weights that the checkpoint lacks (strata).
 # --strata: default build/release/cli/strata. --python: one that has torch, transformers, h5py and yaml (python3).
@@ -45,7 +45,7 @@ with h5py.File(sys.argv[1]) as file, h5py.File(sys.argv[2], "w") as cut:
                       else (first, first + count))
         cut[name] = offsets - offsets[0] if name == "offsets" else file[name][begin:end]
 PY
-# run NAME COMMAND...: both end without the target, with exit code 1.
+# run NAME COMMAND...: both programs end without reaching the target, with exit code 1.
 run() {
   local name=$1 status=0
   shift

@@ -11,9 +11,9 @@
 # --micro-batch: samples that PyTorch computes at once (4). --variant: whether PyTorch compiles, before the clock starts (compiled).
 # --strata: default build/release/cli/strata. --data: what scripts/prepare_quickstart_data.sh made (data-cache).
 # --python: one that has torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
-# and made from PyPI where it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
+# and made from PyPI if it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
-# Exits 1 where a run ends without the target.
+# Exits 1 if a run ends without the target.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -65,7 +65,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A run without the target exits 1 and has printed its numbers.
+# A run without the target exits with 1 after printing its numbers.
 run() {
   local name=$1 status=0
   shift

@@ -72,7 +72,7 @@ for side in 1 2; do
   ip -n "$name" link set link0 up
 done
 
-# set_speed GBITS
+# set_speed GBITS: limits both ends of the cable.
 set_speed() {
   local burst
   burst=$(python3 -I -c "print(max(65536 * 2, int($1 * 1e9 / 8 / 1000)))")
@@ -81,8 +81,8 @@ set_speed() {
   done
 }
 
-# Open MPI starts its daemon on the other "machine" with this in place of ssh. Each side has a host
-# name of its own, or the daemons would take both for one machine.
+# Open MPI starts its daemon on the other "machine" with this script instead of ssh. Each side has
+# its own host name, or the daemons would take both for one machine.
 cat >"$work/agent" <<EOF
 #!/bin/sh
 # Usage: agent ADDRESS COMMAND...
@@ -92,7 +92,7 @@ exec ip netns exec "strata-$$-\${address##*.}" unshare --uts sh -c "hostname str
 EOF
 chmod +x "$work/agent"
 
-# two_ranks COMMAND...: on both sides of the cable.
+# two_ranks COMMAND...: runs a rank on each side of the cable.
 two_ranks() {
   "$work/agent" $network.1 "'$root/scripts/mpirun.sh' --host $network.1,$network.2 -n 2 \
     --mca plm_rsh_agent '$work/agent' --mca btl tcp,self --mca pml ob1 \
@@ -100,7 +100,7 @@ two_ranks() {
     -x OMP_NUM_THREADS=1 $(printf "'%s' " "$@")"
 }
 
-# One thread a rank, whether there are one or two: weak scaling.
+# One or two ranks use one thread each: weak scaling.
 bench=("$strata" bench)
 settings=(--config "$config" --set device.threads=1 "${overrides[@]}" "${tokens[@]}")
 
@@ -125,7 +125,7 @@ for accumulation in ${accumulations//,/ }; do
 import json, sys
 work, accumulation, dtype = sys.argv[1:]
 one, two = (json.load(open(f"{work}/{name}.json")) for name in ("one", "two"))
-# Time a token and rank, since batches differ a little.
+# Compares the time per token and rank, since batches differ a little.
 efficiency = two["tokens_per_second"] / (2 * one["tokens_per_second"])
 print(f"{accumulation:<14}{dtype:<8}{one['seconds']['step']:14.3f}{two['seconds']['step']:14.3f}"
       f"{100 * efficiency:11.1f}%{two['tokens_per_second']:14.0f}")

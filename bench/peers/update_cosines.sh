@@ -5,7 +5,7 @@
 #   bench/peers/update_cosines.sh [--model MODEL] [--layers N] [--samples N] [--length N] [--std S] [--threads N] [--set KEY=VALUE]...
 #     [--strata PROGRAM] [--venv FOLDER] [--json FILE]
 # --model: bert-large (default) or a config.json. --layers: its first N layers (all). --set: of `strata train`, such as device.backend=cuda.
-# --strata: default build/release/cli/strata. --venv: a Python environment with PyTorch, made from PyPI where it is missing (5 GB;
+# --strata: default build/release/cli/strata. --venv: a Python environment with PyTorch, made from PyPI if it is missing (5 GB;
 # default build/pytorch). --json: write the figures there, too.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -14,7 +14,7 @@ using config::Sharding;
 
 namespace {
 
-// Of layers that follow each other on a stage.
+// Returns the runs of consecutive layers on a stage.
 int64_t runs_of_stage(bert::Pipeline pipeline, int stages, int64_t layers) {
   return pipeline == bert::Pipeline::kModular ? layers / stages : 1;
 }
@@ -36,12 +36,12 @@ double activation_bytes(const bert::Model& model) {
   const double in_flight = model.in_flight();
   const int blocks = static_cast<int>(bert.layers) + 2;
   const auto here = [&](int block) { return model.stage().has_block(block, blocks); };
-  // Micro-batches that a block has memory for.
+  // Returns the number of micro-batches that a block has memory for.
   const auto sets = [&](int block) {
     const bool delayed = model.delays().empty() || model.delays()[static_cast<size_t>(block)] > 0;
     return here(block) && delayed ? in_flight : 1;
   };
-  double bytes = in_flight * crossing;  // the gradient of what crosses
+  double bytes = in_flight * crossing;  // gradient between blocks
   bool has_layer = false;
   for (int block = 0; block < blocks; ++block) {
     const bool last = block + 1 == blocks;
@@ -110,8 +110,8 @@ ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model&
   rounds_ = each_micro_batch ? config.batch.gradient_accumulation_steps : 1;
 }
 
-// Every pass over the model gathers what the one before did not leave in memory: where forward
-// turns into backward the last two layers, where the next micro-batch begins the first two.
+// Every pass over the model gathers the layers that the previous pass did not leave in memory. The
+// last two stay at the turn from forward to backward, the first two at the next micro-batch.
 int64_t ShardingForms::gathered_elements() const {
   const int64_t inner = std::accumulate(inner_units_.begin(), inner_units_.end(), int64_t{0});
   int64_t last_two = 0, first_two = 0;
@@ -132,8 +132,8 @@ int64_t ShardingForms::bytes_sent() const {
   } else {
     bytes += parameters_ * compute_bytes_;
   }
-  // Doubles that are all-reduced: the norm that clips; LAMB's two norms of every tensor that decays
-  // and of the tensors between two of these.
+  // Counts the all-reduced doubles: the norm for clipping, and LAMB's two norms of every tensor
+  // that decays and of the tensors between two of these.
   int64_t sums = config_.clip.mode == config::ClipMode::kAfterAllReduce ? 1 : 0;
   const bool lamb = config_.optimizer.name == config::OptimizerKind::kLamb;
   if (lamb && sharded != Sharding::kNone) sums += 2 * norms_;

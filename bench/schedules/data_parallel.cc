@@ -47,16 +47,16 @@ std::string name_of(const Order& order) {
          (order.early_words ? ", early words" : "");
 }
 
-// What attention takes, halfway to a block's end, of all backwards of the block that communication
-// hides behind: a third, but for the scores, of the last micro-batch's; recomputed blocks go
-// forward first, which is half as long as backward.
+// Returns the share of attention, which comes halfway through a block's backward, in the backward
+// that hides communication. It is a third of the last micro-batch's backward, without scores.
+// Recomputed blocks first run forward, which takes half as long as backward.
 double attention_share(const training::Schedule& schedule, bool layered) {
   const double of_micro_batch = schedule.recomputes ? 2.0 / 9 : 1.0 / 3;
   return layered ? of_micro_batch / schedule.micro_batches : of_micro_batch;
 }
 
-// With which block each bucket is ready; where it is halfway through the block's backward, so much
-// before its end as attention takes of it.
+// Returns the block that completes each bucket. A bucket that is ready halfway through a block's
+// backward counts attention's share before the block's end.
 std::vector<double> ready_blocks(const training::Schedule& schedule, double attention,
                                  const bert::ParameterLayout& layout,
                                  const comm::BucketPlan& buckets, bool tied_rows,
@@ -73,7 +73,7 @@ std::vector<double> ready_blocks(const training::Schedule& schedule, double atte
   return blocks;
 }
 
-// Steps of one order, with and without communication.
+// Runs the steps of one schedule, with and without communication.
 class MeasuredOrder {
  public:
   MeasuredOrder(const SectionSetup& setup, const Order& order, int batches,
@@ -147,8 +147,8 @@ class MeasuredOrder {
     const bert::ParameterLayout& layout = training_.model().layout();
     const auto layers = static_cast<double>(layout.layers.size());
     const auto size = static_cast<double>(layout.size);
-    // What is reduced, and how much of backward is left when it is ready: layers, which are blocks
-    // 1, 2, ..., share that evenly, heads and embeddings take none of it.
+    // For every reduction: its size, and the share of backward that is left when it is ready. The
+    // layers, blocks 1, 2, ..., divide backward evenly; heads and embeddings take none of it.
     std::vector<double> elements, before_end;
     double tail = 0;
     const auto add = [&](int64_t count, double bytes, double block) {
@@ -157,7 +157,7 @@ class MeasuredOrder {
       if (block == 0) tail += elements.back();
     };
     const int64_t late = buckets_->tied_rows();
-    if (late > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // which rows
+    if (late > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // the rows' indices
     for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
       add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
     }
@@ -179,7 +179,7 @@ class MeasuredOrder {
   std::optional<comm::Link> link_;
   SyntheticTraining training_;
   std::unique_ptr<comm::GradientBuckets> buckets_, alone_;
-  std::vector<double> ready_blocks_;  // of every bucket
+  std::vector<double> ready_blocks_;  // one per bucket
   bool layered_ = false;
   OrderMeasurement result_;
   std::vector<SyntheticTraining::Step> steps_;

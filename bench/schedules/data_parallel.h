@@ -1,4 +1,4 @@
-// Data-parallel orders of work over the same network.
+// Measures data-parallel schedules over the same network.
 #pragma once
 
 #include <cstdint>
@@ -9,35 +9,35 @@
 
 namespace strata::bench {
 
-// Medians over steps of the slowest rank. Seconds, bytes.
+// Medians over steps of the slowest rank, in seconds and bytes.
 struct OrderMeasurement {
   std::string name;  // "micro_batch", "layer, recompute"
   double step = 0;
-  double step_without_link = 0;      // the same steps in turn with these, but nothing is exchanged
-  double forward = 0, backward = 0;  // of all micro-batches
+  double step_without_link = 0;      // the same steps in turn with these, without exchange
+  double forward = 0, backward = 0;  // times of all micro-batches
   double hides = 0;                  // the part of backward that communication may overlap
   double tail = 0;                   // share of the bytes that only the last block completes
-  // This and `exposed` are of the rank that computes longest: others wait for it in reductions.
-  // Formula: over the emulated link; 0 on a real network.
+  // This and `exposed` come from the rank that computes longest, because others wait for it in
+  // reductions. The formula covers the emulated link; it is 0 on a real network.
   Compared communication;
-  // Communication after backward, with nothing else to do. Formula: exposed_communication of the
-  // buckets, where layers take equal parts of backward.
+  // Communication after backward that nothing hides. Formula: exposed_communication of the buckets,
+  // if layers take equal parts of backward.
   Compared exposed;
   Compared activations;   // memory of all micro-batches in flight
-  double all_memory = 0;  // of a rank, weights and state included
+  double all_memory = 0;  // a rank's memory, weights and state included
 
   double step_increase() const { return step / step_without_link - 1; }
 };
 
 struct DataParallelOrders {
-  int64_t tokens = 0;   // a step, over all ranks
-  int64_t buckets = 0;  // of gradients
-  double bytes = 0;     // of gradients a step, in the reduced dtype
+  int64_t tokens = 0;   // tokens per step, over all ranks
+  int64_t buckets = 0;  // gradient buckets
+  double bytes = 0;     // gradient bytes per step, in the reduced dtype
   std::vector<OrderMeasurement> orders;
   std::vector<Skipped> skipped;
 };
 
-// Steps of every order in turn. All ranks call together.
+// Runs steps of every schedule in turn. All ranks call together.
 DataParallelOrders measure_data_parallel(const SectionSetup& setup);
 
 }  // namespace strata::bench

@@ -34,7 +34,7 @@ double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// Steps of one order.
+// Runs the steps of one schedule.
 class MeasuredModules {
  public:
   MeasuredModules(const SectionSetup& setup, const config::RunConfig& config, bool delayed,
@@ -91,7 +91,7 @@ class MeasuredModules {
   std::unique_ptr<comm::GradientBuckets> buckets_;
   ModulesMeasurement result_;
   std::vector<double> steps_, spans_, formulas_, forward_, backward_, longest_backward_, waiting_;
-  int64_t sent_ = 0, tokens_ = 0;  // in the last step
+  int64_t sent_ = 0, tokens_ = 0;  // the last step's
 };
 
 }  // namespace
@@ -106,7 +106,7 @@ Modules measure_modules(const SectionSetup& setup) {
       result.skipped.push_back({name_of(modules, delayed), *reason});
       continue;
     }
-    // Until every module goes back.
+    // The first steps until every module runs backward are not measured.
     const int unmeasured = kUnmeasuredSteps + (delayed ? modules - 1 : 0);
     const int steps = unmeasured + options.steps;
     MeasuredModules measured(setup, config, delayed, steps);

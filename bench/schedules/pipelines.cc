@@ -39,7 +39,7 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Steps of one pipeline.
+// Runs the steps of one pipeline.
 class MeasuredPipeline {
  public:
   MeasuredPipeline(const SectionSetup& setup, const config::RunConfig& config, int batches)
@@ -107,7 +107,7 @@ class MeasuredPipeline {
   SyntheticTraining training_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
   std::vector<double> steps_, spans_, layers_, heads_, waiting_, bubbles_;
-  int64_t sent_ = 0, tokens_ = 0;  // in the last step
+  int64_t sent_ = 0, tokens_ = 0;  // the last step's
 };
 
 }  // namespace

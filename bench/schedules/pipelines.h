@@ -1,4 +1,4 @@
-// Pipelines over the same network: how long stages wait for each other, and what they send.
+// Measures pipelines over the same network: stages' waits for each other, and their messages.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace strata::bench {
 
-// Of a replica in a step. Seconds.
+// Times of a replica in a step, in seconds.
 struct ReplicaTimes {
-  double span = 0;    // until stage 0 ends its last backward
-  double layers = 0;  // forward and backward of a stage's layers, the mean of stages but the first
-  double heads = 0;   // what stage 0, which has heads and embeddings too, takes longer
+  double span = 0;    // time until stage 0 ends its last backward
+  double layers = 0;  // forward and backward of a stage's layers, mean over stages but the first
+  double heads = 0;   // extra time of stage 0, which has heads and embeddings
 };
-// The replica with the longest span: replicas have samples of their own, so that one may have more
-// to compute than another. `spans`, `compute`: of every rank, neighbours a replica.
+// Returns the times of the replica with the longest span: replicas have different samples, so one
+// may have more to compute. `spans` and `compute` have a value per rank; neighbours form a replica.
 ReplicaTimes slowest_replica(std::span<const double> spans, std::span<const double> compute,
                              int stages);
 
-// Medians over steps. Seconds, bytes.
+// Medians over steps, in seconds and bytes.
 struct PipelineMeasurement {
   std::string name;  // "contiguous, 2 stages"
   bert::Pipeline pipeline = bert::Pipeline::kModular;
   int stages = 1;
-  double step = 0;       // of the slowest rank
-  ReplicaTimes slowest;  // replica
-  double waiting = 0;    // of a stage for what others send, the mean
+  double step = 0;       // time of the slowest rank
+  ReplicaTimes slowest;  // the slowest replica's times
+  double waiting = 0;    // a stage's wait for messages, mean over stages
   // The slowest replica's span / its `layers` - 1. Formula: bubble_with(parts).
   Compared bubble;
   BubbleParts parts;
-  // Sent in the last step, over all ranks; the same in every step of equally many tokens.
+  // Bytes sent in the last step, over all ranks; the same in all steps with as many tokens.
   int64_t message_bytes = 0, message_bytes_formula = 0;
-  // Of all micro-batches, over all ranks. Formula: activation_bytes().
+  // Bytes for all micro-batches, over all ranks. Formula: activation_bytes().
   Compared activations;
 };
 
@@ -44,8 +44,8 @@ struct Pipelines {
   std::vector<Skipped> skipped;
 };
 
-// Both pipelines one after another, of parallel.stages stages where that is not 1, else of every
-// number above 1 that divides the ranks. All ranks call together.
+// Measures both pipelines in turn, with parallel.stages stages, or if that is 1 with every number
+// above 1 that divides the ranks. All ranks call together.
 Pipelines measure_pipelines(const SectionSetup& setup);
 
 }  // namespace strata::bench

@@ -47,7 +47,7 @@ RunConfig plain(RunConfig config, int micro_batches) {
   return config;
 }
 
-// Every schedule. With one micro-batch layer order is micro-batch order.
+// Returns every schedule. With one micro-batch, layer order equals micro-batch order.
 std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_batches) {
   const RunConfig base = plain(configured, micro_batches);
   std::vector<Case> cases;
@@ -93,7 +93,7 @@ std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_ba
   return cases;
 }
 
-// The planner's enumerators of the same names.
+// Returns the planner's enumerator of the same name.
 plan::Sharding planned(Sharding sharding) {
   static_assert(static_cast<int>(plan::Sharding::kAll) == static_cast<int>(Sharding::kAll));
   return static_cast<plan::Sharding>(sharding);
@@ -171,7 +171,7 @@ Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks
   return {median(seconds), median(backward), training.backend().description()};
 }
 
-// Rank 0 alone; the others wait for its figures.
+// Runs on rank 0 while the others wait for its figures.
 void Measurement::calibrate() {
   const auto alone = comm::make_single_communicator();
   const training::Ranks one{*alone, ranks_.local};
@@ -199,7 +199,7 @@ void Measurement::calibrate() {
   for (const double share : {2.0, 1.0, 0.1}) speeds_.push_back(bytes / (share * backward));
 }
 
-// What configurations allow; what they do not is noted once.
+// Returns the cases that configurations allow. Notes every other case once.
 std::vector<Case> Measurement::cases_of(int ranks, int micro_batches) {
   std::vector<Case> allowed;
   for (Case& each : schedules(config_, ranks, micro_batches)) {

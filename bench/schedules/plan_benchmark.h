@@ -1,4 +1,4 @@
-// Steps that `strata plan` predicts on this machine, beside measured ones.
+// Compares the steps that `strata plan` predicts on this machine with measured ones.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace strata::bench {
 
-// Micro-batches have a given number of tokens; so many of them count as a sample.
+// Tokens per sample: micro-batches have a given number of tokens, which are converted to samples.
 inline constexpr double kSampleTokens = 100;
 
 struct PlanBenchmarkOptions {
-  int steps = 2;                   // measured of every layout, after one that is not
-  int64_t micro_batch_tokens = 0;  // of every micro-batch
-  double sleeping_flops = 0;       // of a device that sleeps; 0: device.backend
-  std::vector<int> ranks;          // at most those of the job; empty: 1, 2, ... of them
+  int steps = 2;                   // measured steps per layout, after one not measured
+  int64_t micro_batch_tokens = 0;  // tokens of every micro-batch
+  double sleeping_flops = 0;       // speed of a sleeping device; 0: device.backend
+  std::vector<int> ranks;          // at most the job's ranks; empty: 1, 2, ... of them
   std::vector<int> micro_batches = {1, 2, 4, 8};
-  // Bytes a second of a rank. Empty: those at which two ranks' all-reduce takes twice a
-  // micro-batch's backward, as long as it, and a tenth.
+  // A rank's bytes per second. Empty: the speeds at which an all-reduce of two ranks takes two
+  // times, once and a tenth of a micro-batch's backward.
   std::vector<double> speeds;
   std::function<void(size_t done, size_t total)> progress;
 };
 
-// Seconds; the median of the slowest rank.
+// The slowest rank's median, in seconds.
 struct PlannedStep {
   std::string name;  // "layer, recompute"
   int ranks = 1;
@@ -51,15 +51,15 @@ PlanDeviation deviation_of(const std::vector<PlannedStep>& steps);
 struct PlanBenchmark {
   std::string device;
   int64_t micro_batch_tokens = 0;
-  plan::Calibration calibration;  // a sample: kSampleTokens
+  plan::Calibration calibration;  // one sample has kSampleTokens tokens
   std::vector<plan::MeasuredStep> calibrated;
   plan::ModelShape shape;
   std::vector<PlannedStep> steps;
   std::vector<Skipped> skipped;
 };
 
-// Calibrates from steps of one rank at two batch sizes, then measures every layout. All ranks call
-// together; those that a layout does not need wait, so that only the first has all figures. Throws
+// Calibrates with steps of one rank at two batch sizes, then measures every layout. All ranks call
+// together. Ranks that a layout does not need wait, so that only the first has all figures. Throws
 // Error for one rank.
 PlanBenchmark benchmark_plan(const config::RunConfig& config, const PlanBenchmarkOptions& options,
                              const training::Ranks& ranks);

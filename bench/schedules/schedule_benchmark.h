@@ -1,5 +1,5 @@
-// Every order of work over the same network: what a step, its communication and its memory cost,
-// beside what closed forms say.
+// Measures every schedule over the same network: its steps, communication and memory, beside closed
+// forms.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct ScheduleBenchmark {
   int64_t micro_batch_tokens = 0;  // 0: `micro_batch_sequences` of any
   int micro_batch_sequences = 0;
   std::optional<comm::Link> link;
-  // Those that were asked for.
+  // The sections that were asked for.
   std::optional<DataParallelOrders> data_parallel;
   std::optional<Pipelines> pipelines;
   std::optional<ShardedOrders> sharding;
   std::optional<Modules> modules;
 };
 
-// On synthetic batches. All ranks call together. Throws Error for one rank: it communicates with
-// nobody.
+// Runs on synthetic batches. All ranks call together. Throws Error for one rank, which has nobody
+// to communicate with.
 ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
                                       const ScheduleOptions& options, const training::Ranks& ranks);
 

@@ -1,4 +1,4 @@
-// What the sections of the schedule benchmark share.
+// Types shared by the sections of the schedule benchmark.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ namespace strata::bench {
 enum class Section : uint8_t { kDataParallel, kPipelines, kSharding, kModules };
 
 struct ScheduleOptions {
-  int steps = 5;                   // measured of every order, after one that is not
+  int steps = 5;                   // measured steps per schedule, after one not measured
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
   std::optional<comm::Link> link;  // the emulated network; absent: the real one
-  double sleeping_flops = 0;       // of a device that sleeps (sleeping_device.h); 0: device.backend
-  std::filesystem::path timeline;  // of the last step of every order; empty: none
+  double sleeping_flops = 0;       // speed of sleeping_device.h; 0: device.backend
+  std::filesystem::path timeline;  // shows the last step of every schedule; empty: none
   std::vector<Section> only = {Section::kDataParallel, Section::kPipelines, Section::kSharding,
                                Section::kModules};
-  // Of rounds through the orders of a section, or of its orders.
+  // Counts a section's schedules, or rounds through them.
   std::function<void(std::string_view section, size_t done, size_t total)> progress;
 };
 
-// A value that was measured and its closed form.
+// A measured value and its closed form.
 struct Compared {
   double measured = 0, formula = 0;
 
   double deviation() const { return formula != 0 ? measured / formula - 1 : 0; }
 };
 
-// An order that ranks or configuration do not allow.
+// A schedule that the ranks or the configuration do not allow.
 struct Skipped {
   std::string name, reason;
 };
 
 inline constexpr int kUnmeasuredSteps = 1;
 
-// One that sleeps (sleeping_device.h); null for 0: the configured one.
+// Returns a sleeping device (sleeping_device.h), or null for 0: the configured one.
 std::unique_ptr<device::Backend> device_asleep(double flops_per_second, bool resident = false);
 
 struct SectionSetup {
@@ -61,7 +61,7 @@ struct SectionSetup {
   }
 };
 
-// Why this cannot run on so many ranks, in words for people: the key and the reason.
+// Returns why this cannot run on so many ranks, naming the key and the reason.
 std::optional<std::string> reason_to_skip(const config::RunConfig& config, int ranks);
 
 }  // namespace strata::bench

@@ -31,7 +31,7 @@ std::string name_of(Sharding sharded, config::AccumulationOrder order) {
   return fmt::format("{}, {}", config::name_of(sharded), config::name_of(order));
 }
 
-// This process's VmRSS, with nothing in it that was freed.
+// Returns this process's VmRSS without freed memory.
 int64_t resident_bytes() {
   ::malloc_trim(0);
   const std::string status = read_file("/proc/self/status");

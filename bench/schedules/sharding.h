@@ -1,4 +1,4 @@
-// Parameters sharded among ranks: what a step sends, and what memory it takes.
+// Measures sharded parameters: the bytes that a step sends, and the memory it takes.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct ShardingMeasurement {
   std::string name;  // "all, layer"
   config::Sharding sharded = config::Sharding::kNone;
   config::AccumulationOrder order = config::AccumulationOrder::kMicroBatch;
-  double step = 0;                                 // seconds, the median of the slowest rank
+  double step = 0;                                 // seconds, the slowest rank's median
   double communication = 0;                        // seconds of reductions, likewise
-  int64_t bytes_sent = 0, bytes_sent_formula = 0;  // in a step, in collectives
+  int64_t bytes_sent = 0, bytes_sent_formula = 0;  // bytes of a step's collectives
   training::ParameterMemory memory, memory_formula;
-  // Resident memory after the last step, less that before the model was made. Formula: parameters
+  // Resident memory after the last step, minus that before the model was made. Formula: parameters
   // and activations.
   Compared resident;
 };
@@ -29,7 +29,7 @@ struct ShardedOrders {
   std::vector<Skipped> skipped;
 };
 
-// One after another. All ranks call together.
+// Measures the orders in turn. All ranks call together.
 ShardedOrders measure_sharding(const SectionSetup& setup);
 
 }  // namespace strata::bench

@@ -12,8 +12,8 @@
 namespace strata::bench {
 namespace {
 
-// From an eighth of the longest sample on, so that masked tokens, 15 % rounded down, have nearly
-// the same share everywhere.
+// Starts at an eighth of the longest sample, so that the share of masked tokens, 15 % rounded down,
+// is nearly the same for all lengths.
 std::vector<EqualBatch> batches_to_measure(int32_t longest, int64_t tokens) {
   std::vector<EqualBatch> batches;
   for (const int eighths : {1, 2, 4, 6, 8}) {

@@ -1,4 +1,4 @@
-// What a sample costs this machine, as a function of its length.
+// Measures this machine's cost of a sample as a function of its length.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace strata::bench {
 
 struct CostBenchmarkOptions {
-  int rounds = 5;                  // measured, after one that is not
-  int64_t micro_batch_tokens = 0;  // 0: those of batch.micro_batch samples of the longest length
-  std::function<void(size_t done, size_t total)> progress;  // in batches; may be empty
+  int rounds = 5;                  // measured rounds, after one not measured
+  int64_t micro_batch_tokens = 0;  // 0: tokens of batch.micro_batch samples of the longest length
+  std::function<void(size_t done, size_t total)> progress;  // counts batches; may be empty
 };
 
-// Samples of one length.
+// A batch of samples with one length.
 struct EqualBatch {
   int32_t length = 0;
   int64_t samples = 0;
@@ -36,17 +36,17 @@ struct CostBenchmark {
   loadbalance::CostFit fit;
   std::vector<EqualBatch> batches;
 
-  // How far the fit is above the measured time, in parts of it.
+  // Returns how far the fit exceeds the measured time, relative to it.
   double relative_error(const EqualBatch& batch) const {
     return fit.seconds(batch.time()) / batch.seconds - 1;
   }
 };
 
-// Times forward and backward of the configured model, with random weights, on batches of
-// equally long samples: all lengths with the same number of tokens, which tells what a token's
-// length costs, and the shorter ones with half as many, which tells what a batch costs whatever it
-// holds. Rounds over all batches, so that a disturbance spoils no batch alone. Needs no data. All
-// ranks call together.
+// Times forward and backward of the configured model, with random weights, on batches of equally
+// long samples. All lengths have the same number of tokens, which shows what a token costs at each
+// length. The shorter ones also run with half as many, which shows a batch's constant cost. Every
+// round covers all batches, so that a disturbance affects all alike. Needs no data. All ranks call
+// together.
 CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchmarkOptions& options,
                               const training::Ranks& ranks);
 

@@ -45,8 +45,8 @@ class Encoder {
   std::string device() const { return backend_->description(); }
   const std::vector<int32_t>& lengths(size_t batch) const { return lengths_[batch]; }
 
-  // Forward and backward of a batch. `scales`: of every layer, 0 where it is dropped. Returns the
-  // seconds of every layer.
+  // Runs forward and backward of a batch. `scales` has a value for every layer, 0 if it is dropped.
+  // Returns the seconds of every layer.
   std::vector<double> train(size_t batch, uint64_t step, const std::vector<float>& scales) {
     const data::PackedBatch& packed = batches_[batch];
     model_->upload(packed);
@@ -56,7 +56,7 @@ class Encoder {
                        .masked_lm_scale = 1.0f / static_cast<float>(packed.masked_ids.size()),
                        .next_sentence_scale = 1.0f / static_cast<float>(packed.sample_ids.size())});
     micro_batch.layer_scales = scales.data();
-    // A mark before every block and after the last, in both passes.
+    // Marks precede every block and follow the last, in both passes.
     const auto& blocks = model_->blocks();
     for (const auto& block : blocks) {
       stopwatch_->mark(device::Stream::kCompute);
@@ -94,7 +94,7 @@ class Encoder {
   std::unique_ptr<bert::Model> model_;
 };
 
-// In the middle of the nth of `count` equal parts of training.
+// Returns the middle of part `n` out of `count` equal parts of training.
 uint64_t step_of(int64_t training_steps, size_t n, size_t count) {
   return 1 + static_cast<uint64_t>(training_steps) * (2 * n + 1) / (2 * count);
 }
@@ -163,7 +163,7 @@ LayerDropBenchmark benchmark_layer_drop(const config::RunConfig& config,
     const std::vector<float> scales =
         bert::layer_scales(encoder.layer_drop(), kSeed, step.step, layers);
     std::vector<double> whole, left;
-    // In turns, each of them first in every other step.
+    // The two take turns to be first.
     if (i % 2 == 0) whole = encoder.train(batch, step.step, all);
     left = encoder.train(batch, step.step, scales);
     if (i % 2 == 1) whole = encoder.train(batch, step.step, all);

@@ -18,7 +18,7 @@ namespace {
 
 using Step = SyntheticTraining::Step;
 
-// One way to reduce gradients, and what its steps took.
+// One way to reduce gradients, and the times of its steps.
 struct Contender {
   std::string name;
   std::unique_ptr<comm::GradientBuckets> buckets;
@@ -37,7 +37,7 @@ double gradient_bytes(const config::RunConfig& config, const bert::Model& model)
          static_cast<double>(device::size_of(training::bucket_options(config).reduce_dtype));
 }
 
-// The speed at which all buckets' all-reduces take `seconds`.
+// Returns the link on which the all-reduces of all buckets take `seconds`.
 comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, double bytes,
                            int64_t buckets) {
   const double latency =
@@ -50,7 +50,8 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   return {bytes_sent / (seconds - latency), latency_seconds};
 }
 
-// Early words are reduced before anything of a rank's gradient can be clipped.
+// With reduce.early_words, embeddings are reduced before the rest of a rank's gradient is known, so
+// a rank cannot clip its gradient.
 std::vector<config::ClipMode> modes_of(const config::RunConfig& config) {
   using enum config::ClipMode;
   if (config.reduce.early_words) return {kNone, kAfterAllReduce};
@@ -68,7 +69,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
   }
   training::check_one_stage(config);
   constexpr int kUnmeasured = 1;
-  // All of the state, for all contenders.
+  // All contenders use the unsharded state.
   config::RunConfig unsharded = config;
   unsharded.optimizer.sharded = config::Sharding::kNone;
   SyntheticTraining training(unsharded, {options.micro_batch_tokens}, options.steps + kUnmeasured,
@@ -102,8 +103,8 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
                            : ranks.communicator.duplicate();
 
   std::vector<Contender> contenders;
-  // Where ranks agree on overflow (fp16), also as if no gradient ever overflowed; after_allreduce
-  // has to wait for the norm anyway. The loss is not scaled here, so none does.
+  // If ranks sync overflows (fp16), also measures steps without the sync. after_allreduce has to
+  // wait for the norm anyway. The loss is not scaled here, so no gradient overflows.
   const auto add = [&](const std::string& name, comm::BucketOptions reduction) {
     contenders.push_back({name, training.make_buckets(*network, reduction)});
     if (!reduction.scaled_loss || reduction.clip == comm::ClipMode::kAfterAllReduce) return;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kSmallSamples = 20'000;
 
-// Lengths with MLPerf Wikipedia's shares, in random order.
+// Returns lengths with MLPerf Wikipedia's shares, in random order.
 std::vector<uint16_t> random_lengths(uint32_t samples) {
   const auto histogram = loadbalance::mlperf_wikipedia_histogram();
   std::vector<uint64_t> weights;
@@ -59,7 +59,7 @@ void write_small_data(const std::filesystem::path& path) {
   data::write_index(std::span(&path, 1));
 }
 
-// Seconds that `work` takes.
+// Returns the seconds that `work` takes.
 template <typename Work>
 double time(const Work& work) {
   const auto begin = Clock::now();

@@ -1,4 +1,4 @@
-// How long it takes from run_start to the first batch on data of any size, through its index.
+// Measures the time from run_start to the first batch on data of any size, through its index.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,28 @@
 namespace strata::bench {
 
 struct StartOptions {
-  uint32_t samples = 156'725'653;  // of MLPerf's training set
+  uint32_t samples = 156'725'653;  // size of MLPerf's training set
   int ranks = 1024;
-  std::filesystem::path folder;                            // of what is made up, and removed
+  std::filesystem::path folder;                            // folder for temporary files
   std::function<void(const std::string& phase)> progress;  // may be empty
 };
 
-// Of one rank; what the operating system had in memory of the files was dropped before. Seconds.
+// One rank's seconds. The files were dropped from the page cache before.
 struct StartBenchmark {
   uint64_t index_bytes = 0;
-  int64_t masked = 0;  // positions of the first global batch, by which losses are divided
-  double make = 0;     // to write the index, which is done once for a data set
-  double open = 0;     // to open the index
-  double plan = 0;     // to plan the first step
-  double find = 0;     // to find this rank's samples of it
-  double read = 0;     // to read as many samples, of a smaller data set
+  int64_t masked = 0;  // masked positions of the first global batch, by which losses are divided
+  double make = 0;     // writing the index, which is done once per data set
+  double open = 0;     // opening the index
+  double plan = 0;     // planning the first step
+  double find = 0;     // finding this rank's samples of the first step
+  double read = 0;     // reading as many samples of a smaller data set
 
   double start() const { return open + plan + find + read; }
 };
 
-// On a made-up index with MLPerf Wikipedia's lengths, in random order, and a small data set of the
-// same. Of the configuration it uses batch. Throws Error where the folder cannot be written.
+// Uses a synthetic index with MLPerf Wikipedia's lengths in random order, and a small data set with
+// the same lengths. Uses only batch of the configuration. Throws Error if the folder cannot be
+// written.
 StartBenchmark benchmark_start(const config::RunConfig& config, const StartOptions& options);
 
 }  // namespace strata::bench

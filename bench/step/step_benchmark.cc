@@ -13,9 +13,9 @@
 namespace strata::bench {
 namespace {
 
-// Steps on a device before those that are measured. Libraries choose their algorithms when a batch
-// first comes. A graph is captured when a batch comes to a slot of the model for the second time,
-// so a round of all batches takes whole turns of the slots: batches find theirs again.
+// Runs the steps before the measured ones. Libraries choose their algorithms at a batch's first
+// step. A graph is captured when a batch comes to a slot of the model for the second time, so a
+// round of all batches takes whole turns of the slots, and batches return to theirs.
 void warm_up(SyntheticTraining& training, comm::GradientBuckets& buckets) {
   constexpr int64_t kFewest = 4;
   const auto batches = static_cast<int64_t>(training.batches());
@@ -25,7 +25,7 @@ void warm_up(SyntheticTraining& training, comm::GradientBuckets& buckets) {
     while (steps * micro_batches % slots != 0) ++steps;
     return steps;
   };
-  // The first step in FP8 only looks at what later ones round.
+  // The first FP8 step only records what later ones round.
   if (training.model().in_float8()) {
     for (int64_t i = 0; i < whole_turns(1); ++i) training.step(0, buckets);
   }
@@ -68,7 +68,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
     const double whole = times.seconds;
     if (!on_host && training.knows_phases()) times = training.timed_step(number, *buckets);
     if (i < unmeasured) continue;
-    if (!peak) peak.emplace(training.backend());  // it would hold up the first measured step
+    if (!peak) peak.emplace(training.backend());  // later it would delay the first measured step
     const double peak_now = peak->flops_per_second();
     step.push_back(whole);
     forward.push_back(times.compute.forward);

@@ -36,7 +36,7 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
 }
 
 std::vector<double> of_all_ranks(const training::Ranks& ranks, double value) {
-  // Each in its own place: a sum is all that is needed to know them all.
+  // Each rank fills its own element, so a sum collects them all.
   std::vector<double> all(static_cast<size_t>(ranks.size()));
   all[static_cast<size_t>(ranks.rank())] = value;
   ranks.communicator.all_reduce_sum(all.data(), ranks.size(), device::DType::kF64);
@@ -67,8 +67,8 @@ int64_t message_bytes_sent(const training::Ranks& ranks) {
 
 namespace {
 
-// Lengths of a replica's micro-batches in a number of steps: those that the configured strategy
-// plans on a data set with MLPerf Wikipedia's lengths, as far as the model has positions.
+// Lengths of a replica's micro-batches in a number of steps, as the configured strategy plans them
+// on a data set with MLPerf Wikipedia's lengths, limited to the model's positions.
 class PlannedLengths {
  public:
   PlannedLengths(const config::RunConfig& config, const bert::BertConfig& bert, int ranks,
@@ -79,7 +79,7 @@ class PlannedLengths {
         plan_(loadbalance::make_batch_plan(options_, histogram_)),
         replica_(static_cast<size_t>(replica)) {}
 
-  // [micro-batches][samples] of the next step.
+  // Returns [micro-batches][samples] of the next step.
   std::vector<std::vector<int32_t>> next_step() {
     const auto share = static_cast<size_t>(options_.batch_per_rank);
     const auto mine = plan_->next_step().subspan(replica_ * share, share);
@@ -133,8 +133,8 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config,
     planned.emplace(config, bert_, ranks.size(), replica);
   for (int batch = 0; batch < batches; ++batch) {
     const auto seed = static_cast<uint64_t>(batch * replicas + replica);
-    // Every micro-batch of every replica the same without a plan, so that a figure is of what was
-    // given.
+    // Without a plan all micro-batches of all replicas are the same, so that a figure describes the
+    // given lengths.
     lengths_.push_back(planned ? planned->next_step()
                                : std::vector(static_cast<size_t>(accumulation_),
                                              micro_batch_lengths(config, sequences, bert_,

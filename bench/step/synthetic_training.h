@@ -1,4 +1,4 @@
-// Training steps on synthetic batches and random weights, for measuring; needs no data.
+// Training steps on synthetic batches and random weights, for benchmarks. Needs no data.
 #pragma once
 
 #include <cstdint>
@@ -24,62 +24,62 @@
 
 namespace strata::bench {
 
-// Which sequences a micro-batch has: batch.micro_batch of them, or as many as fill `tokens` where
-// that is not 0; in MLPerf Wikipedia's mix of lengths, or all of `length` tokens where that is not.
+// The sequences of a micro-batch: batch.micro_batch of them, or as many as fill `tokens` unless
+// that is 0. Their lengths are MLPerf Wikipedia's mix, or `length` unless that is 0.
 struct MicroBatchSequences {
   int64_t tokens = 0;
   int32_t length = 0;
 };
 
-// Their lengths. Throws Error where the model has fewer positions.
+// Returns the sequences' lengths. Throws Error if the model has fewer positions.
 std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
                                          const MicroBatchSequences& sequences,
                                          const bert::BertConfig& bert, uint64_t seed);
 
-// Every rank's value, by rank; all call together.
+// Returns every rank's value, by rank. All call together.
 std::vector<double> of_all_ranks(const training::Ranks& ranks, double value);
-// The largest of them.
+// Returns the largest value of all ranks.
 double slowest(const training::Ranks& ranks, double seconds);
-// `value` of the rank whose `seconds` are the most.
+// Returns `value` of the rank with the most `seconds`.
 double of_slowest(const training::Ranks& ranks, double seconds, double value);
 int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value);
-// By this rank so far, to other stages or modules.
+// Returns the bytes that this rank has sent to other stages or modules so far.
 int64_t message_bytes_sent(const training::Ranks& ranks);
 
 // The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps
-// are as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch
-// sequences on every replica, as batch.load_balance.strategy plans them.
+// are as in training: every replica has batch.gradient_accumulation_steps micro-batches of
+// batch.micro_batch sequences, planned by batch.load_balance.strategy.
 class SyntheticTraining {
  public:
   struct Step {
     double seconds = 0;
-    // Of steps that are timed.
-    training::ComputeSeconds compute;  // the upload of a micro-batch is part of its forward
+    // Only set by timed_step().
+    training::ComputeSeconds compute;  // a micro-batch's upload counts as its forward
     comm::StepTimes reduce;
   };
 
-  // What a step of this rank computes; of stages, what the replica does, on the first.
+  // The work of this rank's step. With stages, the first stage counts the whole replica's work.
   struct Work {
     int64_t sequences = 0, tokens = 0;
-    double flops = 0;  // of the model; of layers, those that the last step had
+    double flops = 0;  // FLOPs of the model, with the layers that the last step had
   };
 
-  // `batches` different ones. Where tokens or lengths are given there is no plan: every micro-batch
-  // of every replica has sequences of the same lengths. `backend` null: the configured one. All
-  // ranks construct together.
+  // Makes `batches` different batches. If tokens or lengths are given there is no plan, and all
+  // micro-batches of all replicas have the same lengths. If `backend` is null, makes the configured
+  // one. All ranks construct together.
   SyntheticTraining(const config::RunConfig& config, const MicroBatchSequences& sequences,
                     int batches, const training::Ranks& ranks,
                     std::unique_ptr<device::Backend> backend = nullptr);
 
-  // What reduces, clips and updates gradients in these steps; there may be several, used in turn,
-  // but with device.graphs only one.
+  // Makes buckets that reduce, clip and update gradients in these steps. There may be several, used
+  // in turn, but only one with device.graphs.
   std::unique_ptr<comm::GradientBuckets> make_buckets(comm::Communicator& communicator,
                                                       const comm::BucketOptions& options);
 
-  // Trains on batch `batch` of those made; all ranks call together.
+  // Trains on batch `batch`. All ranks call together.
   Step step(size_t batch, comm::GradientBuckets& buckets) { return run(batch, buckets, nullptr); }
-  // The same, issued rather than launched, its parts timed, which may take a device a little
-  // longer. Adds them to `timeline`, which may be null.
+  // Issues the same step instead of launching graphs, and times its parts, which may take a device
+  // a little longer. Adds them to `timeline`, which may be null.
   Step timed_step(size_t batch, comm::GradientBuckets& buckets,
                   training::Timeline* timeline = nullptr);
 
@@ -96,14 +96,14 @@ class SyntheticTraining {
                             : device::GraphCache::Captured();
   }
   size_t batches() const { return batches_.size(); }
-  // [micro-batches][sequences] tokens, of this rank.
+  // Returns [micro-batches][sequences] tokens of this rank.
   const std::vector<std::vector<int32_t>>& lengths(size_t batch) const { return lengths_[batch]; }
   Work work(size_t batch) const;
-  // Of this rank's micro-batches, as the model rounds them up.
+  // Returns the tokens of this rank's micro-batches after the model's rounding up.
   int64_t rounded_tokens(size_t batch) const;
 
  private:
-  // `times` null: not timed.
+  // A null `times` times nothing.
   Step run(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);
   Step train_on(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);
 
@@ -121,11 +121,11 @@ class SyntheticTraining {
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   std::optional<training::StepWork> work_;
   bool captures_graphs_;
-  // Of the buckets that were made.
+  // One executor for each set of buckets.
   std::map<const comm::GradientBuckets*, std::unique_ptr<training::StepExecutor>> executors_;
   int64_t steps_ = 0;
-  int64_t layers_ = 0;         // that the last step had
-  std::vector<Range> frozen_;  // arena elements that a step does not update, where work is delayed
+  int64_t layers_ = 0;         // layers of the last step
+  std::vector<Range> frozen_;  // arena elements that a step with delayed backward does not update
 };
 
 }  // namespace strata::bench

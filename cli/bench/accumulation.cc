@@ -104,12 +104,12 @@ void print_json(const AccumulationBenchmark& b, const BenchAccumulationOptions& 
 
 std::string percent(double error) { return fmt::format("{:.3g} %", 100 * error); }
 
-// "measured (off the closed form by)".
+// Formats "measured (deviation from the closed form)".
 std::string beside(double measured, double closed_form) {
   return fmt::format("{} ({:+.0f} %)", percent(measured), 100 * (measured / closed_form - 1));
 }
 
-// A row for every number of mantissa bits, a column for everything else.
+// Prints a row for every number of mantissa bits, with a column for every other setting.
 template <typename Line>
 void print_by_mantissa(const std::vector<Line>& lines, int width, const auto& column,
                        const auto& cell) {

@@ -91,7 +91,7 @@ void print_json(const std::vector<Measured>& results) {
              json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"plans", rows}}, 2));
 }
 
-// Markdown, so that it can stand in a report as it is.
+// Prints Markdown, for use in reports.
 void print_table(const std::vector<Measured>& results) {
   fmt::print(
       "| ranks | strategy           | groups of | mean imbalance | 99th percentile | bytes a step "

@@ -128,7 +128,7 @@ bench::MachineBenchmark read(const std::filesystem::path& file) {
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-// Cells of a Markdown table: a row a machine, a column for every kind of step that any has.
+// Prints a Markdown table: a row per machine, a column for every kind of step that any has.
 void print_rows(const std::vector<bench::MachineBenchmark>& machines) {
   std::vector<std::string> steps;
   for (const bench::MachineBenchmark& b : machines) {

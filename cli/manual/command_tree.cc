@@ -6,7 +6,7 @@
 namespace strata::cli {
 namespace {
 
-// Of "TEXT:{training,hpc}".
+// Returns the values in a type like "TEXT:{training,hpc}".
 std::vector<std::string> values_in(const std::string& type) {
   const size_t begin = type.find('{'), end = type.rfind('}');
   if (begin == type.npos || end == type.npos) return {};
@@ -43,7 +43,7 @@ void add(const CLI::App& command, const std::string& above, std::vector<CommandI
   CommandInfo info;
   info.path = above.empty() ? command.get_name() : above + ' ' + command.get_name();
   info.help = command.get_description();
-  // The formatter's own: App::help would answer for the command that is being run.
+  // Uses the formatter, because App::help would answer for the command that is running.
   const std::string help =
       command.get_formatter()->make_help(&command, info.path, CLI::AppFormatMode::Normal);
   const std::string mark = "Usage: ";

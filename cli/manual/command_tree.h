@@ -1,4 +1,4 @@
-// All commands with their options, as CLI11 knows them: what completion and man pages are made of.
+// All commands and options of CLI11's tree, the source of completions and man pages.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,9 +8,9 @@
 namespace strata::cli {
 
 struct OptionInfo {
-  std::vector<std::string> names;   // "-o", "--output"; of a positional "FILE"
+  std::vector<std::string> names;   // "-o", "--output", or a positional's "FILE"
   std::string type;                 // "TEXT"; empty: a flag
-  std::vector<std::string> values;  // the only ones it takes; empty: any
+  std::vector<std::string> values;  // the accepted values; empty: any
   std::string help;
   bool positional = false;
   bool required = false;
@@ -23,13 +23,13 @@ struct CommandInfo {
   std::string help;
   std::string usage;  // "strata check log [OPTIONS] FILE..."
   std::vector<OptionInfo> options;
-  std::string footer;                 // below the options in --help, in lines
-  std::vector<std::string> commands;  // the names of those below it
+  std::string footer;                 // lines below the options in --help
+  std::vector<std::string> commands;  // names of the commands below it
 
   bool takes_positionals() const;
 };
 
-// `root` and every command below it, depth first.
+// Returns `root` and every command below it, depth first.
 std::vector<CommandInfo> all_commands(const CLI::App& root);
 
 }  // namespace strata::cli

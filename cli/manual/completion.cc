@@ -6,7 +6,7 @@
 namespace strata::cli {
 namespace {
 
-// In single quotes, for bash and zsh.
+// Quotes `text` in single quotes for bash and zsh.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
@@ -38,8 +38,8 @@ std::vector<std::string> paths_below_root(const std::vector<CommandInfo>& comman
   return paths;
 }
 
-// A case for each option that takes a value: `one_of` completes the values that it takes, `file`
-// any other.
+// Returns a case for each option that takes a value: `one_of` completes options with a list of
+// values, `file` all others.
 template <typename OneOf>
 std::string value_cases(const std::vector<CommandInfo>& commands, const OneOf& one_of,
                         const std::string& file) {
@@ -104,7 +104,7 @@ std::string bash_completion(const std::vector<CommandInfo>& commands) {
 }
 
 std::string zsh_completion(const std::vector<CommandInfo>& commands) {
-  // Of a description what stands before its first colon is the word.
+  // zsh takes everything before the description's first colon as the word.
   const auto described = [](const std::string& word, const std::string& help) {
     return quoted(word + ':' + first_line(help));
   };

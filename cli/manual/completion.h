@@ -8,7 +8,7 @@
 
 namespace strata::cli {
 
-// To be sourced, or put where the shell looks for completions.
+// Return scripts to source, or to put in the shell's completion folder.
 std::string bash_completion(const std::vector<CommandInfo>& commands);
 std::string zsh_completion(const std::vector<CommandInfo>& commands);
 std::string fish_completion(const std::vector<CommandInfo>& commands);

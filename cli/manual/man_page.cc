@@ -13,7 +13,7 @@ std::string dashed(std::string path) {
   return path;
 }
 
-// Text that roff prints as it stands.
+// Escapes text for roff.
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -57,7 +57,7 @@ std::string option_text(const OptionInfo& option) {
   return text + '\n' + plain(help) + '\n';
 }
 
-// Keeps the footer's lines; troff does not fill those of tables.
+// Keeps the footer's line breaks. troff must not fill the lines of tables.
 std::string footer_text(const std::string& footer) {
   if (footer.find("\n ") != footer.npos) return ".nf\n" + plain(footer) + "\n.fi\n";
   std::string text = plain(footer);

@@ -1,4 +1,4 @@
-// A command's page of the manual.
+// Man pages of the commands.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace strata::cli {
 
-// "strata-check-log.1".
+// Returns a name like "strata-check-log.1".
 std::string man_page_name(const CommandInfo& command);
 
-// The page in roff, with the macros of man(7).
+// Returns the page in roff, with the macros of man(7).
 std::string man_page(const CommandInfo& command, const std::vector<CommandInfo>& all);
 
 }  // namespace strata::cli

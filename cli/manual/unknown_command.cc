@@ -14,7 +14,7 @@
 namespace strata::cli {
 namespace {
 
-// Letters to insert, remove, replace or swap with their neighbour to make one word the other.
+// Returns the edit distance: letters to insert, remove, replace or swap with their neighbour.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -35,7 +35,7 @@ size_t distance(std::string_view a, std::string_view b) {
 constexpr std::string_view kOfTraining[] = {"train", "eval", "data", "search", "bench"};
 #endif
 
-// `path`: the commands before the word.
+// `path` names the commands before the word.
 [[noreturn]] void refuse(const CLI::App& app, const std::string& path, const std::string& word) {
   constexpr size_t kShown = 80;
   std::vector<std::string> names;
@@ -64,7 +64,7 @@ void refuse_unknown_command(const CLI::App& app, int argc, const char* const* ar
   std::string path = app.get_name();
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    // Before the last command there are flags alone.
+    // Only flags precede the last command.
     if (word.starts_with('-')) continue;
     const auto commands = at->get_subcommands({});
     if (commands.empty()) return;

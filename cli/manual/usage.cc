@@ -5,7 +5,7 @@
 namespace strata::cli {
 
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
-  const std::string help = app->help();  // of the command that was named last
+  const std::string help = app->help();  // the help of the last named command
   std::string path = app->get_name();
   while (!app->get_subcommands().empty()) {
     app = app->get_subcommands().front();

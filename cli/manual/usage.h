@@ -1,4 +1,4 @@
-// What is said of a command line that cannot be read.
+// Messages for command lines that cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,8 +6,7 @@
 
 namespace strata::cli {
 
-// A message for CLI11 to print: the command and what is wrong, how it is used, and where there is
-// more.
+// Returns a message for CLI11 to print: the command, the error, the usage, and where help is.
 std::string usage_error(const CLI::App* app, const CLI::Error& error);
 
 }  // namespace strata::cli

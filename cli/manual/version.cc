@@ -35,7 +35,7 @@ std::string boost_version() {
                      BOOST_VERSION % 100);
 }
 
-// Of libraries that are loaded, what is loaded; of headers, what was compiled.
+// Loaded libraries report the version that runs, header libraries the one that was compiled.
 std::vector<std::pair<std::string, std::string>> libraries() {
   std::vector<std::pair<std::string, std::string>> found = {
       {"Boost", boost_version()},

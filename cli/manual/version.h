@@ -1,4 +1,4 @@
-// What `strata --version` says.
+// The text of `strata --version`.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,12 @@
 
 namespace strata::cli {
 
-// The version, then a line each: commit and build type, the compiler, the instruction sets of this
-// machine that kernels can be written for, and the libraries with their versions.
+// Returns the version, then a line each for commit and build type, the compiler, this machine's
+// instruction sets for kernels, and the libraries with their versions.
 std::string version_text();
 
-// Those of the flags in `cpuinfo` (/proc/cpuinfo) that make a difference to kernels, in order of
-// their names here; empty where the machine does not tell.
+// Returns the flags in `cpuinfo` (/proc/cpuinfo) that matter to kernels, sorted by name; empty if
+// the machine does not report them.
 std::string instruction_sets(const std::filesystem::path& cpuinfo = "/proc/cpuinfo");
 
 }  // namespace strata::cli

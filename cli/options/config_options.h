@@ -1,4 +1,4 @@
-// --config and --set, for every command that needs a run's configuration.
+// The options --config and --set of commands that need a run's configuration.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,8 +16,8 @@ struct ConfigOptions {
   std::vector<std::string> overrides;
 
   config::RunConfig load() const { return config::load_run_config(config, overrides); }
-  // run.stall_seconds, before the ranks know of each other: what is wrong with the configuration is
-  // told after that.
+  // Reads run.stall_seconds before the ranks are connected. Errors in the configuration are
+  // reported afterwards.
   double stall_seconds() const {
     try {
       return load().run.stall_seconds;
@@ -27,7 +27,7 @@ struct ConfigOptions {
   }
 };
 
-// The files that a command with this configuration may read.
+// Returns the files that a command with this configuration may read.
 inline std::vector<std::filesystem::path> files_read(const config::RunConfig& config) {
   std::vector<std::filesystem::path> files = config.data.train;
   files.insert(files.end(), config.data.eval.begin(), config.data.eval.end());
@@ -38,7 +38,8 @@ inline std::vector<std::filesystem::path> files_read(const config::RunConfig& co
   return files;
 }
 
-// `reads`: what of the file the command uses. `options` outlives the parsing. Returns --config.
+// `reads` describes the part of the file that the command uses. `options` must outlive the parsing.
+// Returns --config.
 inline CLI::Option* add_config_options(CLI::App& command, ConfigOptions& options,
                                        const std::string& reads, const std::string& example) {
   command

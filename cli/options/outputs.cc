@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr char kOutputMark[] = "output";
 
-// The beginnings of this program's own outputs that no command reads.
+// The first bytes of this program's outputs that no command reads.
 constexpr std::string_view kOwnOutputs[] = {
     "<meta name=\"generator\" content=\"Strata\">",  // reports
     "<testsuites name=\"strata check\"",
@@ -50,7 +50,7 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return end == folder.end() || (std::next(end) == folder.end() && end->empty());
 }
 
-// The folder of a result tree that the file lies in; empty if it lies in none.
+// Returns the folder of the result tree that holds the file, or an empty path.
 fs::path result_tree_of(const fs::path& file) {
   static const std::regex kOfRun("result_[0-9]+\\..*");
   const fs::path folder = file.parent_path();
@@ -71,7 +71,7 @@ fs::path result_tree_of(const fs::path& file) {
   return {};
 }
 
-// Whether a link below `folder` leads to the file.
+// Returns whether a link below `folder` leads to the file.
 bool is_linked_from(const fs::path& folder, const fs::path& file) {
   std::error_code error, ignored;
   fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
@@ -81,8 +81,8 @@ bool is_linked_from(const fs::path& folder, const fs::path& file) {
   return false;
 }
 
-// The files and folders that a value of an option may name: itself, the value of KEY=VALUE, and the
-// folder of DIR/{A,B}.
+// Adds the files and folders that an option's value may name: the value itself, the value of
+// KEY=VALUE, and the folder of DIR/{A,B}.
 void add_named(const std::string& value, std::vector<fs::path>& paths) {
   std::vector<fs::path> candidates = {value};
   if (const size_t equals = value.find('='); equals != value.npos)

@@ -1,4 +1,4 @@
-// Options that name what a command writes. No output replaces a file that the command reads. In
+// Options that name a command's outputs. No output replaces a file that the command reads. In
 // result trees only Strata's own earlier outputs are replaced.
 #pragma once
 
@@ -9,16 +9,17 @@
 
 namespace strata::cli {
 
-// Marks `option` as the name of a file or a folder that its command writes. "-" is refused: a file
-// of that name is ./-, and standard output is /dev/stdout. Returns `option`.
+// Marks `option` as the name of a file or folder that its command writes, and returns it. "-" is
+// refused: ./- names such a file, and /dev/stdout is standard output.
 CLI::Option* names_output(CLI::Option* option);
 
-// --output of a command that prints: what it prints goes to that file. `file` outlives the parsing.
+// Adds --output to a command that prints, to print to a file instead. `file` must outlive the
+// parsing.
 void add_output_option(CLI::App& command, std::string& file);
 // Prints `text`, or writes it to `file` if that is not empty. Throws Error as write_output does.
 void print_or_write(const std::string& file, const std::string& text);
 
-// Has `root` check the outputs of the command that was given, before the command begins. Every
+// Has `root` check the outputs of the given command before the command begins. Every
 // other option and argument whose value names a file or a folder counts as read.
 // Throws Error if two outputs name the same file, or if an output exists and
 // - is a file that the command reads, under any name or link;
@@ -26,7 +27,7 @@ void print_or_write(const std::string& file, const std::string& text);
 //   this program.
 void guard_outputs(CLI::App& root);
 
-// The same check of one output against these files and folders, for what options do not name.
+// Makes the same check for an output or inputs that no option names.
 void refuse_to_replace(const std::vector<std::filesystem::path>& read,
                        const std::filesystem::path& output, const std::string& option);
 

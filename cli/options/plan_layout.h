@@ -1,4 +1,4 @@
-// How `strata plan` is told the model and the layout of ranks.
+// The options of `strata plan` for the model and the layout of ranks.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ inline constexpr plan::Order kOrders[] = {plan::Order::kMicroBatch, plan::Order:
 inline constexpr plan::Sharding kShardings[] = {plan::Sharding::kNone, plan::Sharding::kState,
                                                 plan::Sharding::kGradients, plan::Sharding::kAll};
 
-// CLI::Range takes "nan" for any number.
+// CLI::Range would accept "nan" as any number.
 inline CLI::Validator number_within(double least, double most) {
   return CLI::Validator(
       [least, most](std::string& text) {
@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const Value (&values)[N]) {
   for (const Value value : values) names.emplace_back(plan::name_of(value));
   return names;
 }
-// One of the names of `values`.
+// Returns the element of `values` with this name.
 template <typename Value, size_t N>
 Value value_of(const Value (&values)[N], const std::string& name) {
   return *std::ranges::find(values, name, [](Value value) { return plan::name_of(value); });
@@ -75,7 +75,7 @@ struct PlanLayoutOptions {
   }
 };
 
-// `options` outlives the parsing.
+// `options` must outlive the parsing.
 inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
   command
       .add_option("--model", options.model,

@@ -1,4 +1,4 @@
-// --ruleset and --usage, for every command that judges by a round's rules.
+// The options --ruleset and --usage of commands that apply a round's rules.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 
 namespace strata::cli {
 
-// `ruleset` and `usage` outlive the command's parsing; a ruleset of two numbers gets its third.
+// `ruleset` and `usage` must outlive the parsing. A ruleset of two numbers gets its third.
 inline void add_ruleset_options(CLI::App& command, std::string& ruleset, std::string& usage) {
   command
       .add_option("--ruleset", ruleset,
@@ -21,7 +21,7 @@ inline void add_ruleset_options(CLI::App& command, std::string& ruleset, std::st
       ->check(CLI::IsMember({"training", "hpc"}));
 }
 
-// --rules; it outlives the command's parsing.
+// Adds --rules. `rules` must outlive the parsing.
 inline CLI::Option* add_rules_option(CLI::App& command, std::string& rules) {
   return command.add_option(
       "--rules", rules,
@@ -29,7 +29,7 @@ inline CLI::Option* add_rules_option(CLI::App& command, std::string& rules) {
       "built in, and for what those lack an installed mlperf_logging)");
 }
 
-// --rcp; it outlives the command's parsing.
+// Adds --rcp. `rcp` must outlive the parsing.
 inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp) {
   return command.add_option(
       "--rcp", rcp,
@@ -37,7 +37,7 @@ inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp) {
       "BERT's, built in, and for what those lack an installed mlperf_logging)");
 }
 
-// What --rules or --rcp names as a directory: nothing for what is built in.
+// Returns the directory that --rules or --rcp names, or an empty text if it is built in.
 inline std::string directory_of(const std::string& given) {
   return given == compliance::kBuiltIn ? "" : given;
 }

@@ -1,4 +1,4 @@
-// What could not be read at all.
+// Reports what could not be read.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 
 namespace strata::cli {
 
-// Throws Error if there is some, a line each: what lies in it was passed over. To be called once
-// the rest is printed.
+// Throws Error with one line per problem if there are any, because their contents were skipped.
+// Call after printing the rest.
 inline void refuse(const compliance::ListingProblems& problems) {
   if (problems.empty()) return;
   std::vector<std::string> lines;

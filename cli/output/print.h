@@ -13,9 +13,9 @@
 
 namespace strata::cli {
 
-// Prints text of several lines, which may hold names and values of any file: what could steer a
-// terminal is escaped (see printable_lines). Line feeds within such a name are the caller's to
-// escape, by one_line(). Throws std::system_error where standard output takes no more.
+// Prints text of several lines, with escapes for what could steer a terminal (see printable_lines).
+// Names and values may come from any file; the caller must escape line feeds in them with
+// one_line(). Throws std::system_error if standard output cannot be written.
 inline void say_text(const std::string& text) {
   const std::string shown = printable_lines(text);
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) < shown.size())

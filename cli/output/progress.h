@@ -1,4 +1,4 @@
-// A line on a terminal that says how far long work has come; nothing where standard error is not a
+// A line on a terminal with the progress of long work. Prints nothing if standard error is not a
 // terminal.
 #pragma once
 
@@ -20,7 +20,7 @@ class Progress {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
 
-  // May be called from any thread.
+  // Thread-safe.
   void update(size_t done, size_t total) {
     constexpr size_t kFewSteps = 200;
     if (!terminal_ || total < 2) return;

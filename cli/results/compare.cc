@@ -33,7 +33,7 @@ struct CompareOptions {
   bool json = false, markdown = false;
 };
 
-// A share of at least 0: "3%" or "0.03".
+// Parses a share of at least 0: "3%" or "0.03".
 double parse_share(std::string_view text) {
   const std::string_view digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
   double value = 0;
@@ -48,7 +48,7 @@ double parse_share(std::string_view text) {
   return text.ends_with('%') ? value / 100 : value;
 }
 
-// Whether a folder holds logs of runs, somewhere; a file is of a benchmark.
+// Returns whether a folder holds logs of runs. Files hold benchmark results.
 bool holds_results(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) fail("{}: is {}", path.string(), what_is_at(path));
@@ -57,7 +57,7 @@ bool holds_results(const fs::path& path) {
   return !compliance::find_result_folders(path, &problems).empty();
 }
 
-// The paths without the folders that all begin and end with.
+// Returns the paths without the folders that all of them begin and end with.
 std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
   std::vector<std::vector<std::string>> parts;
   for (const fs::path& path : paths) {
@@ -131,7 +131,8 @@ std::vector<compare::Comparison> compare_measurement_sides(const CompareOptions&
   return comparisons;
 }
 
-// 1 where a side is clearly worse than the first by more than the share, and says where.
+// Returns 1 and names the quantity if a side is clearly worse than the first by more than the
+// share.
 int judge(const std::vector<compare::Comparison>& comparisons,
           const std::optional<std::string>& fail_above) {
   if (!fail_above) return 0;

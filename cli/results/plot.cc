@@ -34,7 +34,7 @@ constexpr char kOutput[] =
     "The picture: .svg; .png and .pdf need rsvg-convert, inkscape or ImageMagick";
 constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
 
-// `says_so`: what is in the picture and what is not.
+// `says_so`: also prints what is in the picture and what was left out.
 void draw(const drawing::Plot& plot, const std::string& output, bool says_so) {
   drawing::write_picture(plot.picture, output);
   if (!says_so) return;
@@ -135,7 +135,8 @@ struct RcpPlotCommand {
   uint64_t seed = 0;
 };
 
-// Of the round that is named, else of the newest that has points for the benchmark.
+// Returns the points of the named round, else of the newest round that has points for the
+// benchmark.
 compliance::ReferencePoints points_for(const RcpPlotCommand& command) {
   auto rounds = compliance::known_rulesets(command.usage);
   std::ranges::reverse(rounds);

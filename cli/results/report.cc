@@ -53,7 +53,7 @@ int write_report(ReportOptions& options) {
   std::vector<fs::path> read = options.input.directories;
   for (const auto& more : {options.input.beside, options.page.plans, options.page.measurements})
     read.insert(read.end(), more.begin(), more.end());
-  refuse_to_replace(read, options.output, "--output");  // which may be the default
+  refuse_to_replace(read, options.output, "--output");  // the default may name an input
   Progress progress("reading logs");
   options.input.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   const report::ReportData data = report::read_report_data(options.input);
@@ -62,12 +62,12 @@ int write_report(ReportOptions& options) {
     say("{}: {} of {}\n", one_line(options.output), counted(data.folders.size(), "result folder"),
         counted(data.systems.size(), "system"));
   }
-  // They are in the report, too.
+  // The report shows these problems, too.
   if (!data.problems.empty()) refuse(data.problems);
   return 0;
 }
 
-// Serves until a signal ends it.
+// Serves pages until a signal arrives.
 int watch(const ReportOptions& options) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -91,7 +91,7 @@ int watch(const ReportOptions& options) {
   if (std::fflush(stdout) != 0) fail("cannot write the page's address to standard output");
   int signal = 0;
   ::sigwait(&ends, &signal);
-  // All that it does is read, which may take long: nothing is lost where that is cut off.
+  // The server only reads, which may take long, so cutting it off loses nothing.
   std::_Exit(0);
 }
 

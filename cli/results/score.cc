@@ -35,7 +35,7 @@ std::string summary_as(const std::string& file, const results::Summary& summary,
   return results::summary_csv(summary, detailed);
 }
 
-// The table as published, in the format that the file's name asks for.
+// Writes the table as it is published, in the format of the file's extension.
 void write_summary(const Options& options, const std::vector<results::Score>& scores,
                    compliance::ListingProblems& problems) {
   const std::string& file = options.summary_file;
@@ -54,7 +54,7 @@ std::string ruleset_text(const std::vector<results::Score>& scores) {
   return "";
 }
 
-// A line for each rule set that judged.
+// Returns a line for each rule set that was applied.
 std::string rules_text(const std::vector<results::Score>& scores) {
   std::set<std::string> rules;
   for (const results::Score& score : scores) {

@@ -1,4 +1,4 @@
-// The options that say which scores are meant, for every command that reads some.
+// The options that select scores, for commands that read them.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 
 namespace strata::cli {
 
-// What runs are judged by.
+// The rules that runs are judged by.
 struct ScoreRules {
   results::ScoreOptions score;
   std::string rules, rcp;
@@ -32,7 +32,7 @@ struct ScoreInput {
   ScoreRules rules;
 };
 
-// `rules` outlives the command's parsing.
+// `rules` must outlive the parsing.
 inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
   add_ruleset_options(command, rules.score.ruleset, rules.score.usage);
   add_rules_option(command, rules.rules);
@@ -41,7 +41,7 @@ inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
                      "Threads that read logs (default: one a core)");
 }
 
-// `input` outlives the command's parsing.
+// `input` must outlive the parsing.
 inline void add_score_options(CLI::App& command, ScoreInput& input) {
   command
       .add_option(
@@ -53,7 +53,7 @@ inline void add_score_options(CLI::App& command, ScoreInput& input) {
   add_rule_options(command, input.rules);
 }
 
-// The options of scores that these rules and points mean.
+// Returns the score options for these rules and points.
 inline results::ScoreOptions judged_by(const ScoreRules& rules) {
   results::ScoreOptions options = rules.score;
   options.rules = directory_of(rules.rules);
@@ -64,7 +64,8 @@ inline results::ScoreOptions judged_by(const ScoreRules& rules) {
   return options;
 }
 
-// Folders that cannot be listed are added to `problems`; `progress` and it outlive the options.
+// Adds folders that cannot be listed to `problems`. `progress` and `problems` must outlive the
+// options.
 inline results::ScoreOptions score_options(const ScoreRules& rules, Progress& progress,
                                            compliance::ListingProblems& problems) {
   results::ScoreOptions options = judged_by(rules);
@@ -73,7 +74,7 @@ inline results::ScoreOptions score_options(const ScoreRules& rules, Progress& pr
   return options;
 }
 
-// Leaves the items of one benchmark, all where it is empty. Throws Error where none is left.
+// Keeps the items of one benchmark, or all if it is empty. Throws Error if none is left.
 template <typename Items, typename BenchmarkOf>
 void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkOf& benchmark_of) {
   if (benchmark.empty()) return;
@@ -81,8 +82,8 @@ void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkO
   if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
 }
 
-// A folder that lies in several of the directories is there once. Of a directory without scores the
-// reason is added to `problems`; throws Error where none has any.
+// Counts a folder in several of the directories once. Adds the reason to `problems` for a directory
+// without scores. Throws Error if none has any.
 inline std::vector<results::Score> read_scores(const ScoreInput& input,
                                                compliance::ListingProblems& problems) {
   Progress progress("scoring logs");

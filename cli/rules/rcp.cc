@@ -39,7 +39,7 @@ struct RcpDiffCommand {
   bool json = false;
 };
 
-// Where the points of one side come from: a directory (empty: built in), and what is asked next.
+// The sources of one side's points: a directory (empty: built in), then the others in order.
 struct PointSources {
   fs::path directory;
   std::vector<fs::path> others;
@@ -91,7 +91,7 @@ std::vector<BenchmarkDiff> diff_benchmarks(const RcpDiffCommand& command,
   return diffs;
 }
 
-// What a result folder's verdict becomes.
+// The change of a result folder's verdict.
 struct Effect {
   std::string folder;
   std::string benchmark;
@@ -109,7 +109,7 @@ std::vector<Effect> effects_of(const RcpDiffCommand& command, const PointSources
   Progress progress("reading logs");
   for (const results::Score& score :
        results::score_directory(command.scores, score_options(command.rules, progress, problems))) {
-    // Only the closed division is held to the points; a tree without descriptions may be.
+    // Only the closed division must meet the points. A tree without descriptions may be closed.
     if (score.system.division == "open") continue;
     std::vector<compliance::RunConvergence> runs;
     for (const results::RunScore& run : score.runs) runs.push_back(run.convergence);

@@ -32,7 +32,7 @@ void print_json(json value) {
 
 // ---- List
 
-// The built-in rules, then installed ones in the order in which they are asked.
+// Returns the built-in rules, then installed ones in the order in which they are used.
 std::vector<std::unique_ptr<RuleStore>> all_rules() {
   std::vector<std::unique_ptr<RuleStore>> all;
   all.push_back(std::make_unique<RuleStore>());
@@ -79,7 +79,7 @@ std::unique_ptr<RuleStore> store_of(const std::string& given) {
                                                         : std::make_unique<RuleStore>(given);
 }
 
-// The first rules that have both rounds.
+// Returns the first rules that have both rounds.
 std::unique_ptr<RuleStore> rules_with_both(const DiffCommand& command) {
   for (auto& rules : all_rules()) {
     if (rules->has_own_ruleset(command.usage, command.before) &&
@@ -96,7 +96,7 @@ std::string_view word(compliance::RuleChange::Kind kind) {
   return kWords[kind];
 }
 
-// Each line of a text after a mark.
+// Puts a mark before each line of a text.
 std::string marked(char mark, const std::string& field, std::string text) {
   const std::string start = fmt::format("    {} ", mark);
   while (text.ends_with('\n')) text.pop_back();
@@ -105,7 +105,7 @@ std::string marked(char mark, const std::string& field, std::string text) {
   return fmt::format("{}{}: {}\n", start, field, text);
 }
 
-// What a round has that the other has not.
+// Returns the benchmarks that a round has and the other lacks.
 std::vector<std::string> benchmarks_without(const std::string& usage, const std::string& of,
                                             const std::string& other) {
   std::vector<std::string> names;

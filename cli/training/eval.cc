@@ -58,7 +58,7 @@ void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
   const auto backend = training::make_backend(config, ranks.local);
   const auto source = training::open_data(config.data.eval, config.data, bert);
   bert::Model model(bert, *backend, training::capacity_of(*source, config.batch.micro_batch));
-  const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks
+  const uint64_t seed = config.run.seed.value_or(0);  // seed of missing weights
   const auto describe = [&](const std::string& line) {
     if (ranks.first()) print_to_stderr("{}\n", line);
   };

@@ -66,8 +66,7 @@ std::string cut(const std::string& text, size_t columns) {
   return text.size() <= columns ? text : text.substr(0, columns - 3) + "...";
 }
 
-// What a person sees while the search goes on: on a terminal, a table that is drawn over itself;
-// else a line a run.
+// Shows a running search: on a terminal a table that is redrawn, otherwise a line per run.
 class Display {
  public:
   Display(const SearchPlan& plan, const search::TrialLog& log, const search::TrialRunner& runner)
@@ -120,7 +119,7 @@ class Display {
   const search::TrialLog& log_;
   const search::TrialRunner& runner_;
   bool terminal_;
-  int lines_ = 0;  // of the table on the terminal
+  int lines_ = 0;  // lines of the table on the terminal
   Clock::time_point drawn_{};
 };
 
@@ -220,7 +219,7 @@ int run(const SearchCommand& command) {
     print_plan(plan, search::TrainJobs(plan, options));
     return 0;
   }
-  // Outlive the jobs: while these end, the folder is still taken.
+  // These outlive the jobs, so that the folder stays locked while the jobs end.
   search::SearchFolder folder(command.out, plan);
   // Jobs are told to end when the search is killed, and end after ten seconds.
   const search::RunsLock lock(folder.plan(), std::chrono::seconds(15), [] {

@@ -60,7 +60,7 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
   }
 }
 
-// Whether nothing speaks against the run, on any rank.
+// Returns whether no rank finds a problem with the run.
 bool check(const config::RunConfig& config, const training::Ranks& ranks) {
   const training::DryRun result = training::dry_run(config, ranks);
   if (ranks.first()) {
@@ -88,7 +88,7 @@ int train(const TrainOptions& options) {
   }
   if (options.run.config.empty())
     fail("train: give the run's YAML file with --config; 'strata train --help' tells more");
-  // Before there are threads and memory to copy.
+  // Forks before there are threads and memory to copy.
   std::optional<harness::LogKeeper> keeper;
   if (comm::launched_rank() == 0) keeper.emplace();
   int exit_code = 0;
@@ -108,7 +108,7 @@ int train(const TrainOptions& options) {
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
-    // One rank's say is enough; each that says so has its launcher kill the others.
+    // One rank's exit code is enough. Its launcher kills the others for any nonzero code.
     exit_code = all || !ranks.first() ? 0 : 1;
   };
   on_all_ranks(train_on, [&] { return options.run.stall_seconds(); });

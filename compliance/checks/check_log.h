@@ -1,4 +1,4 @@
-// The verdict on one log: which rules it breaks, where, and what they wanted.
+// The verdict on one log: the rules that it breaks, where, and what they require.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,36 @@ namespace strata::compliance {
 // One broken rule (an error) or doubtful point (a warning).
 struct Finding {
   std::string key;      // the event's key; empty for findings about the whole log
-  std::string summary;  // one line; for errors of the rules the official checker's own words
-  std::string rule;     // the code or requirement that failed: what was wanted
+  std::string summary;  // one line; an error of a rule has the official checker's words
+  std::string rule;     // the code or requirement that failed
   std::string found;    // the value found, cut to a readable length
   std::string rule_file;
-  int rule_line = 0;      // 1-based; 0 where no rule file is concerned
-  uint64_t log_line = 0;  // 1-based; 0 where no single line is concerned
-  // What was broken, the same in every log: rule file without its ending, key and field
-  // ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK", "shared/timeline/run_stop/REQ"; of
-  // several checks of a key CHECK-2 is the second), else one of "log/...": no-events, bad-lines,
-  // rule-file-missing, checking-stopped, unreadable.
+  int rule_line = 0;      // counted from 1; 0: no rule file is concerned
+  uint64_t log_line = 0;  // counted from 1; 0: no single line is concerned
+  // Names the broken rule, the same in every log. A rule has the file without its extension, key
+  // and field ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK",
+  // "shared/timeline/run_stop/REQ"; the second of several checks of a key is CHECK-2). Other ids
+  // are "log/..." with no-events, bad-lines, rule-file-missing, checking-stopped or unreadable.
   std::string id;
 };
 
-// The summary of the finding about a log without events: the official checker's words.
+// The summary of the finding about a log without events, in the official checker's words.
 inline constexpr char kNoEvents[] = "No log lines detected";
 
 struct LogVerdict {
   std::filesystem::path path;
   std::string usage;       // "training" or "hpc"
   std::string ruleset;     // "2.1.0"
-  std::string ground;      // why this ruleset: "given", or what it was inferred from
-  std::string benchmark;   // as logged; empty where not
-  RuleIdentity rules;      // whose rules judged
-  std::string not_judged;  // why there are no rules to judge it by; empty where there are
-  bool readable = true;    // false where the error says why the file cannot be judged
+  std::string ground;      // why this ruleset: "given", or the source of the inference
+  std::string benchmark;   // as logged; empty if not logged
+  RuleIdentity rules;      // rules that judged the log
+  std::string not_judged;  // why there are no rules to judge it by; empty if there are
+  bool readable = true;    // false: the error says why the file cannot be judged
   uint64_t event_count = 0;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
   std::vector<std::string> notes;
-  std::vector<Remark> review;  // what no rule asks about, and a reviewer should know
+  std::vector<Remark> review;  // findings for a reviewer that no rule covers
 
   Outcome outcome() const {
     return !errors.empty()      ? Outcome::kFailed
@@ -60,39 +60,38 @@ struct CheckOptions {
   std::string usage;    // "training" or "hpc"; empty: inferred from the benchmark
   std::string ruleset;  // empty: inferred (see infer_ruleset)
   bool werror = false;  // warnings count as errors
-  // Called with the log once it is judged.
+  // Called with the log after the verdict.
   std::function<void(const EventLog&, LogVerdict&)> then;
 };
 
 // Throws Error unless MLPerf had this round or there are rules for it.
 void require_round(const RuleStore& rules, const std::string& usage, const std::string& ruleset);
 
-// Checks a log that is already read. Without rules for its round it is not judged. A log that
-// cannot be judged (no rules for it, rules that ask for too much) has an error that says so. Throws
-// Error for rule files that cannot be compiled.
+// Checks a log that is already read. It is not judged if there are no rules for its round. It has
+// an error if it cannot be judged (no rules for it, rules that exceed limits). Throws Error for
+// rule files that cannot be compiled.
 LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
                      const std::string& ruleset, bool werror = false);
 
-// Reads and checks one log. Throws Error where the file cannot be read or there is no such
-// round.
+// Reads and checks one log. Throws Error if the file cannot be read or there is no such round.
 LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
                      const CheckOptions& options = {});
 
-// As above, against Strata's own rules.
+// Checks a log against Strata's own rules.
 LogVerdict check_log(const std::filesystem::path& path, const CheckOptions& options = {});
 
-// As check_log of a path, but whatever is wrong with this file is its verdict: one of many files
-// does not end the check of the others.
+// Like check_log of a path, but any problem with this file becomes its verdict, so that it does not
+// end the check of other files.
 LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules,
                              const CheckOptions& options);
-// The verdict on a log that cannot be judged at all, because of `reason`.
+// Returns the verdict on a log that cannot be judged, because of `reason`.
 LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& reason);
 
-// The found value, or nothing if the summary holds it already ("but found 0").
+// Returns the found value, or an empty text if the summary holds it already ("but found 0").
 std::string found_beyond_summary(const Finding& finding);
 
-// A finding as text of a few lines: log line, summary, what was found and wanted, and the rule's
-// place.
+// Returns a finding as a few lines: log line, summary, the found value and the requirement, and the
+// rule's place.
 std::string describe(const Finding& finding);
 
 }  // namespace strata::compliance

@@ -25,8 +25,8 @@ bool counts_samples(std::string_view benchmark) {
   return false;
 }
 
-// Reads events as the official convergence checker does: an event concerns it where its record,
-// anywhere, names the key.
+// Reads events as the official convergence checker does: it takes an event for a key if the key
+// occurs anywhere in its record.
 class Reader {
  public:
   Reader(std::string_view ruleset, bool bert_train_samples)
@@ -36,7 +36,7 @@ class Reader {
   void read(const Event& event) {
     const std::string_view record = event.line;
     if (contains(record, "global_batch_size")) {
-      constexpr double kNone = -1;  // to the official tool
+      constexpr double kNone = -1;  // the official tool's value
       result_.batch_size = number(event.value, "global_batch_size");
       if (result_.batch_size == kNone) result_.batch_size.reset();
     }
@@ -82,7 +82,7 @@ class Reader {
           fmt::format("an evaluation has no {}", samples ? "samples_count" : "epoch_num"));
     }
     const double epochs = to_double(*count, "epoch_num");
-    // Rounded to three places as Python rounds.
+    // Python rounds to three digits, too.
     const bool integer = samples || count->kind() == Kind::kInt;
     latest_ = integer ? epochs : std::strtod(fmt::format("{:.3f}", epochs).c_str(), nullptr);
   }
@@ -153,7 +153,7 @@ bool says_success(const EventLog& log) {
   log.visit([&](const Event& event) {
     if (event.key != "run_stop") return true;
     ++stops;
-    // The format of round 0.6 has the metadata in the record.
+    // Round 0.6 has the metadata in the record.
     Value fields = value_from_json(event.metadata.empty() ? event.value : event.metadata, heap);
     if (event.metadata.empty() && fields.kind() == Kind::kDict) {
       const Value* inner = fields.dict().find("metadata");

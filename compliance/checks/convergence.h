@@ -1,5 +1,5 @@
-// What a log says about how a run converged: the numbers that reference-convergence checks and
-// scores need.
+// A run's convergence according to its log: the numbers for reference-convergence checks and
+// scores.
 #pragma once
 
 #include <optional>
@@ -11,38 +11,38 @@
 
 namespace strata::compliance {
 
-// The count that stands for "did not converge" in the official checker's statistics.
+// The official checker's count for runs that did not converge.
 inline constexpr double kNeverConverged = 1e9;
 
 struct RunConvergence {
-  bool converged = false;           // the last run_stop says success
-  double epochs = kNeverConverged;  // at the last evaluation before run_stop: epochs, or samples,
-                                    // as the benchmark counts
+  bool converged = false;  // the last run_stop logs success
+  // Epochs, or samples if the benchmark counts those, at the last evaluation before run_stop.
+  double epochs = kNeverConverged;
   std::optional<double> batch_size;
-  std::string benchmark;          // empty where not logged
-  std::string problem;            // why the numbers could not be read; empty where they could
-  bool by_train_samples = false;  // BERT's count is that of train_samples
+  std::string benchmark;          // empty if not logged
+  std::string problem;            // why the numbers could not be read; empty if they could
+  bool by_train_samples = false;  // whether BERT's count comes from train_samples
 };
 
-// `ruleset` decides in which unit stable diffusion counts. With `bert_train_samples` BERT's count
-// is the last that train_samples says before run_stop, in place of the last evaluation's epoch_num:
-// the value of such an event, or that field of another event's metadata. The official checker takes
-// the value of the event there, too, which is an accuracy.
+// `ruleset` decides the unit of stable diffusion. With `bert_train_samples` BERT's count is the
+// last train_samples before run_stop instead of the last evaluation's epoch_num: the value of such
+// an event, or that field of another event's metadata. For the latter the official checker takes
+// the event's value, which is an accuracy.
 RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
                                 bool bert_train_samples = false);
 
-// Whether the log has a run_stop and each says success. Throws Error where a large log cannot be
-// read again.
+// Returns whether the log has a run_stop and each logs success. Throws Error if a large log cannot
+// be read again.
 bool says_success(const EventLog& log);
 
-// The runs of one result folder taken together.
+// Combines the runs of one result folder.
 struct FolderConvergence {
   std::optional<double> batch_size;
-  std::vector<double> epochs;  // one a run
+  std::vector<double> epochs;  // one per run
   std::string benchmark;
   bool enough = false;  // at most as many runs failed to converge as may be dropped
   std::string problem;  // batch sizes or benchmarks that differ, or a log that could not be read
-  bool by_train_samples = false;  // of every run
+  bool by_train_samples = false;  // the same for every run
 };
 FolderConvergence combine(const std::vector<RunConvergence>& runs);
 

@@ -6,11 +6,11 @@ namespace strata::compliance {
 namespace {
 
 struct Target {
-  std::string_view benchmark, since;  // a round
+  std::string_view benchmark, since;  // since a round
   double accuracy;
 };
 
-// BERT's of round 0.7 depends on the batch.
+// BERT's target in round 0.7 depends on the batch, so it is missing.
 constexpr Target kTargets[] = {
     {"bert", "1.0.0", 0.720},         {"dlrm", "0.7.0", 0.8025},
     {"dlrm_dcnv2", "3.0.0", 0.80275}, {"deepseekv3_671b", "6.0.0", 3.6},

@@ -23,8 +23,8 @@ constexpr double kAlpha = 0.05;
 constexpr double kTolerance = 0.0001;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Runs of a submission; 0 for the benchmarks that the official checker has no number for and stops
-// at.
+// Returns the runs of a submission, or 0 for benchmarks for which the official checker has no
+// number and stops.
 int submission_runs(std::string_view usage, std::string_view benchmark) {
   for (const std::string_view unknown : {"dlrm", "minigo", "gnmt", "transformer", "ncf"}) {
     if (benchmark == unknown) return 0;
@@ -32,8 +32,8 @@ int submission_runs(std::string_view usage, std::string_view benchmark) {
   return result_file_count(usage, benchmark);
 }
 
-// Sums as NumPy does, so that means agree to the last bit: eight interleaved partial sums from
-// eight values on.
+// Sums like NumPy, so that means agree to the last bit: eight interleaved partial sums for eight or
+// more values.
 double pairwise_sum(const double* values, size_t count) {
   if (count < 8) {
     double sum = 0;
@@ -66,7 +66,7 @@ double standard_deviation(const std::vector<double>& values) {
   return std::sqrt(pairwise_sum(squares.data(), squares.size()) / count);
 }
 
-// The smallest mean that the t-test does not call faster than the reference, by bisection.
+// Finds by bisection the smallest mean that the t-test does not call faster than the reference.
 double least_acceptable_mean(double mean, double stdev, double reference_count,
                              int submission_runs) {
   if (stdev == 0) return mean;
@@ -110,7 +110,7 @@ const ReferencePoint* find_above(const std::vector<ReferencePoint>& points, doub
   return best;
 }
 
-// Compares the submission's mean with one point; fills everything but the message.
+// Compares the submission's mean with one point. Fills in everything but the message.
 void judge(const ReferencePoint& point, const ReferencePoints& points, std::vector<double> epochs,
            RcpVerdict& verdict) {
   double max_speedup = point.max_speedup;
@@ -129,7 +129,7 @@ void judge(const ReferencePoint& point, const ReferencePoints& points, std::vect
   verdict.passed = mean >= *verdict.least_mean;
 }
 
-// The measured values, not yet judged.
+// Returns the measured values without a judgement.
 RcpVerdict verdict_of(const FolderConvergence& folder) {
   RcpVerdict verdict;
   verdict.benchmark = folder.benchmark;
@@ -139,7 +139,7 @@ RcpVerdict verdict_of(const FolderConvergence& folder) {
   return verdict;
 }
 
-// A round without a file of its own has kept the points of the round before.
+// A round without its own file keeps the points of the round before.
 std::optional<ReferencePoints> load_built_in(std::string_view usage, std::string_view ruleset,
                                              std::string_view benchmark) {
   const auto& rounds = round_benchmarks(usage, ruleset);
@@ -255,7 +255,7 @@ ReferencePoint ReferencePoints::interpolate(double batch_size, const ReferencePo
   return point;
 }
 
-// First all points with a batch smaller than that of the fastest go, then every point slower than
+// Removes all points with a batch smaller than that of the fastest, then every point slower than
 // the line through its neighbours.
 void ReferencePoints::prune() {
   const auto fastest = std::min_element(

@@ -1,5 +1,5 @@
 // Reference convergence points (RCP): a submission may not converge statistically faster than the
-// reference does at its batch size. The method is the official rcp_checker's.
+// reference at its batch size. The method is the official rcp_checker's.
 #pragma once
 
 #include <filesystem>
@@ -15,31 +15,31 @@ namespace strata::compliance {
 
 struct ReferencePoint {
   double batch_size = 0;
-  std::vector<double> epochs;  // to converge, one a reference run, sorted
-  double mean = 0;             // olympic
-  double stdev = 0;            // of all runs, population
-  double least_mean = 0;       // that a submission may have
+  std::vector<double> epochs;  // to converge, one per reference run, sorted
+  double mean = 0;             // olympic mean
+  double stdev = 0;            // population standard deviation of all runs
+  double least_mean = 0;       // least mean of a submission that passes
   double max_speedup = 1;      // mean / least_mean
 };
 
 // The reference points of one benchmark in one round, sorted by batch size.
 class ReferencePoints {
  public:
-  // `json`: the official format, a record a batch size with Benchmark, BS and "Epochs to converge"
-  // (or "samples to converge"). Throws Error, naming `source`, where it is not.
+  // `json` has the official format: a record per batch size with Benchmark, BS and "Epochs to
+  // converge" (or "samples to converge"). Throws Error with `source` if it has not.
   ReferencePoints(std::string_view json, std::string_view source, std::string_view usage,
                   std::string_view ruleset, std::string_view benchmark);
 
   const std::vector<ReferencePoint>& full() const { return full_; }
-  // Without the points that other points dominate.
+  // The points that no other point dominates.
   const std::vector<ReferencePoint>& pruned() const { return pruned_; }
-  // The point for a batch size between two others.
+  // Returns the point for a batch size between two others.
   ReferencePoint interpolate(double batch_size, const ReferencePoint& low,
                              const ReferencePoint& high) const;
   std::string_view benchmark() const { return benchmark_; }
   std::string_view ruleset() const { return ruleset_; }
   int runs_of_a_submission() const { return submission_runs_; }
-  // Their file, as a built-in name or a path, and the SHA-256 of its text.
+  // The points' file, as a built-in name or a path, and the SHA-256 of its text.
   const std::string& source() const { return source_; }
   const std::string& sha256() const { return sha256_; }
 
@@ -57,30 +57,32 @@ class ReferencePoints {
 enum class RcpPass { kPruned, kFull };
 
 struct RcpVerdict {
-  bool judged = false;   // false where the official tool has no points, or would crash; the message
-                         // says what is missing
-  bool readable = true;  // false where logs contradict each other or lack what is needed
+  // False if the official tool has no points, or would crash. The message then says what is
+  // missing.
+  bool judged = false;
+  bool readable = true;  // false if logs contradict each other or lack data
   bool passed = false;
   bool may_be_reviewed = false;       // converged, at a known batch size
-  std::string points, points_sha256;  // the file that it was judged by; empty where not judged
-  std::string message;                // the official tool's words where judged
-  double scaling =
-      1;  // factor on the score of a run faster than the reference mean but not too fast
-  std::string benchmark;                  // as the runs name it
-  std::optional<double> batch_size;       // of the runs
-  std::vector<double> runs;               // epochs or samples to converge, by log
-  std::vector<double> point_batch_sizes;  // of the points that they are held to: one, or two
-                                          // between which the reference is interpolated
+  std::string points, points_sha256;  // points' file; empty if not judged
+  std::string message;                // the official tool's words if judged
+  // Factor on the score of a run that is faster than the reference mean but not too fast.
+  double scaling = 1;
+  std::string benchmark;             // the benchmark that the runs name
+  std::optional<double> batch_size;  // the runs' batch size
+  std::vector<double> runs;          // epochs or samples to converge, by log
+  // Batch sizes of the points for the comparison: one, or two for an interpolation.
+  std::vector<double> point_batch_sizes;
   bool by_train_samples = false;          // see FolderConvergence
   std::optional<double> submission_mean;  // olympic mean of epochs to converge
   std::optional<double> reference_mean;
-  std::optional<double> least_mean;  // below which the check fails
+  std::optional<double> least_mean;  // the check fails below it
 
-  // Whether BERT's counts are smaller than a batch, and so cannot be samples.
+  // Returns whether BERT's counts are smaller than a batch, and so cannot be samples.
   bool counts_no_samples() const {
     return benchmark == "bert" && batch_size && submission_mean && *submission_mean < *batch_size;
   }
-  // Whether a submission may ask for its failure to be reviewed: not where runs did not converge.
+  // Returns whether a submission may ask for a review of its failure, which requires that runs
+  // converged.
   bool may_bypass() const { return judged && !passed && may_be_reviewed; }
   Outcome outcome() const {
     if (!readable) return Outcome::kFailed;
@@ -88,34 +90,34 @@ struct RcpVerdict {
   }
 };
 
-// Where reference points come from: the built-in ones (BERT), or a directory such as the official
-// package's rcp_checker. Null where there are none for the benchmark. Throws Error for a file that
-// cannot be read.
+// Loads the built-in points (BERT), or those in a directory such as the official package's
+// rcp_checker. Returns nullopt if the benchmark has none. Throws Error if a file cannot be read.
 std::optional<ReferencePoints> load_reference_points(const std::filesystem::path& directory,
                                                      std::string_view usage,
                                                      std::string_view ruleset,
                                                      std::string_view benchmark);
 
-// Points of one's own, in the same format. Throws Error for a file that cannot be read or for a
-// benchmark whose submissions have no known number of runs.
+// Reads a user's points in the same format. Throws Error if the file cannot be read or the
+// benchmark's submissions have no known number of runs.
 ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
                                       std::string_view ruleset, std::string_view benchmark);
 
-// Judges the runs of one folder. Where `directory` has no points for their benchmark, the first of
-// `others` that has.
+// Judges the runs of one folder. If `directory` has no points for their benchmark, uses the first
+// of `others` that has.
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
                      std::string_view usage, std::string_view ruleset, RcpPass pass,
                      const std::vector<std::filesystem::path>& others = {});
-// By the points of this file.
+// Judges by the points of this file.
 RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergence& folder,
                         std::string_view usage, std::string_view ruleset, RcpPass pass);
-// By these points.
+// Judges by these points.
 RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass);
 
-// The mean without the `dropped` smallest and largest of sorted values; NaN where nothing is left.
+// Returns the mean without the `dropped` smallest and largest of sorted values, or NaN if none is
+// left.
 double olympic_mean(const std::vector<double>& sorted, int dropped);
-// One-sided p-value of Student's t-test with equal variances that the first mean is not below the
-// second.
+// Returns the one-sided p-value of Student's t-test with equal variances that the first mean is not
+// below the second.
 double one_sided_p_value(double mean1, double stdev1, double count1, double mean2, double stdev2,
                          double count2);
 

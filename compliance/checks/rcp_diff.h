@@ -1,4 +1,4 @@
-// What changed from one set of reference convergence points to another.
+// Compares two sets of reference convergence points.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace strata::compliance {
 
-// One batch size of a benchmark; a side that has no point for it is empty.
+// One batch size of a benchmark. A side without a point for it is empty.
 struct PointChange {
   double batch_size = 0;
   std::optional<ReferencePoint> before, after;
 };
 
-// The batch sizes whose runs differ, smallest first. Either may be null: no points there.
+// Returns the batch sizes whose runs differ, smallest first. A null argument has no points.
 std::vector<PointChange> diff_points(const ReferencePoints* before, const ReferencePoints* after);
 
 }  // namespace strata::compliance

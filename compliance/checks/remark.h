@@ -1,4 +1,4 @@
-// What a reviewer should look at though no official rule asks for it.
+// A finding for a reviewer that no official rule covers.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace strata::compliance {
 
 struct Remark {
-  std::string id;              // of the check, the same in every log: "review/system/submitter"
+  std::string id;              // id of the check, the same in every log: "review/system/submitter"
   std::string text;            // a sentence, printable
   std::filesystem::path path;  // the file or folder it is about
-  uint64_t line = 0;           // 1-based; 0: of no single line
+  uint64_t line = 0;           // counted from 1; 0: no single line
 
-  // "result_0.txt, line 7: TEXT [ID]".
+  // Returns "result_0.txt, line 7: TEXT [ID]".
   std::string describe() const {
     std::string where = path.filename().string();
     if (line > 0) where += ", line " + std::to_string(line);

@@ -19,13 +19,13 @@ using Names = std::vector<std::string_view>;
 
 struct Round {
   std::string_view ruleset;
-  double last_day_ms;  // runs of the round were made until about this time (publication), ms since
-                       // the epoch
+  // About the time of publication, in ms since the epoch. Runs of the round are not later.
+  double last_day_ms;
   Names benchmarks;
 };
 
 constexpr double kDay = 86'400'000.0;
-// Days since 1970 of the publication of each round's results.
+// Returns the rounds with their publication days, counted from 1970.
 const std::vector<Round>& rounds_of(std::string_view usage) {
   static const Names kFirst = {"bert",   "dlrm", "maskrcnn", "minigo",
                                "resnet", "ssd",  "rnnt",     "unet3d"};
@@ -94,11 +94,11 @@ bool is_hpc_benchmark(std::string_view benchmark) {
   return holds(rounds_of("hpc").back().benchmarks, benchmark);
 }
 
-// Whether a time in ms since the epoch can be that of a run: some logs have none, or count from
-// their start.
+// Returns whether a time in ms since the epoch can belong to a run. Some logs have no such time, or
+// count from their start.
 bool is_date(double ms) { return ms >= 16436 * kDay && ms < 47482 * kDay; }  // 2015 to 2099
 
-// What a log says about itself.
+// A log's own benchmark and date.
 struct Identity {
   std::string benchmark;
   std::optional<double> date_ms;  // the first time that is a date
@@ -238,12 +238,12 @@ RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
     return choice;
 
   const auto& rounds = rounds_of(chosen_usage);
-  // Without a date the latest round that has the benchmark.
+  // Without a date, takes the latest round that has the benchmark.
   const double when = identity.date_ms.value_or(std::numeric_limits<double>::infinity());
   const std::string run_date =
       identity.date_ms ? fmt::format("run of {}", date_of(when)) : "log, which has no date";
-  const Round* by_benchmark =
-      nullptr;  // the last round before the date's own that has the benchmark, or the first after
+  // The last round before the date's own that has the benchmark, or else the first one after it.
+  const Round* by_benchmark = nullptr;
   for (const Round& round : rounds) {
     if (!holds(round.benchmarks, identity.benchmark)) continue;
     by_benchmark = &round;

@@ -11,39 +11,38 @@
 
 namespace strata::compliance {
 
-// Number of result files of a benchmark's submission; 0 where unknown.
+// Returns the number of result files in a benchmark's submission, or 0 if unknown.
 int result_file_count(std::string_view usage, std::string_view benchmark);
-// The benchmarks of a round ("2.1.0"); empty where the round is unknown.
+// Returns the benchmarks of a round ("2.1.0"), or none if the round is unknown.
 const std::vector<std::string_view>& round_benchmarks(std::string_view usage,
                                                       std::string_view ruleset);
-// The rulesets of a usage, oldest first.
+// Returns the rulesets of a usage, oldest first.
 std::vector<std::string_view> known_rulesets(std::string_view usage);
-// "5.0.0" for "5.0"; anything else as it is.
+// Returns "5.0.0" for "5.0", and anything else unchanged.
 std::string full_ruleset(std::string ruleset);
-// -1, 0 or 1 as version `a` is below, equal to or above `b`.
+// Returns -1, 0 or 1 if version `a` is below, equal to or above `b`.
 int compare_versions(std::string_view a, std::string_view b);
-// How many of a benchmark's runs are dropped at either end of an olympic mean, and may fail to
-// converge: 4 for unet3d, else 1.
+// Returns how many of a benchmark's runs an olympic mean drops at either end, which is also how
+// many may fail to converge: 4 for unet3d, else 1.
 int dropped_runs(std::string_view benchmark);
 
-// "training" or "hpc", whichever has had the benchmark; empty where neither has.
+// Returns "training" or "hpc", whichever has the benchmark, or an empty text.
 std::string usage_of_benchmark(std::string_view benchmark);
 
-// What the log's first submission_benchmark event says; empty where there is none.
+// Returns the log's first submission_benchmark, or an empty text.
 std::string logged_benchmark(const EventLog& log);
 
 struct RulesetChoice {
   std::string usage;
   std::string ruleset;
-  std::string ground;  // why, in words
+  std::string ground;  // the reason, in words
 };
 
-// Chooses usage and ruleset for a log that comes without: from a round named in its path (v2.1,
-// training_results_v2.1), else from the date and benchmark it logs. Throws Error where neither
-// helps.
+// Chooses usage and ruleset for a log: by a round in its path (v2.1, training_results_v2.1), else
+// by the date and benchmark in the log. Throws Error if neither helps.
 RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
                             const std::string& ruleset);
-// From the path alone; empty ruleset where the path names no round.
+// Chooses by the path alone. The ruleset is empty if the path names no round.
 RulesetChoice infer_ruleset_from_path(const std::filesystem::path& path, const std::string& usage);
 
 }  // namespace strata::compliance

@@ -37,7 +37,7 @@ std::optional<double> number_of(const std::string& json) {
   return *end == '\0' && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-// Numbers that are equal have one text.
+// Gives equal numbers the same text.
 std::string shown(std::string_view json) {
   constexpr size_t kMostBytes = 80;
   std::string text(json.substr(0, kMostBytes));

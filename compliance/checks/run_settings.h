@@ -1,5 +1,5 @@
-// How a run was made, as its log says: target, hyperparameters and data. The runs of one result
-// have all of it in common.
+// The settings of a run from its log: target, hyperparameters and data. All runs of a result folder
+// must agree on them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RunSettings {
   std::filesystem::path log;
   std::map<std::string, Setting, std::less<>> values;  // by key; the first event of a key counts
 
-  // The log's quality_target, which Strata writes.
+  // Returns the log's quality_target, which Strata writes.
   std::optional<double> target() const;
 };
 
@@ -36,8 +36,8 @@ RunSettings read_settings(const EventLog& log);
 struct DifferingSetting {
   SettingKind kind = SettingKind::kHyperparameter;
   std::string key;
-  std::vector<std::string> values;  // in the order of the runs, each once
-  std::filesystem::path log;        // the first with the second value
+  std::vector<std::string> values;  // distinct values in the order of the runs
+  std::filesystem::path log;        // the first log with the second value
 
   std::string describe() const;  // "opt_base_learning_rate is 0.002 and 0.001"
 };

@@ -33,7 +33,7 @@ std::multiset<std::string_view> key_parts(std::string_view key) {
   return parts;
 }
 
-// Whether the parts of one key, in order, begin those of the other, as in "eval_acc".
+// Returns whether the parts of one key, in order, begin those of the other, as in "eval_acc".
 bool is_shortened(std::string_view a, std::string_view b) {
   constexpr size_t kFewest = 3;
   size_t alike = 0, shortened = 0;
@@ -49,7 +49,7 @@ bool is_shortened(std::string_view a, std::string_view b) {
   return a.empty() && b.empty() && alike > 0 && shortened > 0;
 }
 
-// A lower number means more similar keys; 0 means that they are not similar at all.
+// Returns 0 if the keys are not similar at all; otherwise lower means more similar.
 int unlikeness(std::string_view wanted, std::string_view key) {
   constexpr size_t kLetters = 6;
   const std::string a = letters_of(wanted), b = letters_of(key);

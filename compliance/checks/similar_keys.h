@@ -9,13 +9,13 @@
 
 namespace strata::compliance {
 
-// The key that may have been meant for `wanted`: of the same letters, with a part between
-// underscores more or less ("opt_epsilon" for "opt_lamb_epsilon"), in another order, or two letters
-// off. Empty where there is none.
+// Returns the key that was probably meant for `wanted`, or an empty text. It has the same letters,
+// one part between underscores more or less ("opt_epsilon" for "opt_lamb_epsilon"), another order,
+// or two different letters.
 std::string_view similar_key(std::string_view wanted, const std::vector<std::string>& keys);
 
-// Merges the findings of three or more keys that are logged equally often instead of once into one:
-// logs of several processes hold every event several times.
+// Merges findings if three or more keys are logged equally often instead of once: logs of several
+// processes hold every event several times.
 std::vector<Finding> merge_repeats(const std::vector<Finding>& findings);
 
 }  // namespace strata::compliance

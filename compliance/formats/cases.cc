@@ -39,7 +39,7 @@ Annotation annotation_of(const Remark& remark, bool error) {
   return {remark.id, error, plain_text(remark.text), remark.line, "", 0, shown(remark.path)};
 }
 
-// `counts`: whether its failure is one of what it belongs to.
+// `counts`: a failure of this case fails what it belongs to.
 Case case_of(const LogVerdict& log, const std::string& suite, bool counts, bool reviewed) {
   Case result{plain_text(suite),
               plain_text(log.path.filename().string()),
@@ -52,12 +52,12 @@ Case case_of(const LogVerdict& log, const std::string& suite, bool counts, bool 
     result.annotations.push_back(annotation_of(finding, counts));
   for (const Finding& finding : merge_repeats(log.warnings))
     result.annotations.push_back(annotation_of(finding, false));
-  // Of a log in a package its section "Review" says it.
+  // In a package, the section "Review" reports these findings.
   if (reviewed) {
     for (const Remark& remark : log.review)
       result.annotations.push_back(annotation_of(remark, false));
   }
-  // Of a file that is no log all else follows.
+  // All other findings follow from a file that is no log.
   const auto none = std::ranges::find(result.annotations, "log/no-events", &Annotation::id);
   if (none != result.annotations.end()) result.annotations = {Annotation(*none)};
   return result;

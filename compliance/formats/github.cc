@@ -9,7 +9,7 @@
 namespace strata::compliance {
 namespace {
 
-// As the runner takes it back: https://github.com/actions/toolkit, packages/core/src/command.ts.
+// Escapes for the runner: https://github.com/actions/toolkit, packages/core/src/command.ts.
 std::string escaped(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {

@@ -7,7 +7,7 @@
 namespace strata::compliance {
 namespace {
 
-// Text of an attribute or an element; what XML 1.0 cannot hold even escaped becomes U+FFFD.
+// Escapes text of an attribute or an element. Characters that XML 1.0 cannot hold become U+FFFD.
 std::string escaped(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

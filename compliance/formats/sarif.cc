@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// A path as a URI reference (RFC 3986), relative where the path is.
+// Returns a path as a URI reference (RFC 3986), relative if the path is.
 std::string uri_of(const std::filesystem::path& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";

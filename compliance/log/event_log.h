@@ -1,4 +1,4 @@
-// A log as the checks see it: strata::mllog's reader, under its own names.
+// The reader of strata::mllog under the checks' names.
 #pragma once
 
 #include "mllog/event_log.h"

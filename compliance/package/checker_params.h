@@ -1,4 +1,4 @@
-// package_checker_params: options of the package check that a submission brings along, a line each.
+// package_checker_params: a submission's own options for the package check, one per line.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@ namespace strata::compliance {
 struct CheckerParams {
   bool rcp_bypass = false;          // too fast convergence is a warning
   bool seed_bypass = false;         // seeds are not checked
-  bool bert_train_samples = false;  // BERT's samples to converge are what train_samples says
-  bool quiet = false;               // without warnings of logs
+  bool bert_train_samples = false;  // BERT's samples to converge come from train_samples
+  bool quiet = false;               // logs' warnings are left out
   bool werror = false;              // warnings of logs are errors
-  std::vector<std::string> given;   // the lines understood
+  std::vector<std::string> given;   // the recognized lines
   std::vector<std::string> unknown;
 
   bool empty() const { return given.empty() && unknown.empty(); }
 };
 
-// Of the folder's package_checker_params; nothing where there is none or it cannot be read.
+// Reads the folder's package_checker_params. Returns defaults if it is missing or cannot be read.
 CheckerParams read_checker_params(const std::filesystem::path& folder);
 
 }  // namespace strata::compliance

@@ -1,4 +1,4 @@
-// The check of a whole submission: everything in one submitter's folder.
+// Checks a whole submission: everything in one submitter's folder.
 #pragma once
 
 #include <filesystem>
@@ -14,22 +14,22 @@
 
 namespace strata::compliance {
 
-// The title of the section of what a submission's package_checker_params permits.
+// The title of the section about a submission's package_checker_params.
 inline constexpr char kParameters[] = "Parameters";
 
 struct PackageOptions {
   std::string usage = "training";
   std::string ruleset;
   bool werror = false;
-  bool strict = false;                           // what the review finds are errors
+  bool strict = false;                           // findings of the review are errors
   std::filesystem::path rcp;                     // directory of reference points; empty: built in
-  std::vector<std::filesystem::path> other_rcp;  // asked where those have none for a benchmark
+  std::vector<std::filesystem::path> other_rcp;  // used if `rcp` has no points for a benchmark
   RcpPass rcp_pass = RcpPass::kPruned;
   bool rcp_bypass = false;          // convergence that is too fast, or has no points, is a warning
   bool seed_bypass = false;         // seeds are not checked
   bool bert_train_samples = false;  // see read_convergence
   bool quiet = false;               // verdicts without warnings
-  unsigned threads = 0;             // 0: one a core
+  unsigned threads = 0;             // 0: one per core
   std::function<void(size_t done, size_t total)> progress;  // after each log, from any thread
 };
 
@@ -40,7 +40,7 @@ struct FolderVerdict {
   bool skipped = false;  // a benchmark that the round does not have
   std::vector<Section> sections;
   std::vector<LogVerdict> logs;
-  RcpVerdict rcp;  // of closed submissions
+  RcpVerdict rcp;  // only in closed submissions
   bool seeds_passed = true;
 
   Outcome outcome() const { return outcome_of(sections); }
@@ -50,7 +50,7 @@ struct FolderVerdict {
 struct PackageVerdict {
   std::filesystem::path path;
   std::string submitter;
-  std::vector<Section> systems;  // a description each; and folders that cannot be listed
+  std::vector<Section> systems;  // one per description; and folders that cannot be listed
   std::vector<FolderVerdict> folders;
   ListingProblems unread;  // folders that cannot be listed, files that cannot be read
 
@@ -58,12 +58,11 @@ struct PackageVerdict {
   bool passed() const { return outcome() == Outcome::kPassed; }
 };
 
-// Throws Error where `directory` has no results/ and systems/, or the rules do not have the
-// ruleset.
+// Throws Error if `directory` has no results/ and systems/, or the rules lack the ruleset.
 PackageVerdict check_package(const std::filesystem::path& directory, RuleStore& rules,
                              const PackageOptions& options);
 
-// All submitters of a round, in order of their names.
+// Checks all submitters of a round, in order of their names.
 std::vector<PackageVerdict> check_round(const std::filesystem::path& directory, RuleStore& rules,
                                         const PackageOptions& options);
 

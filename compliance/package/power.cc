@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files whose names start with `prefix`: how many, and whether their numbers are 0 to n-1.
+// Counts the files whose names start with `prefix`, and checks that their numbers are 0 to n-1.
 struct Numbered {
   size_t count = 0;
   bool complete = true;
@@ -41,7 +41,7 @@ Numbered number_files(const std::vector<fs::path>& all, std::string_view prefix)
   return found;
 }
 
-// Reports the runs whose number of files is not the commonest one.
+// Reports the runs whose number of files is not the most frequent one.
 void check_equal(const std::map<std::string, size_t>& counts, std::string_view what,
                  PowerVerdict& verdict) {
   std::map<size_t, size_t> times;

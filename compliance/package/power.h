@@ -1,4 +1,4 @@
-// The power logs of a result folder: power/result_N/{node_I.txt, sw_I.txt}.
+// Checks the power logs of a result folder: power/result_N/{node_I.txt, sw_I.txt}.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@ struct PowerVerdict {
   std::set<std::string> failed_runs;  // such as "result_3"
 };
 
-// Each run of `logs` has a folder, its files are numbered from 0 without gaps, and all runs have as
-// many of them.
+// Requires a folder for each run of `logs`, files numbered from 0 without gaps, and as many files
+// in every run.
 PowerVerdict check_power(const std::filesystem::path& power_folder,
                          const std::vector<std::filesystem::path>& logs);
 

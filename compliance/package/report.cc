@@ -141,13 +141,13 @@ json to_json(const PackageVerdict& package) {
           {"systems", to_json(package.systems)}, {"folders", folders}};
 }
 
-// An object with the version and one list.
+// Returns an object with the version and one list.
 std::string dump(const char* name, const json& list) {
   const json value = {{"version", kJsonVersion}, {name, list}};
   return json_text(value, 2) + '\n';
 }
 
-// Whether all that is wrong with a log is that it is none.
+// Returns whether the only problem is that the file is no log.
 bool is_no_log(const LogVerdict& verdict) {
   const auto says_so = [](const Finding& finding) { return finding.summary == kNoEvents; };
   const auto& errors = verdict.errors;
@@ -169,7 +169,7 @@ std::string folder_text(const FolderVerdict& folder) {
   return text;
 }
 
-// What the review found, by the ids of its checks.
+// Sums up the review's findings by the ids of its checks.
 std::string review_text(const std::vector<PackageVerdict>& packages) {
   struct Found {
     size_t places = 0;
@@ -203,7 +203,7 @@ std::string review_text(const std::vector<PackageVerdict>& packages) {
   return text;
 }
 
-// The rules that judged the logs, a line each.
+// Returns a line for each rule set that judged logs.
 std::string rules_text(std::span<const PackageVerdict> packages) {
   std::set<std::string> rules;
   for (const PackageVerdict& package : packages) {
@@ -265,7 +265,7 @@ std::string details_text(const LogVerdict& verdict) {
   return text;
 }
 
-// How many logs have which outcome, and why some were not judged.
+// Returns how many logs have each outcome, and why some were not judged.
 std::string count_of_logs(const std::vector<LogVerdict>& verdicts, bool reasons) {
   std::map<Outcome, size_t> outcomes;
   std::map<std::string, size_t> not_judged;
@@ -381,7 +381,7 @@ std::string package_text(const PackageVerdict& package, bool quiet) {
          fmt::format("{} {}\n", word(package.outcome()), one_line(package.path.string()));
 }
 
-// What a submission permits itself stands in the round's text even where it passes.
+// A round's text lists the options that a submission grants itself, even if it passes.
 std::string round_text(const std::vector<PackageVerdict>& packages) {
   size_t width = 9;
   for (const PackageVerdict& package : packages)
@@ -389,7 +389,7 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   std::string text =
       fmt::format("{:<{}}  outcome     systems     folders  failed  not judged  logs   failed\n",
                   "submitter", width);
-  std::map<std::string, size_t> not_judged;  // reasons, and how often
+  std::map<std::string, size_t> not_judged;  // number of logs by reason
   for (const PackageVerdict& package : packages) {
     size_t failed_folders = 0, unjudged_folders = 0, logs = 0, failed_logs = 0;
     for (const FolderVerdict& folder : package.folders) {

@@ -11,30 +11,31 @@
 
 namespace strata::compliance {
 
-// The key "rules" of verdicts: {"source", "version", "path", "sha256"}.
+// Returns the verdicts' key "rules": {"source", "version", "path", "sha256"}.
 nlohmann::json rules_json(const RuleIdentity& rules);
 
-// "passed path", "failed path" or "not judged path", the ruleset where it was inferred, and each
-// finding with its place. A log without events has one.
+// Returns "passed path", "failed path" or "not judged path", the ruleset if it was inferred, and
+// each finding with its place. A log without events has a finding.
 std::string log_text(const LogVerdict& verdict);
-// The same of several, and how many have which outcome. The ruleset and the rules stand where they
-// change. `quiet`: of the logs that failed alone.
+// Returns the texts of several logs, and the number of logs by outcome. Names ruleset and rules if
+// they change. `quiet` lists only the failed logs.
 std::string logs_text(const std::vector<LogVerdict>& verdicts, bool quiet);
-// An array with an object a log.
+// Returns an array with an object per log.
 std::string log_json(const std::vector<LogVerdict>& verdicts);
 
-// The same of a section: outcome, title and messages.
+// Returns a section's outcome, title and messages.
 std::string section_text(const Section& section, const std::string& indent = "");
 std::string section_json(const std::vector<Section>& sections);
 
-// The words of a convergence check with its numbers: mean, reference, least mean and factor.
+// Returns the message of a convergence check with its numbers: mean, reference, least mean and
+// factor.
 std::string rcp_text(const RcpVerdict& verdict);
-// The batch size, the reference points and the count of every run, one line each.
+// Returns the batch size, the reference points and the count of every run, one line each.
 std::vector<std::string> rcp_details(const RcpVerdict& verdict);
 
-// All sections of a submission, then its verdict. `quiet`: without what passed.
+// Returns all sections of a submission, then its verdict. `quiet` leaves out what passed.
 std::string package_text(const PackageVerdict& package, bool quiet = false);
-// A row a submitter, then what failed, and why the rest was not judged.
+// Returns a row per submitter, then what failed, and why the rest was not judged.
 std::string round_text(const std::vector<PackageVerdict>& packages);
 std::string package_json(const std::vector<PackageVerdict>& packages);
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a file that is there says; nothing where that is no factor.
+// Reads the factor in an existing file, or returns nullopt if it has none.
 std::optional<double> factor_in(const fs::path& path) {
   constexpr uint64_t kMostBytes = 1 << 20;
   const nlohmann::json fields = nlohmann::json::parse(read_file(path, kMostBytes), nullptr, false);
@@ -24,7 +24,7 @@ std::optional<double> factor_in(const fs::path& path) {
   return factor->get<double>();
 }
 
-// What is there already, against the factor that is wanted.
+// Compares an existing file with the wanted factor.
 ScalingWritten compare(const fs::path& path, double wanted) {
   constexpr double kRounding = 1e-12;
   std::optional<double> there;

@@ -8,17 +8,17 @@
 
 namespace strata::compliance {
 
-// As Python writes a float.
+// Formats a float like Python.
 std::string python_float(double number);
 
 struct ScalingWritten {
   std::string note;     // what was done, or why nothing
-  std::string problem;  // why the factor could not be written; empty where it could
+  std::string problem;  // why the factor could not be written; empty if it could
 };
 
-// Writes <folder>/scaling.json as the official tool does, where the check passed runs that
-// converged faster than the reference and so asks for a factor. Written whole or not at all; what
-// is there stays, and is a problem unless it says the same factor.
+// Writes <folder>/scaling.json like the official tool, if the check passed runs that converged
+// faster than the reference and so requires a factor. Writes the file completely or not at all. An
+// existing file stays, and is a problem unless it has the same factor.
 ScalingWritten write_scaling(const std::filesystem::path& folder, const RcpVerdict& rcp);
 
 }  // namespace strata::compliance

@@ -17,11 +17,11 @@ struct Section {
   std::vector<std::string> errors;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
-  bool judged = true;           // where false, a note says why
-  std::filesystem::path path;   // the file or folder it is about, where that is not its package's
-  std::vector<Remark> remarks;  // what its errors, or else its warnings, say, each with its place
+  bool judged = true;           // false: a note says why
+  std::filesystem::path path;   // the file or folder it is about; empty: the package's
+  std::vector<Remark> remarks;  // its errors, or else its warnings, each with its place
 
-  std::optional<RcpVerdict> rcp;  // of a section about convergence
+  std::optional<RcpVerdict> rcp;  // only in a section about convergence
 
   Outcome outcome() const {
     return !errors.empty() ? Outcome::kFailed : judged ? Outcome::kPassed : Outcome::kNotJudged;
@@ -29,7 +29,7 @@ struct Section {
   bool passed() const { return outcome() == Outcome::kPassed; }
 };
 
-// The outcome of all.
+// Returns the combined outcome.
 Outcome outcome_of(const std::vector<Section>& sections);
 
 }  // namespace strata::compliance

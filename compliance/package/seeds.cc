@@ -14,14 +14,14 @@
 namespace strata::compliance {
 namespace {
 
-// Equal for values that Python holds equal, such as 1 and 1.0.
+// Returns equal texts for values that Python holds equal, such as 1 and 1.0.
 std::string identity_of(const Value& value) {
   const Kind kind = value.kind();
   const bool is_number = kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kFloat;
   return is_number ? fmt::format("{}", to_double(value, "lineno")) : to_repr(value);
 }
 
-// The integer that Python's int() makes of a seed, in decimal.
+// Returns Python's int() of a seed, in decimal.
 std::optional<std::string> integer_text(const Value& seed) {
   switch (seed.kind()) {
     case Kind::kBool:

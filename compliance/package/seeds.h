@@ -1,5 +1,5 @@
-// Seeds: every run logs at least one, and no two runs log the same seed at the same place in the
-// source.
+// Checks seeds: every run logs at least one, and no two runs log the same seed at the same place in
+// the source.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace strata::compliance {
 
 struct SeedRecord {
-  std::string file;  // of the metadata, as text
+  std::string file;  // file in the metadata, as text
   std::string line;
   std::string seed;  // decimal
 };

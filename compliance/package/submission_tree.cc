@@ -15,14 +15,14 @@ bool is_result_log(const fs::path& path) {
   return name.starts_with("result_") && name.ends_with(".txt");
 }
 
-// result_2 before result_10.
+// Sorts result_2 before result_10.
 bool log_less(const fs::path& a, const fs::path& b) {
   const std::string x = a.filename().string();
   const std::string y = b.filename().string();
   return std::pair(x.size(), x) < std::pair(y.size(), y);
 }
 
-// The entries of a folder, sorted by path; see `subfolders` for what cannot be listed.
+// Returns the entries of a folder, sorted by path. `subfolders` describes `problems`.
 std::vector<fs::directory_entry> list(const fs::path& folder, ListingProblems* problems) {
   std::vector<fs::directory_entry> found;
   const auto report = [&](const fs::path& path, const std::error_code& error) {
@@ -35,7 +35,7 @@ std::vector<fs::directory_entry> list(const fs::path& folder, ListingProblems* p
   };
   std::error_code error;
   for (const fs::path& path : list_directory(folder, error)) {
-    std::error_code unseen;  // whether it is a folder
+    std::error_code unseen;  // unknown type
     fs::directory_entry entry(path, unseen);
     if (!report(path, unseen)) found.push_back(std::move(entry));
   }
@@ -43,7 +43,7 @@ std::vector<fs::directory_entry> list(const fs::path& folder, ListingProblems* p
   return found;
 }
 
-// The paths of those entries that `keep` takes.
+// Returns the paths of the entries that `keep` accepts.
 template <typename Keep>
 std::vector<fs::path> paths(const std::vector<fs::directory_entry>& entries, Keep keep) {
   std::vector<fs::path> found;
@@ -62,8 +62,8 @@ std::vector<fs::path> logs_among(const std::vector<fs::directory_entry>& entries
   return found;
 }
 
-// Calls `visit` with a folder's entries, then with those of the folders in it; links are not
-// followed. A list of what is to be done, so that depth is no risk.
+// Calls `visit` with a folder's entries, then with those of the folders in it, without following
+// links. Uses a list instead of recursion, so that depth is no risk.
 template <typename Visit>
 void walk_folders(const fs::path& directory, ListingProblems* problems, Visit visit) {
   std::vector<fs::path> pending = {directory};
@@ -115,7 +115,7 @@ std::string usage_of_tree(const fs::path& directory, const std::vector<ResultFol
       if (std::string usage = usage_of_benchmark(logged_benchmark(log)); !usage.empty())
         return usage;
     } catch (const Error&) {
-      // Another log may tell.
+      // Another log may name the benchmark.
     }
   }
   const std::string of_path = infer_ruleset_from_path(directory, "").usage;

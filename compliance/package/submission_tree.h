@@ -1,6 +1,6 @@
 // The folders of a submission: <org>/{systems/<system>.json,
-// results/<system>/<benchmark>/result_N.txt}; for HPC there is a folder strong or weak between
-// system and benchmark.
+// results/<system>/<benchmark>/result_N.txt}. HPC has a folder strong or weak between system and
+// benchmark.
 #pragma once
 
 #include <filesystem>
@@ -14,47 +14,47 @@ namespace strata::compliance {
 
 struct ResultFolder {
   std::filesystem::path path;
-  std::filesystem::path
-      submitter_path;     // that holds results/ and systems/; empty where the tree is not one
-  std::string submitter;  // its name
+  // The folder that holds results/ and systems/; empty outside of a submission.
+  std::filesystem::path submitter_path;
+  std::string submitter;  // the submitter's name
   std::string system;
   std::string benchmark;
-  bool weak_scaling = false;                // HPC
-  bool strong_scaling = false;              // HPC
+  bool weak_scaling = false;                // only HPC
+  bool strong_scaling = false;              // only HPC
   std::vector<std::filesystem::path> logs;  // result_*.txt, in order of their numbers
 
-  // "system/benchmark", for HPC "system/weak/benchmark".
+  // Returns "system/benchmark", for HPC "system/weak/benchmark".
   std::string place() const {
     return system + (weak_scaling ? "/weak/" : strong_scaling ? "/strong/" : "/") + benchmark;
   }
-  // Submitter and system, for people; the path where the tree is not a submission's.
+  // Returns submitter and system for people, or the path if the tree is no submission.
   std::string owner() const {
     if (submitter_path.empty()) return path.string();
     return submitter + ' ' + system + (weak_scaling ? " (weak scaling)" : "");
   }
 };
 
-// What could not be listed, a line each: a part of a tree that nobody has looked at.
+// Folders that could not be listed, one line each: nobody has checked their contents.
 using ListingProblems = std::vector<std::string>;
 
-// The folder of HPC's weak scaling that takes the models which were left out of a result. Its logs
-// are not results.
+// The folder of HPC's weak scaling for models that were left out of a result. Its logs are not
+// results.
 inline constexpr char kPrunedResults[] = "pruned_results";
 
-// All folders under `directory`, itself included, that hold result_*.txt files, sorted by path,
-// without those called kPrunedResults.
-// Symbolic links to folders are not followed. Throws Error where `directory` is not a directory.
-// Folders below it that cannot be listed are added to `problems`; without it they throw as well.
+// Returns all folders from `directory` down that hold result_*.txt files, sorted by path, except
+// kPrunedResults. Symbolic links to folders are not followed. Throws Error if `directory` is not a
+// directory. Adds folders below it that cannot be listed to `problems`; if that is null, throws
+// Error.
 std::vector<ResultFolder> find_result_folders(const std::filesystem::path& directory,
                                               ListingProblems* problems = nullptr);
 
-// The result_*.txt files of one folder, as `files` lists them.
+// Returns the result_*.txt files of one folder, as `files` lists them.
 std::vector<std::filesystem::path> result_logs(const std::filesystem::path& folder,
                                                ListingProblems* problems = nullptr);
 
-// The subfolders and files of a folder, sorted by name; links are followed. Empty where there is no
-// such folder. One that is there and cannot be listed is added to `problems`; without it that
-// throws Error.
+// Return the subfolders and files of a folder, sorted by name; links are followed. Empty if there
+// is no such folder. Adds a folder that cannot be listed to `problems`; if that is null, throws
+// Error.
 std::vector<std::filesystem::path> subfolders(const std::filesystem::path& folder,
                                               ListingProblems* problems = nullptr);
 std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
@@ -66,18 +66,18 @@ void walk(const std::filesystem::path& directory,
           const std::function<void(const std::filesystem::directory_entry&)>& visit,
           ListingProblems& problems);
 
-// Usage and ruleset of a tree of results, as far as they are not given. Usage: that of the
-// benchmark that the first telling log or folder names. Ruleset: a round in the path of
-// `directory`, else the one of the first log that allows it. Throws Error if there is no such log.
+// Infers usage and ruleset of a tree of results, unless they are given. The usage is that of the
+// first benchmark that a log or folder names. The ruleset is a round in the path of `directory`,
+// else the one of the first log that allows it. Throws Error if there is no such log.
 RulesetChoice infer_ruleset_of_tree(const std::filesystem::path& directory,
                                     const std::string& usage, const std::string& ruleset);
 
-// The submitters of a round: the folders in it that have both results/ and systems/.
+// Returns the submitters of a round: the folders in it that have both results/ and systems/.
 std::vector<std::filesystem::path> find_submitters(const std::filesystem::path& round);
 
-// "round/{A,B}" for round/A and round/B, "round/{*}" for the submitters of round, as the official
-// summarizer takes them; any other path, and one that is there, as it is. Throws Error where a
-// round has none of them.
+// Expands "round/{A,B}" to round/A and round/B, and "round/{*}" to the submitters of round, as the
+// official summarizer does. Returns any other path, and an existing one, unchanged. Throws Error if
+// a round has none of them.
 std::vector<std::string> expand_submitters(const std::string& path);
 
 }  // namespace strata::compliance

@@ -63,10 +63,10 @@ constexpr std::array<std::string_view, 4> kAvailability = {
     "Available on-premise", "Available cloud", "Research, Development, or Internal (RDI)",
     "Preview"};
 
-// Real ones have some kilobytes.
+// Real descriptions have a few kilobytes.
 constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 
-// The text as a value, or the reason why it is not JSON.
+// Returns the text as a value, or the reason why it is not JSON.
 std::optional<Value> parse(std::string_view json, Heap& heap, std::string& reason) {
   const size_t start = std::min(json.find_first_not_of(" \t\r\n"), json.size());
   mllog::JsonScanner scanner(json.substr(start));
@@ -90,7 +90,7 @@ std::optional<Value> parse(std::string_view json, Heap& heap, std::string& reaso
   return std::nullopt;
 }
 
-// RFC 3629: no overlong forms, surrogates, or numbers above 10FFFF.
+// Follows RFC 3629: no overlong forms, surrogates, or numbers above 10FFFF.
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -186,7 +186,7 @@ std::string system_division(const std::filesystem::path& path) {
   } catch (const ReadError&) {
     throw;
   } catch (const Error&) {
-    return {};  // the checks of the description say it
+    return {};  // the checks of the description report it
   }
 }
 

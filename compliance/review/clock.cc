@@ -14,8 +14,8 @@ constexpr double kPauseFactor = 2.5;
 constexpr double kPauseShare = 0.01;
 constexpr size_t kFewestTimes = 5;
 
-// minigo and Stable Diffusion may evaluate saved models when the run is over, by their rules; the
-// latter in any order.
+// The rules of minigo and Stable Diffusion let them evaluate saved models after the run, the latter
+// in any order.
 bool evaluates_after_the_run(const RunRecord& record) {
   const std::string_view benchmark = record.said("benchmark");
   return benchmark == "minigo" || benchmark == "stable_diffusion";
@@ -27,25 +27,25 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-// From one evaluation to the next.
+// The time from one evaluation to the next.
 struct Stretch {
   double time_ms = 0;
   double progress = 0;
-  uint64_t offset = 0;  // of the event that ends it
+  uint64_t offset = 0;  // offset of the event that ends it
 };
 
 bool same_count(const Evaluation& a, const Evaluation& b) {
   return a.count && a.count == b.count && a.unit == b.unit;
 }
 
-// Whether all evaluations have the same count, as if it were a constant of the log.
+// Returns whether all evaluations have the same count, as if it were a constant of the log.
 bool is_constant(const std::vector<Evaluation>& evaluations) {
   return std::ranges::all_of(
       evaluations, [&](const Evaluation& one) { return same_count(one, evaluations.front()); });
 }
 
-// Evaluations within the run that make progress; where counts are all the same, or not there, each
-// is one step. None where counts fall.
+// Returns the evaluations within the run that make progress. If counts are equal or missing, each
+// is one step. Empty if counts fall.
 std::vector<Stretch> stretches_of(const RunRecord& record) {
   std::vector<const Evaluation*> inside;
   const bool constant = is_constant(record.evaluations);
@@ -55,7 +55,7 @@ std::vector<Stretch> stretches_of(const RunRecord& record) {
         evaluation.time_ms > record.run_stop->time_ms) {
       continue;
     }
-    // Several processes, or metrics, of one evaluation.
+    // Several processes, or metrics, may log one evaluation.
     if (!inside.empty() && same_count(evaluation, *inside.back()) &&
         (!constant || evaluation.time_ms - inside.back()->time_ms < kSlackMs)) {
       continue;
@@ -89,7 +89,7 @@ void review_pauses(const RunRecord& record, std::vector<Doubt>& doubts) {
   for (const Evaluation& evaluation : record.evaluations) {
     if (evaluation.time_ms <= record.run_stop->time_ms) last = std::max(last, evaluation.time_ms);
   }
-  // To the end of the run, which makes no progress of its own.
+  // Adds the stretch to the end of the run, which makes no progress of its own.
   stretches.push_back({record.run_stop->time_ms - last, time / pace, record.run_stop->offset});
   const double run = *record.run_ms();
   size_t pauses = 0;
@@ -192,7 +192,8 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
 
 // Explains a time that is no date of this century.
 std::string explain_time(double time_ms) {
-  // Narrow, since a counter of 32 bits that wrapped round shows dates from 1970 to 2106.
+  // The range is narrow, because a 32-bit counter that wrapped around shows dates from 1970 to
+  // 2106.
   constexpr double kYear2010 = 1'262'304'000, kYear2040 = 2'208'988'800;
   const auto fits = [&](double seconds) { return seconds >= kYear2010 && seconds < kYear2040; };
   const std::string shown =
@@ -220,7 +221,7 @@ std::string explain_time(double time_ms) {
 }
 
 void review_times(const RunRecord& record, std::vector<Doubt>& doubts) {
-  // Some logs count from their start, which is no mistake where all events do.
+  // Some logs count from their start. That is correct if all events do.
   if (record.odd_times == 0 || record.relative_times == record.times) return;
   doubts.push_back(
       {"review/clock/unit",

@@ -32,7 +32,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Letters and digits, small, and bytes beyond ASCII.
+// Returns lower-case letters, digits, and bytes beyond ASCII.
 std::string name_of(std::string_view text) {
   std::string out;
   for (const char c : without_accents(text)) {
@@ -41,7 +41,8 @@ std::string name_of(std::string_view text) {
   return out;
 }
 
-// The words of a name, small: letters and digits, and bytes beyond ASCII. "IntelHabana" is two.
+// Returns the lower-case words of a name: letters and digits, and bytes beyond ASCII. "IntelHabana"
+// has two.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   char before = ' ';
@@ -57,7 +58,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// Whether a word says who it is, and not what kind of company.
+// Returns whether a word names a company, not its kind.
 bool names_somebody(const std::string& word) {
   static const std::set<std::string> kKinds = {
       "ai",          "and",           "center",      "centre",       "centers",
@@ -72,7 +73,7 @@ bool names_somebody(const std::string& word) {
   return word.size() >= 3 && !kKinds.contains(word);
 }
 
-// Whether `name` consists of the initials of `words`, with or without lower-case words.
+// Returns whether `name` consists of the initials of `words`, with or without lower-case words.
 bool is_initials(const std::string& name, const std::vector<std::string>& words) {
   if (words.size() < 2 || name.size() < 2) return false;
   std::string all, of_large;
@@ -87,7 +88,8 @@ bool is_placeholder(std::string_view text) {
   return lower(text).find("placeholder") != std::string::npos;
 }
 
-// Whether two names are of one benchmark: some rounds call it otherwise in logs than in folders.
+// Returns whether two names mean one benchmark. Some rounds name it differently in logs and
+// folders.
 bool same_benchmark(std::string_view a, std::string_view b) {
   const std::string x = name_of(a), y = name_of(b);
   if (x == y || x.find(y) == 0 || y.find(x) == 0) return true;
@@ -97,8 +99,8 @@ bool same_benchmark(std::string_view a, std::string_view b) {
   return pair("ssd", "retinanet") || pair("gnn", "rgat") || pair("oc20", "opencatalyst");
 }
 
-// "cloud", "onprem", "preview" or "research"; empty where the words say none of them, as the
-// "available" of rounds 1.0 to 2.1.
+// Returns "cloud", "onprem", "preview" or "research", or an empty text if the words contain none of
+// them, such as "available" of rounds 1.0 to 2.1.
 std::string_view status_of(std::string_view words) {
   const std::string text = name_of(words);
   if (text.find("cloud") != text.npos) return "cloud";
@@ -115,7 +117,8 @@ std::optional<double> number_at(std::string_view digits) {
   return value;
 }
 
-// The word of an accelerator's name that holds letters, then digits: "A100", "MI300X", "v4".
+// Returns the word of an accelerator's name that holds letters, then digits: "A100", "MI300X",
+// "v4".
 std::string model_word(std::string_view model) {
   for (size_t at = 0; at < model.size();) {
     size_t end = at;
@@ -141,7 +144,7 @@ bool same_organisation(std::string_view a, std::string_view b) {
   const bool either = x.find(y) != x.npos || y.find(x) != y.npos;
   if (either && std::min(x.size(), y.size()) >= kTelling) return true;
   const std::vector<std::string> of_a = words_of(a), of_b = words_of(b);
-  // "Giga Computing" and "GIGABYTE" also name one organisation.
+  // "Giga Computing" and "GIGABYTE" are one organisation, too.
   constexpr size_t kBeginning = 4;
   const auto same_word = [](const std::string& one, const std::string& other) {
     return one == other || (std::min(one.size(), other.size()) >= kBeginning &&
@@ -215,7 +218,7 @@ std::optional<double> counted_accelerators(std::string_view platform, std::strin
   if (word.empty()) return std::nullopt;
   std::optional<double> sum;
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) {
-    size_t end = at;  // of the number before it
+    size_t end = at;  // end of the number before it
     while (end > 0 && text[end - 1] == ' ') --end;
     const bool times = end > 0 && text[end - 1] == 'x';
     if (times) --end;
@@ -224,7 +227,7 @@ std::optional<double> counted_accelerators(std::string_view platform, std::strin
     while (end > 0 && text[end - 1] == ' ') --end;
     size_t begin = end;
     while (begin > 0 && is_digit(text[begin - 1])) --begin;
-    // "ND96A100" counts nothing.
+    // "ND96A100" has no count.
     if (begin > 0 && is_letter(text[begin - 1]) && text[begin - 1] != 'x') continue;
     if (const auto count = number_at(std::string_view(text).substr(begin, end - begin)))
       sum = sum.value_or(0) + *count;
@@ -278,8 +281,8 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   }
   const auto accelerators = counted_accelerators(platform, system.accelerator);
   const auto nodes = counted_nodes(platform);
-  // Whether a number counts what the description does: nodes, accelerators of one or of all, or
-  // boards or halves of such, as of GB200 and MI250.
+  // Returns whether a number counts what the description counts: nodes, accelerators of one or of
+  // all, or boards or halves of them, as for GB200 and MI250.
   const auto is_described = [&](double number) {
     if (!system.nodes && !system.accelerators_per_node) return true;
     const double a_node = system.accelerators_per_node.value_or(-1);

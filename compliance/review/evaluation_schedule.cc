@@ -13,26 +13,26 @@ namespace strata::compliance {
 namespace {
 
 constexpr double kBertTrainSamples = 156'725'653;
-constexpr double kLargestBatch = 1e12;  // beyond which nothing is a batch
-constexpr double kBatchesLate = 2;      // an evaluation may be so late
-constexpr double kDistanceOff = 3;      // batches that the distance of two evaluations may be off
+constexpr double kLargestBatch = 1e12;  // larger numbers are no batches
+constexpr double kBatchesLate = 2;      // lateness allowed for an evaluation
+constexpr double kDistanceOff = 3;      // batches that a distance may deviate by
 
-// What of the reference's data a log counts.
+// How a log counts the reference's data.
 enum class Counted {
-  kNothing,  // logs hold what the run trained on, or an iteration limit
+  kNothing,  // logs have the number of trained samples, or an iteration limit
   kSamples,
   kWholeBatches,      // samples; the last batch is left out or filled up
-  kSamplesOrBatches,  // of the global batch size, the last one as it is
+  kSamplesOrBatches,  // batches of the global batch size, the last one unchanged
 };
 
 struct Size {
   Counted counted = Counted::kNothing;
   double samples = 0;
-  double most = samples;  // where logs tell it to some samples
+  double most = samples;  // if logs have between `samples` and this number
 };
 
-// As the logs of both given rounds hold them. maskrcnn's hold an iteration limit, as its reference
-// does; ssd's of 2.1 and later were not at hand.
+// The numbers in the logs of the given rounds. maskrcnn logs an iteration limit, as its reference
+// does. There were no logs of ssd 2.1 and later.
 struct ReferenceData {
   std::string_view benchmark;
   std::string_view last_round;
@@ -42,18 +42,18 @@ constexpr ReferenceData kReferenceData[] = {
     {"bert", "5.0.0", {}, {Counted::kSamples, 10'000}},
     {"dlrm", "2.1.0", {}, {Counted::kSamples, 89'137'319}},
     {"resnet", "4.0.0", {Counted::kSamples, 1'281'167}, {Counted::kSamples, 50'000}},
-    // LibriSpeech without long utterances, of which logs tell the whole batches of 512 to 6144.
+    // LibriSpeech without long utterances. Logs have the whole batches of 512 to 6144.
     {"rnnt", "3.1.0", {Counted::kWholeBatches, 278'528, 279'039}, {Counted::kSamples, 2703}},
     {"ssd", "1.1.0", {Counted::kSamples, 117'266}, {Counted::kSamples, 5000}},
     {"ssd", "2.0.0", {Counted::kSamplesOrBatches, 1'170'301}, {Counted::kSamplesOrBatches, 24'781}},
     {"unet3d", "4.0.0", {Counted::kSamples, 168}, {Counted::kSamples, 42}},
 };
 
-// Epochs up to the first evaluation, and from one to the next. Counts begin at 0 or 1.
+// Epochs up to the first evaluation, and between two. Counts begin at 0 or 1.
 struct EpochSchedule {
   double first;
   double distance;
-  double samples = 0;  // of an epoch, where the batch size decides; the first must then be exact
+  double samples = 0;  // per epoch, if the batch decides; `first` is then exact
 };
 
 std::optional<EpochSchedule> epoch_schedule(const RunRecord& record, std::string_view benchmark,
@@ -71,7 +71,7 @@ std::optional<EpochSchedule> epoch_schedule(const RunRecord& record, std::string
       *batch <= kLargestBatch) {
     constexpr double kCases = 168, kFirst = 1000, kEvery = 20;
     const double samples =
-        std::ceil(kCases / *batch) * *batch;  // of an epoch, the last batch padded
+        std::ceil(kCases / *batch) * *batch;  // an epoch's, the last batch padded
     return EpochSchedule{std::ceil(kFirst * kCases / samples), std::ceil(kEvery * kCases / samples),
                          samples};
   }
@@ -85,7 +85,7 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
     if (!evaluation.count) return;
   }
   const double first = *evaluations.front().count;
-  // An epoch less where counts begin at 0.
+  // Counts that begin at 0 have one epoch less.
   if (first > schedule.first || (schedule.samples > 0 && first < schedule.first - 1)) {
     doubts.push_back(
         {"review/evaluation/first",
@@ -211,7 +211,7 @@ class BertSchedule {
     const auto& evaluations = record_.evaluations;
     for (size_t i = 1; i < evaluations.size(); ++i) {
       const double distance = *evaluations[i].count - *evaluations[i - 1].count;
-      // Below sample 0 lies nothing, and several processes may log the same evaluation.
+      // Nothing precedes sample 0, and several processes may log the same evaluation.
       if (*evaluations[i - 1].count == 0 || distance == 0) continue;
       const double off = std::fabs(distance - interval_);
       if (off <= kDistanceOff * batch_) continue;
@@ -246,7 +246,8 @@ class BertSchedule {
          found->second.offset});
   }
 
-  // Without counts the samples of the run, spread over its evaluations, tell the interval.
+  // Without counts, the interval follows from the run's samples, divided evenly among its
+  // evaluations.
   void review_by_train_samples() {
     const auto found = record_.numbers.find("train_samples");
     const auto evaluations = static_cast<double>(record_.evaluations.size());
@@ -316,7 +317,7 @@ std::vector<Doubt> review_evaluations(const RunRecord& record, std::string_view 
   compare_size(record, "train_samples", "train-samples", data->train, doubts);
   compare_size(record, "eval_samples", "eval-samples", data->eval, doubts);
   const auto batch = record.number("global_batch_size");
-  // In round 0.7 BERT was evaluated from 3,000,000 samples on every 500,000.
+  // In round 0.7 BERT was evaluated from 3,000,000 samples on, every 500,000.
   if (benchmark == "bert" && compare_versions(ruleset, "1.0.0") >= 0 && batch && *batch >= 1 &&
       *batch <= kLargestBatch && !record.evaluations.empty()) {
     BertSchedule(record, std::floor(*batch), doubts).review();

@@ -1,4 +1,4 @@
-// The review of a result folder: of every run on its own, then of all runs together.
+// Reviews a result folder: every run alone, then all runs together.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace strata::compliance {
 
-// A folder of results and the round that it belongs to.
+// A folder of results and its round.
 struct ReviewedFolder {
   std::string usage, ruleset, benchmark;
   bool weak_scaling = false;
@@ -23,7 +23,7 @@ struct ReviewedRun {
   std::vector<Remark> remarks;
 };
 
-// The findings of review_log, then those of review_system. Under weak scaling the counts of
+// Returns the findings of review_log, then those of review_system. Under weak scaling the counts of
 // `system` do not matter.
 ReviewedRun review_run(const EventLog& log, const ReviewedFolder& folder,
                        const DescribedSystem& system);

@@ -17,7 +17,7 @@ std::string evaluations_text(double number) {
   return text + (text == "1" ? " evaluation" : " evaluations");
 }
 
-// The runs that an olympic mean is made of.
+// Returns the number of runs in the olympic mean.
 size_t counted_runs(const FolderConvergence& folder) {
   const auto dropped = 2 * static_cast<size_t>(dropped_runs(folder.benchmark));
   return folder.epochs.size() > dropped ? folder.epochs.size() - dropped : 0;
@@ -67,7 +67,7 @@ std::optional<Headroom> headroom_of(const RcpVerdict& verdict, size_t counted,
   headroom.evaluations = (*verdict.submission_mean - *verdict.least_mean) / *distance;
   if (!std::isfinite(headroom.evaluations)) return std::nullopt;
   if (headroom.evaluations < 0) {
-    // A hair above a whole number is that number.
+    // A tiny excess over a whole number is rounding.
     constexpr double kHair = 1e-9;
     headroom.missing =
         std::ceil(-headroom.evaluations * static_cast<double>(counted) * (1 - kHair));

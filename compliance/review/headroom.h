@@ -1,5 +1,5 @@
-// By how much a submission passes or fails the check of reference convergence points, in the units
-// that a run converges by: evaluations (asked for in mlcommons/training 881).
+// The margin by which a submission passes or fails the check of reference convergence points, in
+// evaluations, the unit that runs converge by (requested in mlcommons/training 881).
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace strata::compliance {
 
-// The distance from one evaluation to the next, in the benchmark's unit of convergence (epochs or
-// samples): the median over all runs. Empty where no log has two counts that differ.
+// Returns the median distance of two evaluations over all runs, in the benchmark's unit of
+// convergence (epochs or samples), or nullopt if no log has two different counts.
 std::optional<double> evaluation_distance(const std::vector<RunRecord>& runs);
 
 struct Headroom {
-  double evaluations = 0;  // of the mean over the least mean that passes; below 0: fails
-  // Where it fails: how many more evaluations the runs that count need, all together.
+  double evaluations = 0;  // the mean minus the least mean that passes; below 0: fails
+  // Evaluations that all counting runs together need in addition to pass.
   double missing = 0;
 };
-// Empty where the check made no number of it, or there is no distance.
+// Empty if the check computed no numbers, or there is no distance.
 std::optional<Headroom> headroom_of(const RcpVerdict& verdict, size_t counted_runs,
                                     std::optional<double> distance);
 
@@ -29,18 +29,18 @@ std::optional<Headroom> headroom_of(const RcpVerdict& verdict, size_t counted_ru
 struct PublishedConvergence {
   std::string name;  // submitter and system
   double batch_size = 0;
-  double mean = 0;  // to converge
+  double mean = 0;  // mean to converge
 };
 
-// What to say: a sentence about the headroom, what would make a failing submission pass (its batch
-// size's neighbours among the reference points where the point is missing; `points` may be null),
-// and `nearest` (see below), which may be empty. Empty where there is nothing to say.
+// Returns sentences, or none: the headroom, what would make a failing submission pass, and
+// `nearest` (see below), which may be empty. If the point of its batch size is missing, names the
+// neighbours among the reference points. `points` may be null.
 std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
                                            const FolderConvergence& folder,
                                            const std::vector<RunRecord>& runs,
                                            const ReferencePoints* points,
                                            const std::string& nearest);
-// The two results of the round, but its own, that are nearest by batch size; empty without any.
+// Describes the two other results of the round that are nearest by batch size; empty without any.
 std::string describe_nearest(double batch_size, const std::string& own,
                              const std::vector<PublishedConvergence>& published);
 

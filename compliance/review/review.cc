@@ -17,7 +17,7 @@ namespace strata::compliance {
 
 namespace {
 
-// Events that are not read, since they stand in another's line or value.
+// Finds events that were not read, because they are in another's line or value.
 std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
   std::vector<Doubt> doubts;
   const auto also = [](uint64_t count, const char* noun) {

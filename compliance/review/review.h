@@ -1,4 +1,4 @@
-// All checks of one log together, and what several logs have in common.
+// All checks of one log, and the findings that several logs share.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace strata::compliance {
 
-// The evaluation schedule and the clock; and ids
-// - review/log/several-on-a-line: events that are not read, since another follows on their line.
-// - review/log/swallowed: an event whose value or metadata hold what looks like another.
+// Returns the findings about evaluation schedule and clock, and about
+// - review/log/several-on-a-line: events that were not read, since another follows on their line.
+// - review/log/swallowed: an event whose value or metadata look like they hold another.
 std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
                                std::string_view ruleset);
 
 // Adds the findings of review_log to `verdict`, as errors if `strict`.
 void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict);
 
-// Keeps the first remark of every id and adds how many of the logs have one.
+// Keeps the first finding of every id and adds how many of the logs have one.
 std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs);
 
-// Collects the remarks about names that a submission's logs lack, so that they are reported once
-// and not once per folder.
+// Collects the findings about names that a submission's logs lack, so that they are reported once
+// instead of once per folder.
 class Placeholders {
  public:
-  // Moves such remarks out of those of the result folder that `folder` names.
+  // Moves such findings out of those of the result folder that `folder` names.
   void take(std::vector<Remark>& remarks, const std::string& folder);
-  // One remark with the number of folders; empty if no folder had any.
+  // Returns one finding with the number of folders, or none if no folder had any.
   std::vector<Remark> remark() const;
 
  private:

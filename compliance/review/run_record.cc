@@ -19,7 +19,7 @@ constexpr size_t kMostTextBytes = 200;
 constexpr double kLatestMs = 1e15;
 constexpr std::string_view kSubmission = "submission_";
 
-// A JSON number, a text that is one, or a list of one such, as logs write counts.
+// Parses counts as logs write them: a JSON number, a text with one, or a list of one.
 std::optional<double> number_of(std::string_view json) {
   constexpr std::string_view kAround = " \t[]\"";
   const size_t first = json.find_first_not_of(kAround);
@@ -39,7 +39,7 @@ std::string text_of(std::string_view json) {
   if (json.size() < 2 || json.front() != '"') return std::string(json.substr(0, kMostTextBytes));
   json = json.substr(1, json.size() - 2);
   if (json.size() <= kMostTextBytes) return mllog::decode_json_text(json);
-  size_t end = 0;  // of whole characters and escapes
+  size_t end = 0;  // end of the last whole character or escape
   while (end < kMostTextBytes) end += json[end] != '\\' ? 1 : json[end + 1] == 'u' ? 6 : 2;
   while (end < json.size() && (static_cast<unsigned char>(json[end]) & 0xc0) == 0x80) ++end;
   return mllog::decode_json_text(json.substr(0, end));
@@ -96,7 +96,7 @@ class RecordReader {
     before_ = now.time_ms;
   }
 
-  // To be called after the last event.
+  // Call after the last event.
   void finish() {
     const bool stops = 2 * block_stops_ >= block_starts_;
     if (run_starts_ > 1 || (!blocks_differ_ && !stops)) {

@@ -33,7 +33,7 @@ double median_score(std::vector<double> values) {
   return high == kFailed ? high : low + (high - low) / 2;
 }
 
-// Runs that say when they ran, sorted by launch.
+// Returns the runs with a launch time, sorted by it.
 std::vector<size_t> by_launch(const std::vector<RunRecord>& runs) {
   std::vector<size_t> order;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -47,7 +47,7 @@ std::string name_of(const RunRecord& run) { return printable_path(run.path.stem(
 
 std::string score_text(double ms) { return ms == kFailed ? "no score" : duration_text(ms); }
 
-// The number N of result_N.txt.
+// Returns the number N of result_N.txt.
 std::optional<uint64_t> number_of(const RunRecord& run) {
   const std::string stem = run.path.stem().string();
   constexpr std::string_view kBefore = "result_";
@@ -89,7 +89,7 @@ void review_numbering(const std::vector<RunRecord>& runs, std::vector<Remark>& r
                      runs.front().path.parent_path(), 0});
 }
 
-// From cache_clear, init_start or run_start to run_stop.
+// The time from cache_clear, init_start or run_start to run_stop.
 struct Span {
   double begin, end;
   const RunRecord* run;
@@ -109,7 +109,7 @@ std::vector<Span> spans_of(const std::vector<RunRecord>& runs) {
   return spans;
 }
 
-// How many runs were under way at once, at most.
+// Returns the largest number of simultaneous runs.
 size_t most_at_once(const std::vector<Span>& spans) {
   std::vector<std::pair<double, int>> changes;  // an end before a start at the same time
   for (const Span& span : spans) {
@@ -129,7 +129,7 @@ void review_times(const std::vector<RunRecord>& runs, RunsReview& review) {
         "up to {} runs were under way at once, which is allowed where each has a system "
         "of its own like the one described",
         most));
-    return;  // so that pauses tell nothing
+    return;  // pauses then tell nothing
   }
   std::vector<double> pauses, times;
   for (size_t i = 0; i < spans.size(); ++i) {
@@ -162,7 +162,7 @@ bool same_evaluations(const RunRecord& a, const RunRecord& b) {
                             &Evaluation::time_ms);
 }
 
-// The submitted window among those of all runs.
+// Compares the submitted window with those of all runs.
 void review_window(const std::vector<RunRecord>& submitted, const std::vector<RunRecord>& others,
                    size_t wanted, int dropped, RunsReview& review) {
   if (wanted == 0 || submitted.size() < wanted || submitted.size() + others.size() <= wanted)
@@ -171,7 +171,7 @@ void review_window(const std::vector<RunRecord>& submitted, const std::vector<Ru
   all.insert(all.end(), others.begin(), others.end());
   const RunWindows windows = score_windows(all, wanted, dropped);
   if (windows.scores.empty()) return;
-  // The first N of the folder, by their numbers.
+  // Takes the first N runs of the folder, by their numbers.
   std::vector<double> times;
   for (size_t i = 0; i < wanted; ++i) times.push_back(time_of(submitted[i]));
   const double score = window_score(times, dropped);
@@ -249,7 +249,7 @@ double chance_of_score(const std::vector<RunRecord>& runs, size_t wanted, int dr
   std::mt19937_64 random(1);
   int as_fast = 0;
   for (int draw = 0; draw < kDraws; ++draw) {
-    // The first steps of a Fisher-Yates shuffle.
+    // Runs the first steps of a Fisher-Yates shuffle.
     for (size_t i = 0; i < wanted; ++i)
       std::swap(times[i], times[i + random() % (times.size() - i)]);
     as_fast += window_score(std::span(times).first(wanted), dropped) <= score ? 1 : 0;

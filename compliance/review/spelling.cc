@@ -8,7 +8,7 @@
 namespace strata::compliance {
 namespace {
 
-// The base letters of U+00C0 to U+017F; empty where there is none (U+00D7, U+00F7).
+// The base letters of U+00C0 to U+017F; empty if there is none (U+00D7, U+00F7).
 constexpr std::string_view kBases[] = {
     "A", "A", "A",  "A",  "A", "A", "AE", "C",  "E",  "E", "E", "E", "I",  "I",  "I", "I", "D", "N",
     "O", "O", "O",  "O",  "O", "",  "O",  "U",  "U",  "U", "U", "Y", "Th", "ss", "a", "a", "a", "a",
@@ -23,7 +23,7 @@ constexpr std::string_view kBases[] = {
     "W", "w", "Y",  "y",  "Y", "Z", "z",  "Z",  "z",  "Z", "z", "s"};
 constexpr char32_t kFirst = 0xc0;
 
-// The characters of valid UTF-8 (RFC 3629); nothing where it is not.
+// Returns the characters of valid UTF-8 (RFC 3629), or nullopt.
 std::optional<std::u32string> decode_utf8(std::string_view text) {
   std::u32string out;
   for (size_t i = 0; i < text.size();) {
@@ -53,7 +53,7 @@ std::u32string decode(std::string_view text) {
   return latin1;
 }
 
-// The bytes of a text whose characters are all bytes; empty where one is not.
+// Returns the characters as bytes, or an empty text if one exceeds a byte.
 std::string as_bytes(const std::u32string& text) {
   std::string bytes;
   for (const char32_t c : text) {
@@ -88,7 +88,7 @@ std::string without_accents(std::string_view text) {
   }
   std::string out;
   for (const char32_t c : letters) {
-    constexpr char32_t kFirstMark = 0x300, kLastMark = 0x36f;  // combining
+    constexpr char32_t kFirstMark = 0x300, kLastMark = 0x36f;  // combining marks
     if (c >= kFirstMark && c <= kLastMark) continue;
     if (c >= kFirst && c < kFirst + std::size(kBases)) {
       out += kBases[c - kFirst];

@@ -1,4 +1,4 @@
-// Runs of one result folder that were not made alike, and runs to another target than the
+// Finds runs of one result folder with different settings, and runs to another target than the
 // benchmark's.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace strata::compliance {
 
-// Ids review/runs/target, settings and data. `published`: the benchmark's target in the round.
+// Ids: review/runs/target, settings and data. `published` is the benchmark's target in the round.
 std::vector<Remark> review_settings(std::span<const RunSettings> runs,
                                     std::optional<double> published);
 

@@ -27,10 +27,10 @@ namespace fs = std::filesystem;
 struct PinnedWheel {
   const char* version;
   const char* sha256;
-  const char* folder;  // on files.pythonhosted.org/packages
+  const char* folder;  // below files.pythonhosted.org/packages
 };
 
-// From https://pypi.org/pypi/mlperf-logging/json.
+// Source: https://pypi.org/pypi/mlperf-logging/json.
 constexpr PinnedWheel kPinned[] = {
     {"4.1.68", "1f199ff35625308786fe3410410d3b03a32661a8b2babd022eacad7b91166f03",
      "60/34/b4554ff5fe2ec569ac738c83491c807cd55d846d41fa2a840d745e3ee6ae"},
@@ -82,9 +82,9 @@ constexpr std::pair<std::string_view, std::string_view> kInstallable[] = {
     {"training", "6.0.0"}, {"training", "6.1.0"}, {"hpc", "1.0.0"},      {"hpc", "2.0.0"},
     {"hpc", "3.0.0"}};
 
-constexpr uint64_t kMostWheelBytes = 64 << 20;  // today's have 0.4 MB
+constexpr uint64_t kMostWheelBytes = 64 << 20;  // current wheels have 0.4 MB
 
-// Exit code of a program that is not there.
+// Exit code for a missing program.
 constexpr int kNotThere = -1;
 
 // Runs a program with its messages on our standard error, and waits for it. Returns its exit code,
@@ -114,7 +114,7 @@ int run(std::vector<std::string> words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// A new folder, with all that is in it until it is kept.
+// A new folder, which is removed with its contents unless it is kept.
 class Workplace {
  public:
   explicit Workplace(const fs::path& parent) {
@@ -147,7 +147,7 @@ std::string wheel_name(const std::string& version) {
   return "mlperf_logging-" + version + "-py3-none-any.whl";
 }
 
-// Into `folder`, under its own name.
+// Fetches the wheel into `folder`, under its own name.
 fs::path fetch(const std::string& version, const PinnedWheel* pinned, const fs::path& folder) {
   const fs::path wheel = folder / wheel_name(version);
   std::string tried;
@@ -162,7 +162,7 @@ fs::path fetch(const std::string& version, const PinnedWheel* pinned, const fs::
                               : fmt::format("curl ended with exit code {}", code);
     fs::remove(wheel, ignored);
   }
-  // pip knows the mirrors that a site has set up.
+  // pip uses the mirrors that a site has configured.
   const int code =
       run({"pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
            "--only-binary", ":all:", "--dest", folder.string(), "mlperf-logging==" + version});
@@ -245,7 +245,7 @@ Installed install_rules(const InstallOptions& options) {
   const Workplace workplace(options.folder);
   const fs::path wheel =
       options.wheel.empty() ? fetch(version, pinned, workplace.path()) : options.wheel;
-  // What is unpacked is what was hashed, whatever becomes of the file.
+  // Unpacks the hashed bytes, so that later changes of the file do not matter.
   const std::string bytes = read_file(wheel, kMostWheelBytes);
   if (const std::string found = sha256(bytes); found != wanted) {
     fail("{}: its SHA-256 is {}, that of mlperf-logging {} is {}: refused, nothing was installed",
@@ -256,7 +256,7 @@ Installed install_rules(const InstallOptions& options) {
   write_file_atomically(verified, bytes);
   const fs::path unpacked = workplace.path() / "unpacked";
   unpack(verified, unpacked);
-  const RuleStore whole(unpacked / "mlperf_logging");  // throws where it holds no rules
+  const RuleStore whole(unpacked / "mlperf_logging");  // throws if it holds no rules
   fs::rename(unpacked, folder, error);
   if (error && !fs::exists(folder))
     fail("{}: cannot be given its name: {}", folder.string(), error.message());

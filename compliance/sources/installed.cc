@@ -12,14 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Relative paths in these variables mean nothing (XDG Base Directory Specification).
+// The XDG Base Directory Specification says to ignore relative paths in these variables.
 fs::path folder_in(const char* variable) {
   const char* value = std::getenv(variable);
   const fs::path path = value == nullptr ? "" : value;
   return path.is_absolute() ? path : fs::path();
 }
 
-// "3.11" after "3.9".
+// Sorts "3.11" after "3.9".
 bool natural_less(const std::string& a, const std::string& b) {
   const auto digits = [](const std::string& text, size_t& at) {
     const size_t begin = at;
@@ -45,7 +45,7 @@ std::vector<fs::path> newest_first(const fs::path& folder) {
   return found;
 }
 
-// PREFIX/lib/python3.11/site-packages, newest Python first.
+// Adds PREFIX/lib/python3.11/site-packages, newest Python first.
 void add_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   if (prefix.empty()) return;
   for (const fs::path& python : newest_first(prefix / "lib")) {
@@ -68,7 +68,7 @@ std::vector<InstalledRules> installed_rules() {
   std::vector<fs::path> folders;
   if (const fs::path user = user_rules_folder(); !user.empty()) {
     for (const fs::path& folder : newest_first(user)) {
-      // What is being installed has a name with a dot before.
+      // A leading dot marks an unfinished installation.
       if (!folder.filename().string().starts_with('.')) folders.push_back(folder);
     }
   }
@@ -96,7 +96,7 @@ std::vector<InstalledRules> installed_rules() {
     try {
       found.push_back({package, RuleStore(package).version()});
     } catch (const Error&) {
-      // Without rules it is of no use.
+      // A package without rules is skipped.
     }
   }
   return found;

@@ -1,5 +1,5 @@
-// Official rule files on this machine: mlperf_logging packages, of `strata rules install` or of
-// Python.
+// Finds official rule files on this machine: mlperf_logging packages of `strata rules install` or
+// of Python.
 #pragma once
 
 #include <filesystem>
@@ -11,31 +11,31 @@
 
 namespace strata::compliance {
 
-// What `--rules` and `--rcp` are given for the built-in ones alone.
+// The value of `--rules` and `--rcp` for only the built-in ones.
 inline constexpr char kBuiltIn[] = "built-in";
 
 struct InstalledRules {
   std::filesystem::path package;  // .../mlperf_logging
-  std::string version;            // empty where it does not say
+  std::string version;            // empty if unknown
 };
 
-// Where `strata rules install` puts packages: $XDG_DATA_HOME/strata/rules, or
-// ~/.local/share/strata/rules. Empty where neither variable is set.
+// Returns the folder of `strata rules install`: $XDG_DATA_HOME/strata/rules, or
+// ~/.local/share/strata/rules. Empty if neither variable is set.
 std::filesystem::path user_rules_folder();
 
-// Packages in the order in which they are asked: those of `strata rules install`, newest first,
-// then those that Python would find (PYTHONPATH, the virtual or Conda environment that is active,
-// the user's, the system's). Reads folders and runs nothing.
+// Returns packages in the order of their use: those of `strata rules install`, newest first, then
+// those that Python would find (PYTHONPATH, the active virtual or Conda environment, the user's,
+// the system's). Reads folders and runs nothing.
 std::vector<InstalledRules> installed_rules();
 
-// The rules of a command: those in `given`; where it is empty the built-in ones, which fall back on
-// installed ones; where it is kBuiltIn the built-in ones alone.
+// Returns the rules in `given`; if it is empty, the built-in ones, which fall back on installed
+// ones; if it is kBuiltIn, only the built-in ones.
 std::unique_ptr<RuleStore> open_rules(const std::string& given);
-// The rcp_checker folder of the package that `rules` belongs to, in or beside it. Empty if there is
-// none.
+// Returns the rcp_checker folder of the package that `rules` belongs to, in or beside it, or an
+// empty path.
 std::filesystem::path points_beside_rules(const std::filesystem::path& rules);
-// Where reference points may be that the built-in ones lack: installed packages where none are
-// `given`.
+// Returns the places for reference points that are not built in: the installed packages, unless
+// points are `given`.
 std::vector<std::filesystem::path> installed_points(const std::string& given);
 
 }  // namespace strata::compliance

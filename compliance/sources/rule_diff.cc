@@ -35,7 +35,7 @@ Fields fields_of(const KeyRule& rule) {
   return fields;
 }
 
-// Every rule of a file, by its name.
+// Returns every rule of a file, by its name.
 std::map<std::string, Fields> rules_of(const RuleFile& file) {
   std::map<std::string, Fields> rules;
   if (file.begin) add(rules["BEGIN"], "CODE", file.begin);
@@ -45,8 +45,7 @@ std::map<std::string, Fields> rules_of(const RuleFile& file) {
   return rules;
 }
 
-// What is in one and not in the other, as a multiset of checks would be compared: a CHECK that only
-// moved up or down is no change.
+// Compares checks as multisets, so that a CHECK that only moved up or down is no change.
 std::vector<FieldChange> compare(Fields before, Fields after) {
   const auto kind = [](const std::string& field) { return field.substr(0, field.find(' ')); };
   for (auto a = before.begin(); a != before.end();) {

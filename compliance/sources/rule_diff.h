@@ -1,4 +1,4 @@
-// What changed from one rule set to another, rule by rule.
+// Compares two rule sets, rule by rule.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace strata::compliance {
 
-// A field of a record, such as REQ or CHECK; empty where the record has none.
+// A field of a record, such as REQ or CHECK. A side without the field is empty.
 struct FieldChange {
   std::string field;
   std::string before, after;
@@ -16,7 +16,7 @@ struct FieldChange {
 
 struct RuleChange {
   enum Kind { kAdded, kRemoved, kChanged } kind = kChanged;
-  std::string file;  // of the rule set, such as "closed_bert.yaml"
+  std::string file;  // file of the rule set, such as "closed_bert.yaml"
   std::string rule;  // the key, or BEGIN or END
   std::vector<FieldChange> fields;
 };
@@ -29,9 +29,9 @@ struct RuleDiff {
   bool empty() const { return added_files.empty() && removed_files.empty() && changes.empty(); }
 };
 
-// Compares the files of the same name; included records belong to the file that includes them. Of a
-// file that only one has, every rule is added or removed. Throws Error where a store does not have
-// its ruleset, or a file cannot be compiled.
+// Compares the files of the same name; included records belong to the file that includes them. If
+// only one side has a file, every rule of it is added or removed. Throws Error if a store lacks its
+// ruleset, or a file cannot be compiled.
 RuleDiff diff_rules(RuleStore& before, const std::string& ruleset_before, RuleStore& after,
                     const std::string& ruleset_after, const std::string& usage);
 

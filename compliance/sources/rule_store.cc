@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// True for a relative name that cannot leave its directory.
+// Returns whether a name is relative and cannot leave its directory.
 bool is_safe_name(const std::string& name) {
   if (name.empty() || name.size() > 300 || name.find('\0') != std::string::npos) return false;
   const fs::path path(name);
@@ -29,7 +29,7 @@ bool holds_rulesets(const fs::path& directory) {
   return false;
 }
 
-// The parts of "4.10.0" between dots. Of two numbers the one with more digits is larger.
+// Returns the parts of "4.10.0" between dots. Of two numbers the one with more digits is larger.
 std::vector<std::pair<size_t, std::string_view>> parts_of(std::string_view version) {
   std::vector<std::pair<size_t, std::string_view>> parts;
   for (bool more = true; more;) {
@@ -41,10 +41,10 @@ std::vector<std::pair<size_t, std::string_view>> parts_of(std::string_view versi
   return parts;
 }
 
-// "4.10.0" after "4.9.0".
+// Sorts "4.10.0" after "4.9.0".
 bool version_less(const std::string& a, const std::string& b) { return parts_of(a) < parts_of(b); }
 
-// What the package that holds the rules says of itself: the .dist-info folder beside it.
+// Returns the version in the .dist-info folder beside the package that holds the rules.
 std::string version_of_package(const fs::path& rules) {
   const fs::path package = rules.parent_path();
   if (package.filename() != "mlperf_logging") return "";
@@ -206,7 +206,7 @@ std::string RuleStore::text_to_hash(const std::string& name) const {
   try {
     return read(name).value_or("");
   } catch (const Error&) {
-    return "";  // whoever needs the file says why it cannot be read
+    return "";  // whoever needs the file reports why it cannot be read
   }
 }
 

@@ -54,7 +54,7 @@ std::string sha256(std::string_view bytes) {
                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const size_t whole = bytes.size() / kBlock * kBlock;
   for (size_t at = 0; at < whole; at += kBlock) add_block(state, bytes.data() + at);
-  // The rest, a one bit, zeros, and the number of bits in 8 bytes.
+  // Appends the rest, a one bit, zeros, and the number of bits in 8 bytes.
   std::string last(bytes.substr(whole));
   last += '\x80';
   last.resize(last.size() <= kBlock - 8 ? kBlock - 8 : 2 * kBlock - 8);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that is removed with all that is in it, unless it is kept.
+// A folder that is removed with all its contents, unless it is kept.
 class TemporaryTree {
  public:
   explicit TemporaryTree(const fs::path& target) {
@@ -63,14 +63,14 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
-  // False, with errno, where what was written may not arrive.
+  // Returns false, with errno, if written data may be lost.
   bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
 };
 
-// What the tree will hold, by path below it.
+// The tree's future entries, by path below it.
 struct Entry {
   fs::path source;
   fs::file_type type = fs::file_type::none;
@@ -82,7 +82,7 @@ bool is_submission(const fs::path& folder) {
   return fs::is_directory(folder / "results", error) && fs::is_directory(folder / "systems", error);
 }
 
-// The submitters that the sources are or hold, each once, by their real paths.
+// Returns the submitters that the sources are or hold, each once, by their real paths.
 std::vector<fs::path> submitters_of(const std::vector<fs::path>& sources) {
   std::vector<fs::path> found;
   for (const fs::path& source : sources) {
@@ -109,7 +109,7 @@ bool is_within(const fs::path& path, const fs::path& folder) {
   return at == folder.end();
 }
 
-// Why a link must not be copied; empty where it may.
+// Returns why a link must not be copied, or an empty text if it may.
 std::string leaves(const fs::path& link, const fs::path& submitter) {
   std::error_code error;
   const fs::path target = fs::read_symlink(link, error);
@@ -123,7 +123,7 @@ std::string leaves(const fs::path& link, const fs::path& submitter) {
   return "";
 }
 
-// Collects what is to be copied, and all that is against it.
+// Collects the entries to copy, and all objections.
 class Plan {
  public:
   explicit Plan(MergeReport& report) : report_(report) {}
@@ -143,7 +143,7 @@ class Plan {
   }
 
   const std::map<fs::path, Entry>& entries() const { return entries_; }
-  // Of all files.
+  // Returns the size of all files.
   uintmax_t bytes() const {
     uintmax_t sum = 0;
     for (const auto& [path, entry] : entries_) {
@@ -155,7 +155,7 @@ class Plan {
     return sum;
   }
 
-  // Throws Error where there is something.
+  // Throws Error if there are problems.
   void refuse_problems() const {
     constexpr size_t kShown = 50;
     if (problems_.empty()) return;
@@ -219,7 +219,7 @@ class Plan {
   std::vector<std::string> problems_;
 };
 
-// Copies one regular file; it may be run where it could be. Returns its bytes.
+// Copies one regular file and keeps it executable. Returns its bytes.
 uint64_t copy_regular(const fs::path& from, const fs::path& to) {
   const auto give_up = [](const fs::path& path, const char* what) {
     fail("{}: cannot {}: {}", one_line(path.string()), what, std::strerror(errno));
@@ -273,14 +273,14 @@ void copy_entry(const fs::path& path, const Entry& entry, const fs::path& tree,
   if (error) fail("{}: cannot create the link: {}", one_line(to.string()), error.message());
 }
 
-// Flushes all of the tree, gives it its name and flushes that.
+// Flushes the whole tree, renames it and flushes the rename.
 void put_in_place(TemporaryTree& tree, const fs::path& output) {
   const Descriptor folder(::open(tree.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::syncfs(folder.get()) != 0)
     fail("{}: cannot be flushed to disk: {}", tree.path().string(), std::strerror(errno));
   bool renamed =
       ::renameat2(AT_FDCWD, tree.path().c_str(), AT_FDCWD, output.c_str(), RENAME_NOREPLACE) == 0;
-  // Elsewhere a folder replaces nothing but an empty one.
+  // Without RENAME_NOREPLACE, rename() replaces only an empty folder.
   if (!renamed && (errno == EINVAL || errno == ENOSYS))
     renamed = ::rename(tree.path().c_str(), output.c_str()) == 0;
   if (!renamed) fail("{}: cannot be given its name: {}", output.string(), std::strerror(errno));
@@ -321,7 +321,7 @@ MergeReport merge_submitters(const std::vector<fs::path>& sources, const fs::pat
     if (::mkdir((tree.path() / submitter.name).c_str(), 0755) != 0)
       fail("{}: cannot create: {}", (tree.path() / submitter.name).string(), std::strerror(errno));
   }
-  // A folder comes before what is in it.
+  // Folders come before their contents.
   for (const auto& [path, entry] : plan.entries()) copy_entry(path, entry, tree.path(), report);
   put_in_place(tree, report.output);
   return report;

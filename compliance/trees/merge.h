@@ -19,15 +19,15 @@ struct MergeReport {
   std::filesystem::path output;
   std::vector<MergedSubmitter> submitters;
   std::vector<std::string> same;      // files that several sources have, byte for byte
-  std::vector<std::string> left_out;  // what is no part of a submission, such as .git
+  std::vector<std::string> left_out;  // entries that are no part of a submission, such as .git
 };
 
-// Copies `sources`, submitters (folders with results/ and systems/) or rounds of such, to the
-// folder `output`, which must not be there. A submitter whose parts come from several sources is
-// one folder of it. Nothing is read that lies outside of the sources: links are copied as links,
-// and must stay within their submitter. Throws Error, naming each, for files that two sources have
-// with different bytes, for links that leave, for what is neither file, folder nor link, and for
-// what cannot be read or written; `output` is then not there. Under its name it is whole or absent.
+// Copies `sources`, which are submitters (folders with results/ and systems/) or rounds, to the new
+// folder `output`. A submitter whose parts come from several sources becomes one folder. Reads
+// nothing outside of the sources: links are copied as links, and must stay within their submitter.
+// Throws Error with every problem: files that two sources have with different bytes, links that
+// leave, entries that are neither file, folder nor link, and failures to read or write. `output`
+// appears complete or not at all.
 MergeReport merge_submitters(const std::vector<std::filesystem::path>& sources,
                              const std::filesystem::path& output);
 

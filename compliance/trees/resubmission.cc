@@ -42,7 +42,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// The submitter's folder of the round before; empty where it has none.
+// Returns the submitter's folder of the round before, or an empty path.
 fs::path find_before(const fs::path& submitter, const std::vector<fs::path>& round) {
   const std::string name = submitter.filename().string();
   for (const fs::path& one : round) {
@@ -87,7 +87,7 @@ std::vector<DescriptionChange> compare_fields(const nlohmann::json& before,
   return changes;
 }
 
-// A description of the round before with the same "system_name".
+// Returns a description of the round before with the same "system_name".
 fs::path of_the_same_name(const nlohmann::json& fields, const fs::path& before,
                           ListingProblems& problems) {
   const auto name = fields.find("system_name");
@@ -132,7 +132,7 @@ void compare_systems(const fs::path& submitter, const fs::path& before, Resubmis
   }
 }
 
-// Files and links below a folder, by their paths below it.
+// Returns files and links below a folder, by their paths below it.
 std::map<std::string, fs::file_type> files_below(const fs::path& folder,
                                                  ListingProblems& problems) {
   std::map<std::string, fs::file_type> found;
@@ -184,7 +184,7 @@ void compare_files(const fs::path& after, const fs::path& before, CodeComparison
   code.sameness = same ? Sameness::kSame : Sameness::kDiffers;
 }
 
-// Whether no link leads to a folder whose submitter's path is real.
+// Returns whether no link leads to the folder. Requires that the submitter's path is real.
 bool is_real(const fs::path& folder, ListingProblems& problems) {
   std::error_code error;
   if (fs::canonical(folder, error) == folder && !error) return true;
@@ -226,7 +226,7 @@ Resubmission compare_with_round(const fs::path& submission, const fs::path& roun
   const bool is_one = then.size() == 1 && then.front() == fs::canonical(round, error);
   Resubmission result;
   for (const fs::path& submitter : now) {
-    // One submission against another is meant, whatever they are called.
+    // Two single submissions are compared whatever their names.
     const fs::path before = now.size() == 1 && is_one ? then.front() : find_before(submitter, then);
     compare_systems(submitter, before, result);
     compare_code(submitter, before, result);

@@ -1,4 +1,4 @@
-// "Same system, same code?": a submission against the round before.
+// "Same system, same code?" compares a submission with the round before.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,13 @@ enum class Sameness { kSame, kDiffers, kNew };  // kNew: the round before has no
 
 struct DescriptionChange {
   std::string field;
-  std::optional<nlohmann::json> before, after;  // empty where a side lacks the field
+  std::optional<nlohmann::json> before, after;  // empty if a side lacks the field
 };
 
 struct SystemComparison {
   std::string submitter, system;
-  std::filesystem::path path, before;  // descriptions; `before` is empty where there is none
-  std::string ground;                  // why that one, where it has another name
+  std::filesystem::path path, before;  // descriptions; `before` is empty if there is none
+  std::string ground;                  // why that one was chosen, if it has another name
   Sameness sameness = Sameness::kNew;
   std::vector<DescriptionChange> fields;
 };
@@ -28,7 +28,7 @@ struct SystemComparison {
 struct CodeComparison {
   std::string submitter, implementation;  // the path below the submitter
   Sameness sameness = Sameness::kNew;
-  size_t files = 0;  // that it has now
+  size_t files = 0;  // number of present files
   std::vector<std::string> changed, added, removed;
 };
 
@@ -40,9 +40,9 @@ struct Resubmission {
   bool differs() const;
 };
 
-// `submission` is a submitter's folder or a round's, `round` likewise. Submitters are matched by
-// the names of their folders, whatever their case; systems by the names of their descriptions, else
-// by "system_name". Links are compared, not followed. Throws Error where either holds no submitter.
+// `submission` and `round` are each the folder of a submitter or of a round. Submitters are matched
+// by the names of their folders, ignoring case; systems by the names of their descriptions, else by
+// "system_name". Links are compared, not followed. Throws Error if either holds no submitter.
 Resubmission compare_with_round(const std::filesystem::path& submission,
                                 const std::filesystem::path& round);
 

@@ -20,7 +20,7 @@ constexpr off_t kMostBytes = off_t{16} << 30;
 class RegularFile {
  public:
   explicit RegularFile(const std::filesystem::path& path) : path_(path) {
-    // Opening a device may do something.
+    // Opening a device may have side effects.
     if (const std::string what = what_is_at(path); what != "a regular file")
       fail("{}: is {}, a regular file was expected", path.string(), what);
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -33,7 +33,7 @@ class RegularFile {
   RegularFile& operator=(const RegularFile&) = delete;
 
   const struct stat& status() const { return status_; }
-  // Fewer than a piece at its end alone.
+  // Returns less than a piece only at the file's end.
   size_t read(char* bytes) {
     size_t filled = 0;
     while (filled < kPiece) {

@@ -1,13 +1,13 @@
-// Files compared piece by piece.
+// Compares files piece by piece.
 #pragma once
 
 #include <filesystem>
 
 namespace strata::compliance {
 
-// Whether two regular files hold the same bytes, in constant memory. Throws ReadError where one
-// cannot be read, Error where one is no regular file, or where both have the same size, above
-// 16 GiB, which no part of a submission has and which may be all holes.
+// Returns whether two regular files hold the same bytes, in constant memory. Throws ReadError if
+// one cannot be read, and Error if one is no regular file, or if both have the same size above 16
+// GiB: no part of a submission is so large, and such a file may be sparse.
 bool same_bytes(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace strata::compliance

@@ -1,15 +1,15 @@
-// Ending a run on Ctrl-C, or with its terminal, without losing what it has written.
+// Ends a run on Ctrl-C, or with its terminal, without losing written results.
 #pragma once
 
 #include <csignal>
 
 namespace strata::harness {
 
-// While it lives, the first SIGINT, SIGTERM or SIGHUP sets a flag that the training loop polls, and
-// a second one, more than half a second later, ends the process at once as if unhandled (a terminal
-// and a launcher may both deliver the same Ctrl-C). A SIGHUP that is ignored, as under nohup, stays
-// so. A file above the size limit and a pipe whose reader is gone are write errors instead of fatal
-// signals. At most one at a time; restores what was installed before.
+// While the object lives, the first SIGINT, SIGTERM or SIGHUP sets a flag that the training loop
+// polls. A second one, more than half a second later, ends the process at once (a terminal and a
+// launcher may both deliver the same Ctrl-C). An ignored SIGHUP, as under nohup, stays ignored.
+// SIGXFSZ and SIGPIPE become write errors. Only one object may exist at a time; it restores the
+// handlers that it replaced.
 class Interruption {
  public:
   Interruption();
@@ -18,7 +18,7 @@ class Interruption {
   Interruption& operator=(const Interruption&) = delete;
 
   bool requested() const noexcept { return signal() != 0; }
-  int signal() const noexcept;  // SIGINT, SIGTERM, SIGHUP, or 0 where there was none
+  int signal() const noexcept;  // SIGINT, SIGTERM, SIGHUP, or 0 if there was none
 
  private:
   struct sigaction previous_int_;

@@ -34,7 +34,7 @@ double number_in(const std::string& text) {
   return value;
 }
 
-// The entries of a directory by name; none where it cannot be read.
+// Returns the entries of a directory by name, or none if it cannot be read.
 std::vector<fs::path> entries(const fs::path& directory) {
   std::error_code ignored;
   return list_directory(directory, ignored);
@@ -49,7 +49,7 @@ std::string binary_size(double bytes) {
                      units[unit]);
 }
 
-// Equal texts and how many there are: "2x 256 GiB, 1x 1 TiB".
+// Counts equal texts: "2x 256 GiB, 1x 1 TiB".
 std::string with_counts(const std::vector<std::string>& texts) {
   std::map<std::string, int> counts;
   for (const std::string& text : texts) ++counts[text];
@@ -114,7 +114,7 @@ void read_processors(const fs::path& root, Machine& machine) {
   }
 }
 
-// "L1d 48 KiB, L1i 64 KiB, L2 2 MiB, L3 480 MiB": of the first processor.
+// Reads the caches of the first processor, like "L1d 48 KiB, L1i 64 KiB, L2 2 MiB, L3 480 MiB".
 void read_caches(const fs::path& root, Machine& machine) {
   for (const fs::path& cache : entries(root / "sys/devices/system/cpu/cpu0/cache")) {
     const std::string type = first_line(cache / "type");

@@ -1,4 +1,4 @@
-// What the machine says about itself.
+// Describes the machine by what its operating system reports.
 #pragma once
 
 #include <filesystem>
@@ -7,15 +7,15 @@
 
 namespace strata::harness {
 
-// One node. A text is empty where the machine does not tell.
+// One node. A text is empty if the system does not report it.
 struct Machine {
   std::string processor_model;
-  std::string processor_family;  // "AuthenticAMD family 26 model 2": what hides behind other names
-  // Of avx2, avx512f, avx512_bf16, avx512_fp16, amx_int8, amx_bf16, amx_fp16, as Linux calls them.
+  std::string processor_family;  // "AuthenticAMD family 26 model 2", as names can change
+  // Subset of avx2, avx512f, avx512_bf16, avx512_fp16, amx_int8, amx_bf16, amx_fp16: Linux's names.
   std::vector<std::string> instruction_sets;
   int sockets = 1;
-  int cores = 1;       // physical, of the node
-  int processors = 1;  // logical, of the node
+  int cores = 1;       // physical cores of the node
+  int processors = 1;  // logical processors of the node
   std::string frequency;
   std::string caches;
   std::string memory;
@@ -26,7 +26,7 @@ struct Machine {
   std::string compiler;
 };
 
-// Reads /proc, /sys and /etc below `root`. Never fails: what is not there stays empty.
+// Reads /proc, /sys and /etc below `root`. Never throws: texts that are not there stay empty.
 Machine inspect_machine(const std::filesystem::path& root = "/");
 
 }  // namespace strata::harness

@@ -14,7 +14,7 @@
 namespace strata::harness {
 namespace {
 
-// 0, or an error number.
+// Returns 0, or an error number.
 int drop_whole_cache() {
   const int fd = ::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return errno;
@@ -33,7 +33,7 @@ int drop_file(const std::filesystem::path& file) {
   return error;
 }
 
-// Files and, of directories, the files in them; the path itself where it is neither.
+// Returns the files in a directory, or else the path itself.
 std::vector<std::filesystem::path> files_at(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return {path};

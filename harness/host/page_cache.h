@@ -1,4 +1,4 @@
-// Making data cold before a timed run.
+// Makes data cold before a timed run.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,12 @@
 namespace strata::harness {
 
 struct CacheClearing {
-  bool cleared = false;  // all that was to leave the cache has been told to
-  std::string what;      // for people: what was cleared, or why it was not
+  bool cleared = false;  // whether the system accepted every request
+  std::string what;      // message for people: the cleared files, or why they were not
 };
 
-// Takes files (and the files in directories) out of the operating system's page cache; with
-// `whole`, everything, which only root may. Opens the files, but reads nothing of them.
+// Removes files (and the files in directories) from the operating system's page cache. With
+// `whole`, clears the whole cache, which requires root. Opens the files, but reads nothing.
 CacheClearing clear_page_cache(std::span<const std::filesystem::path> files, bool whole);
 
 }  // namespace strata::harness

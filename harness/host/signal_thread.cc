@@ -9,7 +9,7 @@ namespace strata::harness {
 SignalThread::SignalThread() {
   sigset_t blocked;
   sigfillset(&blocked);
-  // What a thread does to itself must reach it.
+  // Signals that a thread causes itself must reach it.
   for (const int own :
        {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGXFSZ})
     sigdelset(&blocked, own);

@@ -8,13 +8,13 @@
 
 namespace strata::harness {
 
-// A thread that sleeps and receives this process's signals. While it lives, the thread that made it
-// and every thread started from that one block them, faults and broken pipes excepted. oneDNN's
-// sgemm kernels point the stack register into the heap (uxlfoundation/oneDNN issue 4845, fixed in
-// 2026, Debian 12 has 2.6), so that a handler on their thread, however small, destroys memory.
+// A sleeping thread that receives this process's signals. While it lives, its maker's thread and
+// all threads started from there block them, except faults and broken pipes. oneDNN's sgemm kernels
+// point the stack register into the heap, so that any handler on their thread destroys memory
+// (uxlfoundation/oneDNN issue 4845, fixed in 2026; Debian 12 has 2.6).
 class SignalThread {
  public:
-  // Returns when the thread sleeps. Throws Error where none can be started.
+  // Returns when the thread sleeps. Throws Error if it cannot be started.
   SignalThread();
   ~SignalThread();
   SignalThread(const SignalThread&) = delete;
@@ -23,7 +23,7 @@ class SignalThread {
  private:
   void sleep();
 
-  sigset_t before_;  // the maker's mask
+  sigset_t before_;  // signal mask of the thread that made it
   std::mutex mutex_;
   std::condition_variable changed_;
   bool sleeping_ = false, stopping_ = false;

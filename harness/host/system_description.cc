@@ -30,7 +30,7 @@ std::string known(const std::string& text) { return text.empty() ? "N/A" : text;
 
 std::string count(int number) { return std::to_string(number); }
 
-// Letters and digits with single underscores between them.
+// Returns the text's letters and digits with single underscores between them.
 std::string file_name_of(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -91,7 +91,7 @@ void add_accelerators(nlohmann::ordered_json& json, const SystemFacts& facts) {
       "{} GB", std::lround(1e-9 * static_cast<double>(facts.accelerator->memory_bytes)));
 }
 
-// A description without these fields; discarded where it is none.
+// Returns a description without these fields, or a discarded value if `text` is not an object.
 nlohmann::json fields_but(const std::string& text, std::initializer_list<const char*> left_out) {
   auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return nlohmann::json(nlohmann::json::value_t::discarded);
@@ -113,7 +113,7 @@ std::string system_name(const config::RunConfig& config, const Machine& machine,
 
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts) {
-  // Not from nothing, which an array or object without memory breaks: nlohmann json 3.11.2.
+  // Starts from an object: nlohmann json 3.11.2 corrupts null if memory runs out as it becomes one.
   auto json = nlohmann::ordered_json::object();
   json["submitter"] = config.run.organization;
   json["division"] = name_of(config.run.division);
@@ -142,7 +142,7 @@ bool describe_other_ranks(const std::string& a, const std::string& b) {
                          "accelerators_per_node",    "hw_notes",    "sw_notes"};
   const auto described = [&](const std::string& text) {
     nlohmann::json json = fields_but(text, kOfRanks);
-    // Of what connects several.
+    // These libraries only serve several ranks.
     for (const char* library : {"MPI", "NCCL"}) {
       if (json.is_object() && json["other_software_stack"].is_object()) {
         json["other_software_stack"].erase(library);

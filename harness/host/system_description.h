@@ -1,4 +1,4 @@
-// The MLPerf description of the system a run ran on, filled from the machine.
+// The MLPerf system description, filled from the machine.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace strata::harness {
 
-// A device with memory of its own.
+// A device with its own memory.
 struct AcceleratorFacts {
   std::string name;
   int64_t memory_bytes = 0;
 };
 
-// What the run knows and the machine does not.
+// Facts for the description that only the run knows.
 struct SystemFacts {
   int nodes = 1;
   int ranks = 1;
-  std::string device;                           // and what computes on it, for people
-  std::optional<AcceleratorFacts> accelerator;  // of every rank
-  std::vector<std::pair<std::string, std::string>> libraries;  // name and version
+  std::string device;                                          // device and its library
+  std::optional<AcceleratorFacts> accelerator;                 // accelerator of every rank
+  std::vector<std::pair<std::string, std::string>> libraries;  // names and versions
 };
 
-// run.system, or a name made of nodes, processor or accelerators, and ranks, fit for a file.
+// Returns run.system, or a file name made of nodes, processor or accelerators, and ranks.
 std::string system_name(const config::RunConfig& config, const Machine& machine,
                         const SystemFacts& facts);
 
-// systems/<system_name>.json with every field that the official checker asks for.
+// Returns systems/<system_name>.json with every field that the official checker asks for.
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts);
 
-// Whether two descriptions are of the same system: all but the processor's frequency, which some
-// machines give as it is at this moment. A text that is no description is of no system.
+// Returns whether two descriptions have the same fields. Ignores the processor's frequency, because
+// some machines report the current one. Returns false for text that is no description.
 bool describe_same_system(const std::string& a, const std::string& b);
 
-// Whether two descriptions are of the same machines with different ranks, all else being equal.
+// Returns whether two descriptions differ only in their ranks, on the same machines.
 bool describe_other_ranks(const std::string& a, const std::string& b);
-// The fields that describe_same_system finds to differ.
+// Returns the fields that describe_same_system finds to differ.
 std::vector<std::string> differing_fields(const std::string& a, const std::string& b);
 
-// Whether two names made by system_name are of the same hardware on different ranks or nodes.
+// Returns whether two names made by system_name differ only in ranks or nodes of the same hardware.
 bool differ_in_ranks_only(const std::string& a, const std::string& b);
 
 }  // namespace strata::harness

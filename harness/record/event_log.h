@@ -15,8 +15,8 @@ using mllog::EventValue;
 using mllog::LogClock;
 namespace log_keys = mllog::keys;
 
-// As EventLog's constructor and reopen(): errors name run.output, and source files stand in the log
-// with their path in the source tree.
+// Like EventLog's constructor and reopen(), but errors name run.output and the log names source
+// files by their path in the source tree.
 EventLog make_log(std::filesystem::path path, LogClock clock = {});
 EventLog reopen_log(std::filesystem::path path, int64_t earliest_ms = 0);
 using mllog::latest_time_ms;

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMostWaiting = 1 << 20;  // bytes of events
 constexpr auto kBetweenAttempts = std::chrono::milliseconds(200);
 
-// When the run of this log began; 0 where it did not.
+// Returns when the log's run began, or 0 if it did not.
 int64_t run_start_of(const std::filesystem::path& log) {
   double start_ms = 0;
   compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
@@ -61,7 +61,7 @@ ExperimentLog::~ExperimentLog() {
   try {
     close();
   } catch (const std::exception&) {
-    // An exception that says why is on its way already: nothing else leaves a run unfinished.
+    // The exception that leaves the run unfinished is on its way already and says why.
   }
   if (keeper_) keeper_->keep({});
 }
@@ -183,7 +183,7 @@ void ExperimentLog::watch() {
         message = fmt::format("\nstrata: interrupted, and {}\n", error.what());
         exit_code = 2;
       }
-      // Another thread may wait in a collective for a rank that is gone: leave without its help.
+      // Exits at once, because another thread may wait in a collective for a rank that is gone.
       std::fputs(message.c_str(), stderr);
       ::_exit(exit_code);
     }

@@ -1,4 +1,5 @@
-// The log of one experiment on the rank that writes it, closed properly whatever ends the run.
+// The log of one experiment on the rank that writes it. It gets its last events however the run
+// ends.
 #pragma once
 
 #include <atomic>
@@ -16,62 +17,63 @@
 
 namespace strata::harness {
 
-// kResumed: the log of an interrupted run, which is on, goes on.
+// kResumed appends to an interrupted run's log.
 enum class LogBegin : uint8_t { kNew, kResumed };
 
-// Events of one experiment in MLPerf's order. A thread of its own watches for SIGINT, SIGTERM and
-// SIGHUP (a launcher sends SIGTERM when another rank dies, while this one waits in a collective):
-// it writes run_stop with status aborted where the run was on, says so on standard error, and ends
-// the process.
+// Writes the events of one experiment in MLPerf's order. Its own thread watches for SIGINT, SIGTERM
+// and SIGHUP, because a launcher sends SIGTERM when another rank dies while this one waits in a
+// collective. The thread then writes run_stop with status aborted if the run has begun, reports it
+// on standard error, and ends the process.
 class ExperimentLog {
  public:
-  // A log that writes nothing and watches for nothing: for every rank but the first.
+  // Writes nothing and watches for nothing, on every rank but the first.
   ExperimentLog() = default;
-  // A `keeper`, which outlives it, closes the log of a killed process, too. No event of a resumed
-  // log is earlier than `earliest_ms` (since 1970), whatever the machine's clock says.
+  // A `keeper` closes the log even if the process is killed; it must outlive the log. A resumed
+  // log's events are no earlier than `earliest_ms` (since 1970), whatever the machine's clock says.
   explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr,
                          LogBegin begin = LogBegin::kNew, int64_t earliest_ms = 0);
-  // A run left by an exception ends its log as aborted; one that never started leaves no log and
-  // no configuration, so that it can be tried again.
+  // Ends the log as aborted if an exception ended the run. Removes the log and the configuration of
+  // a run that never began, so that it can be tried again.
   ~ExperimentLog();
   ExperimentLog(const ExperimentLog&) = delete;
   ExperimentLog& operator=(const ExperimentLog&) = delete;
 
-  // Calls write(log), never at the same time as the watching thread writes.
+  // Calls write(log), never while the watching thread writes.
   void write(const std::function<void(EventLog&)>& write);
   void run_start();
   void run_stop(bool success, int64_t samples);
-  // While the disk is full the events of a run that is on wait in memory. If run_stop is among
-  // them, waits for space. Throws Error if there is none: the log then ends as aborted.
+  // While the disk is full, the run's events wait in memory. If run_stop is among them, waits for
+  // space. Throws Error if there is none; the log then ends as aborted.
   void require_run_stop(std::chrono::seconds longest = std::chrono::seconds(30));
-  // What the file holds so far and what waits for space in it; empty where nothing is written.
+  // Returns the file's text and the events that wait for space; empty if nothing is written.
   std::string text();
-  // Nothing came of it: it will leave no log.
+  // Has the experiment leave no log.
   void discard();
-  // Between run_start and run_stop, as the log has it.
+  // Returns the logged seconds between run_start and run_stop.
   double logged_seconds() const {
     return static_cast<double>(stopped_at_ms_ - started_at_ms_) * 1e-3;
   }
-  // How many seconds the machine's clock was behind the log's last event or `earliest_ms`.
+  // Returns how many seconds the machine's clock was behind the log's last event or `earliest_ms`.
   double clock_behind_by() const {
     return static_cast<double>(log_.clock().moved_forward_by()) * 1e-3;
   }
-  // By how many seconds the machine's clock was set forward since the log began.
+  // Returns by how many seconds the machine's clock was set forward since the log began.
   double wall_clock_set_by() const {
     return static_cast<double>(log_.clock().wall_clock_set_by()) * 1e-3;
   }
 
  private:
-  static constexpr size_t kKeptForTheEnd = 1 << 16;  // bytes
+  static constexpr size_t kKeptForTheEnd = 1 << 16;  // in bytes
 
   void watch();
   bool write_run_stop_that_waits();
-  enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };  // as the run was then
+  // The run's state when its log was closed.
+  enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };
   Closed close();
-  std::string farewell();  // closes it, and says what became of it
+  std::string farewell();  // closes the log and returns what became of it
   void write_run_stop(const char* status, std::optional<int64_t> samples);
 
-  // Given back where there is no memory left to write run_stop. Before the log, which is a file.
+  // Freed if there is no memory left to write run_stop. Declared before the log, which is a file.
   std::vector<char> kept_for_the_end_ = std::vector<char>(kKeptForTheEnd);
   EventLog log_;
   std::mutex mutex_;
@@ -80,7 +82,7 @@ class ExperimentLog {
   bool running_ = false;   // between run_start and run_stop
   bool stopping_ = false;  // run_stop waits for space
   LogKeeper* keeper_ = nullptr;
-  bool closed_ = false;  // what comes after is lost: training goes on until the process ends
+  bool closed_ = false;  // later events are lost: training goes on until the process ends
   std::unique_ptr<Interruption> interruption_;
   std::atomic<bool> finished_ = false;
   std::thread watcher_;

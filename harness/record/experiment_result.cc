@@ -35,7 +35,7 @@ std::optional<ExperimentResult> read_experiment_result(const std::filesystem::pa
       if (event.key == log_keys::kRunStart) start_ms = event.time_ms;
       if (event.key != log_keys::kRunStop) return true;
       const json metadata = json::parse(event.metadata);
-      // An interrupted run does not say after how many samples.
+      // An interrupted run does not log its number of samples.
       ended = metadata.contains(log_keys::kEpochNum);
       if (!ended) return true;
       result.samples = metadata.at(log_keys::kEpochNum);

@@ -25,7 +25,7 @@
 namespace strata::harness {
 namespace {
 
-// The writer's lock goes with it, a moment before or after its end of the socket.
+// The kernel releases the writer's lock a moment before or after it closes the writer's socket.
 OutputLock lock_of_the_dead(const std::filesystem::path& directory) {
   for (int tries_left = 100;; --tries_left) {
     try {
@@ -50,7 +50,7 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   }
 }
 
-// Leaves the writer's session, which signals of terminals and launchers go to.
+// Leaves the writer's session, which receives the signals of terminals and launchers.
 void leave_the_writer(int socket) {
   ::setsid();
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) std::signal(number, SIG_IGN);
@@ -85,7 +85,7 @@ void leave_the_writer(int socket) {
 }  // namespace
 
 bool end_abandoned_log(const std::filesystem::path& log) {
-  bool started = false, ended = false;  // the last event is run_stop
+  bool started = false, ended = false;  // whether the last event is run_stop
   compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
     started |= event.key == log_keys::kRunStart;
     ended = event.key == log_keys::kRunStop;
@@ -122,7 +122,7 @@ LogKeeper::~LogKeeper() {
 }
 
 void LogKeeper::keep(const std::filesystem::path& log) noexcept {
-  // With its zero, so that no message is empty, which would be the end.
+  // The terminating zero keeps the message from being empty, which would mean the end.
   ::send(socket_, log.c_str(), log.native().size() + 1, MSG_NOSIGNAL);
 }
 

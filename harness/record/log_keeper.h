@@ -1,4 +1,4 @@
-// Ends an experiment's log where the process that writes it is killed.
+// Ends an experiment's log if the process that writes it is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -7,27 +7,26 @@
 
 namespace strata::harness {
 
-// Ends the log of a process that is gone: run_stop with status aborted where its run was on; where
-// the run had not begun the log is removed, and its configuration. A log that has its run_stop
-// stays as it is. Returns whether it wrote run_stop. Throws Error where the log cannot be read or
-// written to.
+// Ends the log of a process that is gone: writes run_stop with status aborted if its run had begun,
+// or else removes the log and its configuration. Leaves a log with run_stop unchanged. Returns
+// whether it wrote run_stop. Throws Error if the log cannot be read or written.
 bool end_abandoned_log(const std::filesystem::path& log);
 
-// A process that outlives this one: neither what kills this one nor its launcher's signals to its
-// process group reach it. (What kills all processes does: a machine that fails, a control group
-// that is ended, as Slurm ends a step without grace.) It sleeps until this one is gone, then ends
-// the log that it was given last, says so on standard error, and leaves.
+// A process that outlives this one: a kill of this process or its launcher's signals to the process
+// group do not reach it. (A machine failure does, or the end of a control group, as Slurm ends a
+// step without grace.) It sleeps until this process is gone, then ends the log that it was given
+// last, reports it on standard error, and exits.
 class LogKeeper {
  public:
-  // Forks: call it while this process has one thread and little memory. Throws Error where there
+  // Forks, so call it while this process has one thread and little memory. Throws Error if there
   // can be no further process.
   LogKeeper();
-  // It leaves, and touches no log.
+  // Ends the keeper, which then touches no log.
   ~LogKeeper();
   LogKeeper(const LogKeeper&) = delete;
   LogKeeper& operator=(const LogKeeper&) = delete;
 
-  // From now on this is the log to end; an empty path: none.
+  // Makes `log` the log to end; an empty path: none.
   void keep(const std::filesystem::path& log) noexcept;
 
  private:

@@ -1,16 +1,16 @@
-// One job at a time writes the results of a system.
+// Makes sure that one job at a time writes the results of a system.
 #pragma once
 
 #include <filesystem>
 
 namespace strata::harness {
 
-// Held as long as the object lives, and never longer than the process, however that ends: a lock of
-// the kernel on the directory (flock), which leaves no file behind. Where the file system has no
-// locks it holds nothing; on a network file system it may be known to this machine alone.
+// A kernel lock (flock) on the directory. It is held while the object lives, ends with the process,
+// and leaves no file behind. On a file system without locks it does nothing; on a network file
+// system only this machine may see it.
 class OutputLock {
  public:
-  // Throws Error where another process holds it, and where the directory cannot be opened.
+  // Throws Error if another process holds the lock, or the directory cannot be opened.
   explicit OutputLock(const std::filesystem::path& directory);
   ~OutputLock();
   OutputLock(OutputLock&& other) noexcept;

@@ -1,4 +1,4 @@
-// A file of records that grows while a run goes on, and survives a disk that is full for a moment.
+// A file that grows by records during a run, and survives a full disk.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace strata::harness {
 
-// Every record is in the file whole or not at all. A record that cannot be written is left out, and
-// the next one is tried as usual. Once a record can be written, or at close(), a line on standard
-// error says which steps are missing. One thread at a time may use it.
+// Every record is in the file completely or not at all. A record that cannot be written is left
+// out, and the next one is tried as usual. When a record can be written again, or at close(), a
+// line on standard error names the missing steps. Not thread-safe.
 class RecordFile {
  public:
   enum class Begin : uint8_t { kEmpty, kAtEnd };
@@ -36,7 +36,7 @@ class RecordFile {
   std::filesystem::path path_;
   int fd_ = -1;
   int64_t bytes_ = 0;
-  int64_t missing_ = 0, first_missing_ = 0, last_missing_ = 0;  // records; their steps
+  int64_t missing_ = 0, first_missing_ = 0, last_missing_ = 0;  // count, first and last
   int reason_ = 0;                                              // errno
   bool flush_failed_ = false;
 };

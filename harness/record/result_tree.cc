@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> files_of_run(const ResultTree& tree, int expe
           tree.log(experiment)};
 }
 
-// An empty file or folder can be written to without a loss; a link is not written through.
+// An empty file or folder can be overwritten without a loss. Links are never followed.
 bool holds_something(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::symlink_status(path, error);
@@ -35,7 +35,7 @@ bool holds_something(const std::filesystem::path& path) {
   return !may_be_empty || !std::filesystem::is_empty(path, error);
 }
 
-// Whether a run was killed, and its keeper with it, before run_start.
+// Whether a run, and its keeper, were killed before run_start.
 bool has_not_begun(const std::filesystem::path& log) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, error))) return false;
@@ -52,7 +52,7 @@ std::filesystem::path aside(const std::filesystem::path& path, int number) {
   return fmt::format("{}.interrupted.{}", path.string(), number);
 }
 
-// The first that none of an experiment's files that were set aside has.
+// Returns the first number that no archived file of the experiment has.
 int free_number(const ResultTree& tree, int experiment) {
   const auto paths = files_of_run(tree, experiment);
   for (int number = 1;; ++number) {
@@ -61,8 +61,8 @@ int free_number(const ResultTree& tree, int experiment) {
   }
 }
 
-// Tries a file without a name, of which nothing remains even if the process is killed. Not every
-// file system has such files.
+// Tries a file without a name, which leaves nothing behind even if the process is killed. Not every
+// file system supports such files.
 bool takes_a_nameless_file(const std::filesystem::path& directory) {
   const int fd = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return false;
@@ -170,11 +170,11 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
 }
 
 void remove_not_begun(const std::filesystem::path& log) noexcept {
-  std::error_code ignored;  // gone already
+  std::error_code ignored;  // the file may be gone already
   std::filesystem::remove(log, ignored);
   try {
     std::filesystem::remove(std::filesystem::path(log).replace_extension(".yaml"), ignored);
-  } catch (const std::bad_alloc&) {  // the next start names it
+  } catch (const std::bad_alloc&) {  // the next start reports the file
   }
 }
 

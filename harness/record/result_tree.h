@@ -1,4 +1,4 @@
-// Where a submission's files lie.
+// The paths of a submission's files.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct ResultTree {
   std::filesystem::path checkpoints(int experiment) const;
 };
 
-// What becomes of results that are there already.
-// kResume: as kKeep, but interrupted experiments go on from their last checkpoint.
+// The treatment of existing results. kResume keeps finished ones and resumes interrupted
+// experiments from their last checkpoint.
 enum class ExistingResults : uint8_t { kRefuse, kKeep, kResume };
 
-// Makes the directories and checks, before anything is trained, that they can be written to. Throws
-// Error where a directory cannot.
+// Makes the directories and checks, before any training, that they can be written to. Throws Error
+// if one cannot.
 void prepare_result_tree(const ResultTree& tree);
 
-// What is there of experiments 0 ... `experiments` - 1.
+// What experiments 0 ... `experiments` - 1 have left.
 struct FoundResults {
   std::vector<ExperimentResult> results;
   std::vector<int> interrupted;  // experiments whose log holds no result
@@ -46,9 +46,9 @@ struct FoundResults {
   bool empty() const { return results.empty() && interrupted.empty(); }
 };
 
-// Throws Error as read_experiment_result does, and with kRefuse if any file of an experiment is
-// there, or a link in its place. With kRefuse an empty file or folder other than the log is none,
-// and neither are the log and the configuration of a run that has not begun.
+// Throws Error as read_experiment_result does. With kRefuse also throws if any file of an
+// experiment exists, or a link in its place. With kRefuse these do not count: empty files or
+// folders other than the log, and the log and configuration of a run that has not begun.
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 
@@ -58,12 +58,12 @@ void remove_not_begun(const std::filesystem::path& log) noexcept;
 // Throws Error if a link is in the place of one of the experiment's files.
 void refuse_links(const ResultTree& tree, int experiment);
 
-// Renames all files of an interrupted experiment, so that it can be run again and no tool takes
-// them for results. Returns the log's new path: result_N.txt.interrupted.1, or the next free
-// number. Throws Error if they cannot be renamed.
+// Archives an interrupted experiment: renames all its files, so that it can be run again and no
+// tool takes them for results. Returns the log's new path: result_N.txt.interrupted.1, or the next
+// free number. Throws Error if they cannot be renamed.
 std::filesystem::path set_aside(const ResultTree& tree, int experiment);
-// Before an interrupted experiment's log and step trace are cut back to its checkpoint: copies them
-// to result_N.*.interrupted.1, or the next number that is free. Returns the log's copy.
+// Copies an interrupted experiment's log and step trace to result_N.*.interrupted.1, or the next
+// free number. Call before cutting both back to a checkpoint. Returns the log's copy.
 std::filesystem::path copy_aside(const ResultTree& tree, int experiment);
 
 }  // namespace strata::harness

@@ -16,7 +16,7 @@ void log_submission(EventLog& log, const config::RunConfig& config, const std::s
 void log_optimizer(EventLog& log, const config::OptimizerConfig& optimizer) {
   log.event(log_keys::kOptName, name_of(optimizer.name));
   log.event(log_keys::kOptBaseLearningRate, optimizer.lr);
-  // The rules of rounds before 2.1 ask for the first of these two, later ones for the second.
+  // The rules before round 2.1 ask for the first of these two, later rules for the second.
   log.event(log_keys::kOptEpsilon, optimizer.epsilon);
   log.event(log_keys::kOptLambEpsilon, optimizer.epsilon);
   log.event(log_keys::kOptLambBeta1, optimizer.beta1);

@@ -1,4 +1,4 @@
-// The events that say what a BERT run is, besides when things happen.
+// The events that describe a BERT run.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace strata::harness {
 
-// What the log states about a run and the configuration alone does not know.
+// Facts for the log that are not in the configuration.
 struct RunFacts {
   int ranks = 1;
   uint64_t seed = 0;
-  std::string platform;  // logged where run.platform is auto: system_name()
+  std::string platform;  // logged if run.platform is auto: system_name()
 };
 
-// submission_*, seed, batch, target, optimizer and schedule events, each once; between init_start
-// and init_stop. Covers what every round's BERT rules ask, open and closed, which name the
-// optimizer's settings opt_lamb_* whatever the optimizer is (opt_name says).
+// Logs submission_*, seed, batch, target, optimizer and schedule events, each once; call between
+// init_start and init_stop. Covers every round's BERT rules, open and closed. They name the
+// optimizer's settings opt_lamb_* for every optimizer; opt_name names it.
 void log_run_description(EventLog& log, const config::RunConfig& config, const RunFacts& facts);
 
-// One event for every tensor the model starts with, by MLPerf's name, whether it was read or drawn.
-// The closed rules of rounds 1.1 to 2.1 ask for exactly BERT-large's. Between init_start and
-// init_stop.
+// Logs one event for every tensor of the initial model, by MLPerf's name, whether it was read or
+// drawn. The closed rules of rounds 1.1 to 2.1 ask for exactly BERT-large's tensors. Call between
+// init_start and init_stop.
 void log_weights_initialization(EventLog& log, std::span<const std::string> tensors);
 
-// train_samples (samples trained on until the run ended, what convergence is judged by) and
-// eval_samples (the evaluation set's size), each once; before run_stop.
+// Logs train_samples (samples trained on, for judging convergence) and eval_samples (the evaluation
+// set's size), each once; call before run_stop.
 void log_run_samples(EventLog& log, int64_t trained_samples, int64_t eval_samples);
 
 }  // namespace strata::harness

@@ -45,7 +45,7 @@ Checkpoints::Checkpoints(const config::CheckpointConfig& config, SystemUnderTest
                          std::filesystem::path folder, int64_t resumed_after)
     : config_(config), system_(system), folder_(std::move(folder)), last_(resumed_after) {
   if (system_.rank() != 0) return;
-  // Those of later steps could not be gone on from, and may be needed to tell why.
+  // Checkpoints of later steps cannot be resumed from, and may be needed to tell why.
   for (const int64_t step : checkpoint_steps(folder_)) {
     if (step <= resumed_after) written_.push_front(step);
   }
@@ -96,7 +96,7 @@ void Checkpoints::remove_all() {
   if (system_.rank() != 0) return;
   std::error_code ignored;
   for (const int64_t step : checkpoint_steps(folder_)) remove_folder(step);
-  std::filesystem::remove(folder_, ignored);  // where nothing else lies there
+  std::filesystem::remove(folder_, ignored);  // only removes an empty folder
 }
 
 void Checkpoints::remove_folder(int64_t step) {

@@ -1,4 +1,4 @@
-// An experiment's checkpoints: when they are due, and which are kept.
+// Decides when an experiment's checkpoints are due, and which are kept.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,34 @@
 
 namespace strata::harness {
 
-// The folder of the checkpoint after `step`, and the steps of those that are there, the last first.
+// Return the folder of the checkpoint after `step`, and the steps of existing checkpoints, last
+// first.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& checkpoints, int64_t step);
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
-// Whether all ranks were seen to have written it. One that is not marked so may be whole, too: the
-// run was interrupted before anybody looked.
+// Returns whether all ranks were seen to have written it. An unmarked checkpoint may be complete,
+// too, if the run was interrupted before the check.
 bool is_marked_whole(const std::filesystem::path& checkpoint);
 
-// All ranks call together.
+// All ranks must call every function together.
 class Checkpoints {
  public:
-  // Below `folder`. `resumed_after`: the step that the run goes on after; 0 where it begins. All
-  // that is taken by reference must outlive it.
+  // Keeps checkpoints in `folder`. `resumed_after` is the step after which the run resumes, or 0
+  // for a new run. References must outlive the object.
   Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
               std::filesystem::path folder, int64_t resumed_after);
 
-  // Whether to take one after `step`; asked once a step. By time the first rank's clock decides.
+  // Returns whether to take a checkpoint after `step`. Call once a step. The first rank's clock
+  // decides.
   bool due(int64_t step);
-  // Waits until the one before is written, keeps that and the one before it, and has the system
-  // begin this one. What cannot be written is lost, and said so: training goes on.
+  // Waits until the previous checkpoint is written, keeps it and the one before, and has the system
+  // begin this one. Reports a checkpoint that cannot be written; training goes on.
   void take(int64_t step, const std::string& note);
-  // The run has ended, and no rank writes any more.
+  // Call after the run has ended and no rank writes any more.
   void remove_all();
 
   int taken() const { return taken_; }
-  double seconds() const { return seconds_; }  // that training waited for them
+  double seconds() const { return seconds_; }  // seconds that training waited for them
 
  private:
   bool time_is_up();
@@ -48,7 +50,7 @@ class Checkpoints {
   config::CheckpointConfig config_;
   SystemUnderTest& system_;
   std::filesystem::path folder_;
-  std::deque<int64_t> written_;       // steps, rising
+  std::deque<int64_t> written_;       // steps in ascending order
   int64_t last_, being_written_ = 0;  // 0: none
   Clock::time_point last_time_ = Clock::now();
   int taken_ = 0;

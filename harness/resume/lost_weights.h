@@ -1,4 +1,5 @@
-// The weights of a run that ended and could not write them: a full disk, or a kill before the file.
+// Recovers the final weights of a run that could not write them, because the disk was full or the
+// process was killed.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace strata::harness {
 
-// Goes on from the checkpoint in `folder`, which was taken at `point`, until the run's `samples`
-// are trained on, and writes the weights to `file`. Log and trace stay as they are. All ranks call
+// Resumes from the checkpoint in `folder`, which was taken at `point`, trains up to the run's
+// `samples`, and writes the weights to `file`. Leaves log and trace unchanged. All ranks call
 // together. Throws Error if the data have changed or the file cannot be written.
 void write_lost_weights(SystemUnderTest& system, const std::filesystem::path& folder,
                         const ResumePoint& point, int64_t samples,

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// kEnds compares the lengths, and the first and last megabyte. That is enough with a checkpoint,
+// kEnds compares the lengths, and the first and last megabyte. This suffices with a checkpoint,
 // which has a checksum of the data.
 enum class Looks : uint8_t { kEverywhere, kEnds };
 
@@ -49,8 +49,8 @@ bool same_contents(const fs::path& a, const fs::path& b, Looks looks) {
   });
 }
 
-// Where a move of the results from `from` to `to` took a path: the folders above both that have
-// other names are exchanged.
+// Returns `path` after the move of the results from `from` to `to`: exchanges the parent folders in
+// which the two differ.
 fs::path moved(const fs::path& path, const fs::path& from, const fs::path& to) {
   fs::path old_root = from, new_root = to;
   while (old_root.has_relative_path() && new_root.has_relative_path() &&
@@ -100,7 +100,7 @@ std::vector<std::string> configuration_differences(config::RunConfig theirs, con
     config->run.experiments = 1;
     config->run.stall_seconds = 0;
     config->checkpoint = {};
-    if (comparison.other_ranks) {  // which may share global batches out otherwise
+    if (comparison.other_ranks) {  // other ranks may divide global batches in another way
       config->batch.micro_batch = config->batch.gradient_accumulation_steps = 1;
       config->device.threads = {};
       config->parallel = {};

@@ -1,5 +1,5 @@
-// Compares the configuration of existing results with this run's. Paths of files that moved with
-// the results do not count.
+// Compares the configuration of existing results with this run's. Files that moved together with
+// the results count as the same.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace strata::harness {
 
-// How the configurations of results that lie together are compared.
+// How two configurations are compared.
 struct ConfigurationComparison {
   bool other_ranks = false;  // the run resumes with another number of ranks
-  // The run goes on from a checkpoint, which names its model and its data by their contents.
+  // The run resumes from a checkpoint, which identifies its model and data by their contents.
   bool by_checkpoint = false;
 };
 
-// The keys that differ, a line each as config::differences writes it. Numbers of experiments, where
-// the results lie, and checkpoints may differ. So may the path of a file or a folder whose contents
-// are the same, or that was moved together with the results.
+// Returns the keys that differ, one line each as config::differences writes it. The number of
+// experiments, the results' place and the checkpoint settings may differ. So may the path of a file
+// or folder that has the same contents or moved together with the results.
 std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
                                                    const ConfigurationComparison& comparison);
 

@@ -21,11 +21,11 @@ using results::metadata_of;
 using results::number_in;
 using results::parsed;
 
-// Fewer leave no time between evaluations to be sure of.
+// Fewer evaluations give no reliable time between them.
 constexpr size_t kFewestEvaluations = 3;
 constexpr double kMostBatch = 1e9;
 
-// The events of a log as they come; of runs that began anew the last counts.
+// Reads the events of a log in order. If a run began anew, the last one counts.
 class RunReader {
  public:
   void take(const Event& event) {
@@ -103,10 +103,10 @@ class RunReader {
     return "";
   }
 
-  // Whole batches.
+  // Rounds up to whole batches.
   double whole(double samples) const { return std::ceil(samples / *batch_ - 1e-9) * *batch_; }
 
-  // Counts of samples, and not of epochs: they rise, beyond a few batches.
+  // Returns whether the numbers are samples, not epochs: they rise, to more than a few batches.
   bool counts_samples() const {
     double before = 0;
     for (const End& end : ends_) {
@@ -121,7 +121,7 @@ class RunReader {
     const auto interval =
         static_cast<double>(compliance::mlperf_evaluation_interval(static_cast<int64_t>(*batch_)));
     const bool counted = counts_samples();
-    // The first evaluations may be left out.
+    // Logs may lack the first evaluations.
     double left_out = 0;
     bool by_rule = true;
     if (train_samples_ && !counted) {

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using compliance::ResultFolder;
 
-// Without the least and the most, where that leaves some.
+// Returns the mean without the least and the most, if others are left.
 double trimmed_mean(std::vector<double> values) {
   std::ranges::sort(values);
   if (values.size() > 2) values = {values.begin() + 1, values.end() - 1};
@@ -89,7 +89,7 @@ std::vector<PublishedRun> usable_runs(const ResultFolder& folder, PublishedSyste
   return runs;
 }
 
-// Steps that one evaluation follows the other by, and what one of them takes, over all runs.
+// Sets the steps between evaluations and their mean seconds over all runs.
 void set_steps(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
   std::vector<double> seconds, steps;
   for (const PublishedRun& run : runs) {
@@ -112,7 +112,7 @@ void set_evaluation(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
     if (run.evaluation_seconds) seconds.push_back(*run.evaluation_seconds);
   }
   if (seconds.empty()) return;
-  // Most of the time between evaluations is steps'; else the blocks are not what they seem.
+  // Steps take most of the time between evaluations; otherwise the log's blocks are something else.
   constexpr double kMostShare = 0.5;
   const double evaluation = median(seconds);
   if (evaluation < kMostShare * step.seconds * step.steps_per_evaluation) {
@@ -120,7 +120,7 @@ void set_evaluation(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
   }
 }
 
-// What is left of the first evaluation's time when its steps take what those of the run take.
+// Returns the first evaluation's time without its steps, which are assumed as fast as later ones.
 double start_of(const PublishedRun& run) {
   const EvaluationTime &first = run.evaluations.front(), &last = run.evaluations.back();
   const double pace = (last.seconds - first.seconds) / (last.samples - first.samples);
@@ -155,7 +155,7 @@ std::vector<ResultFolder> bert_folders_in(const fs::path& path) {
 
 }  // namespace
 
-// The first word with a digit, where words end at blanks, hyphens and brackets.
+// Returns the first word with a digit. Words end at blanks, hyphens and brackets.
 std::string PublishedSystem::generation() const {
   std::string word;
   for (const char c : accelerator + ' ') {

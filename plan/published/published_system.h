@@ -1,4 +1,4 @@
-// What the logs of a published system say, taken together.
+// Combines the logs of a published system.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace strata::plan {
 
-// BERT results alone. Seconds.
+// A system's BERT results. Times are in seconds.
 struct PublishedSystem {
   std::string name;       // submitter and system
-  std::string submitter;  // empty where the folder is not in a submission's tree
+  std::string submitter;  // empty if the folder is not in a submission's tree
   std::string round;      // "2.0.0"
   std::string accelerator;
-  std::string framework;  // as the description has it, with its version
+  std::string framework;  // the description's framework and version
   std::string division;
-  MeasuredStep step;   // its seconds are the median over the times between evaluations
-  double start = 0;    // from run_start, beyond what the steps before the first evaluation take
-  double samples = 0;  // to converge; without the fewest and the most
-  double samples_stdev = 0;           // over its runs
-  double time_to_train = 0;           // without the fastest and the slowest
-  size_t runs = 0;                    // that converged
-  std::vector<std::string> left_out;  // logs that say nothing, and why
+  MeasuredStep step;         // its seconds are the median of the times between evaluations
+  double start = 0;          // time from run_start, without the steps before the first evaluation
+  double samples = 0;        // samples to converge, mean without the fewest and the most
+  double samples_stdev = 0;  // standard deviation over its runs
+  double time_to_train = 0;  // mean without the fastest and the slowest
+  size_t runs = 0;           // converged runs
+  std::vector<std::string> left_out;  // unusable logs, and why
 
-  // The machine's generation: "A100" of "NVIDIA A100-SXM4-80GB (400W)".
+  // Returns the machine's generation: "A100" for "NVIDIA A100-SXM4-80GB (400W)".
   std::string generation() const;
 };
 
-// Reads a result folder. Throws Error, naming the file and what to do, where its description does
-// not say how many accelerators it has, or none of its logs can be used.
+// Reads a result folder. Throws Error with the file and what to do if its description lacks the
+// number of accelerators, or no log can be used.
 PublishedSystem read_published_system(const compliance::ResultFolder& folder);
 
-// The BERT folders under `path`: a round, a submitter, a system or a folder of result_N.txt; or
-// ROUND/SYSTEM, a system of whatever submitter. Throws Error where there is none.
+// Returns the BERT folders under `path`: a round, a submitter, a system or a folder of
+// result_N.txt; or ROUND/SYSTEM, a system of any submitter. Throws Error if there is none.
 std::vector<compliance::ResultFolder> find_bert_folders(const std::filesystem::path& path);
 
 }  // namespace strata::plan

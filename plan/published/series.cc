@@ -19,12 +19,12 @@ namespace {
 
 constexpr size_t kCalibrated = 3;
 
-// "PyTorch" of "PyTorch NVIDIA Release 22.04".
+// Returns "PyTorch" for "PyTorch NVIDIA Release 22.04".
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
 double ranks_of(const PublishedSystem& system) { return static_cast<double>(system.step.ranks); }
 
-// Takes the least of `systems` by `key` out of them.
+// Removes the system with the least key from `systems` and returns it.
 template <typename Key>
 PublishedSystem take_least(std::vector<PublishedSystem>& systems, const Key& key) {
   const auto least = std::ranges::min_element(systems, {}, key);
@@ -76,7 +76,7 @@ Deviation deviation_of(std::vector<double> errors) {
   return {median(errors), std::ranges::max(errors)};
 }
 
-// Where the round has reference points.
+// Returns the reference samples, or nullopt if the round has none.
 std::optional<Samples> reference_of(const PublishedSystem& system) {
   try {
     return reference_samples(system.round, system.step.batch);

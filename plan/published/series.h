@@ -1,4 +1,4 @@
-// Series of published systems: some to calibrate from, the others to hold the prediction against.
+// Series of published systems: some calibrate a prediction, the others check it.
 #pragma once
 
 #include <optional>
@@ -11,31 +11,31 @@
 
 namespace strata::plan {
 
-// Systems of one submitter, round, accelerator, framework and division.
+// Systems with the same submitter, round, accelerator, framework and division.
 struct Series {
-  std::vector<PublishedSystem> calibrated;  // three: see choose_calibration
+  std::vector<PublishedSystem> calibrated;  // three systems: see make_series
   std::vector<PublishedSystem> rest;
 };
 
-// Sorts systems into series, and chooses what to calibrate each from: the system of the fewest
-// ranks, that of the fewest samples a rank (of several the largest), and of the others the one
-// closest to eight times the first's ranks. Series of fewer than four systems, and those that
-// cannot be calibrated from, are left out; `left_out` says why, a line each.
+// Sorts systems into series and chooses three systems to calibrate each: the one with the fewest
+// ranks, the one with the fewest samples per rank (the largest of several), and the one closest to
+// eight times the first's ranks. Leaves out series of fewer than four systems and series that
+// cannot be calibrated; adds a line with the reason to `left_out`.
 std::vector<Series> make_series(std::vector<PublishedSystem> systems,
                                 std::vector<std::string>& left_out);
 
-// A planner of calibrated step, start and reference samples, whose imbalance is that of `strategy`.
-// Throws Error as calibrate() does.
+// Returns a planner with calibrated step and start, reference samples, and the imbalance of
+// `strategy`. Throws Error as calibrate() does.
 Planner fit_published(std::span<const PublishedSystem> systems, const std::string& strategy);
 
-// A prediction beside what was published. Errors are predicted over published - 1.
+// A prediction beside the published values. Errors are predicted over published - 1.
 struct CheckedSystem {
   PublishedSystem system;
-  bool calibrated = false;              // the prediction was calibrated from it
-  std::string extrapolation;            // why it is one; empty where it is none
-  Prediction prediction;                // its run is of the published samples
-  double between_evaluations = 0;       // predicted seconds a step, with its share of an evaluation
-  std::optional<RunTime> by_reference;  // of the reference points' samples, where there are some
+  bool calibrated = false;              // used for the calibration
+  std::string extrapolation;            // why it is an extrapolation; empty if it is none
+  Prediction prediction;                // its run uses the published samples
+  double between_evaluations = 0;       // predicted step with its share of evaluations
+  std::optional<RunTime> by_reference;  // for the reference points' samples, if there are any
 
   double step_error() const { return between_evaluations / system.step.seconds - 1; }
   double run_error() const { return prediction.run.total / system.time_to_train - 1; }
@@ -45,12 +45,12 @@ struct CheckedSystem {
 CheckedSystem check_system(const Planner& planner, std::span<const PublishedSystem> calibrated,
                            const PublishedSystem& system);
 
-// Both shares of what was published.
+// Shares of the published values.
 struct Deviation {
   double median = 0, worst = 0;
 };
 struct CheckSummary {
-  size_t systems = 0;  // neither calibrated from nor an extrapolation
+  size_t systems = 0;  // systems that are neither calibrated nor extrapolated
   Deviation step, run, reference;
 };
 CheckSummary summarise(std::span<const CheckedSystem> checked);

@@ -1,4 +1,4 @@
-// What `strata plan --json` printed, as far as pictures and reports show it.
+// Reads the output of `strata plan --json` for pictures and reports.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@ namespace strata::plan {
 inline constexpr uint64_t kMostPlanBytes = 64 << 20;
 inline constexpr std::array kStepTerms = {"compute", "imbalance", "constant", "bubble", "exposed"};
 
-// A prediction, and what was published of the system that it was made for, if it was for one.
+// A prediction, and the published values if it was made for a published system.
 struct PlannedRun {
   double ranks = 0, batch = 0;
-  std::array<double, kStepTerms.size()> milliseconds{};  // of a step, a term each
+  std::array<double, kStepTerms.size()> milliseconds{};  // per step, by term
   double minutes = 0, low = 0, high = 0;
   std::optional<double> published_milliseconds, published_minutes;
-  std::string name;  // of that system
+  std::string name;  // name of the published system
 };
 
-// Throws Error, naming the file and what to do, where it is not that command's output or predicts
-// nothing.
+// Throws Error with the file and what to do if it is not that command's output or has no
+// prediction.
 std::vector<PlannedRun> read_plan_file(const std::filesystem::path& path);
-// The same of a text; `name` stands for the path.
+// Parses a text; `name` stands for the path.
 std::vector<PlannedRun> parse_plan_file(std::string_view text, const std::string& name);
 
 }  // namespace strata::plan

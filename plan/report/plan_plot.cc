@@ -19,7 +19,7 @@ namespace {
 using drawing::Entry;
 using drawing::Shape;
 
-// More rows than that are not a picture.
+// More rows make no readable picture.
 constexpr size_t kMostRows = 200;
 
 std::string label_of(const PlannedRun& run) {
@@ -83,7 +83,7 @@ drawing::Plot plot_plan(std::string_view text, const std::string& name) {
     if (run.published_minutes) minutes.push_back(*run.published_minutes);
     has_published = has_published || run.published_minutes;
   }
-  // On a logarithmic axis bars begin somewhere below the smallest.
+  // On a logarithmic axis bars begin somewhere below the smallest value.
   if (drawing::is_far_apart(steps)) steps.push_back(std::ranges::min(steps) / 4);
   chart.panels = {{drawing::time_axis(steps, kApart), "milliseconds a step", kPanel},
                   {drawing::time_axis(minutes, kApart),

@@ -1,4 +1,4 @@
-// A picture of what `strata plan --json` predicts.
+// Draws the predictions of `strata plan --json`.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace strata::plan {
 
-// A row a prediction in order of ranks: milliseconds a step, its terms stacked; minutes to train
-// with their interval. Published systems are points beside their predictions. Throws Error, naming
-// the file and what to do, where it is not that command's output or predicts nothing.
+// Draws a row per prediction, sorted by ranks: milliseconds per step, stacked by term, and minutes
+// to train with their interval. Published systems are points beside their predictions. Throws Error
+// with the file and what to do if it is not that command's output or has no prediction.
 drawing::Plot plot_plan(const std::filesystem::path& path);
-// The same of a text; `name` stands for the path.
+// Draws a text; `name` stands for the path.
 drawing::Plot plot_plan(std::string_view json, const std::string& name);
 
 }  // namespace strata::plan

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 using Cells = std::vector<std::string>;
 
-// The first column to the left, the others to the right. The first row is the heading.
+// Aligns the first column left, the others right. The first row is the heading.
 std::string markdown(const std::vector<Cells>& rows) {
   std::vector<size_t> widths(rows.front().size(), 3);
   for (const Cells& row : rows) {

@@ -1,4 +1,4 @@
-// Predictions for people and for programs.
+// Predictions as tables and JSON.
 #pragma once
 
 #include <optional>
@@ -11,24 +11,24 @@
 
 namespace strata::plan {
 
-// A planner and what it predicts.
+// A planner and its predictions.
 struct PlanReport {
   Planner planner;
-  std::vector<Prediction> predictions;  // that were asked for
-  std::optional<SearchResult> search;   // where a search was
+  std::vector<Prediction> predictions;  // the requested predictions
+  std::optional<SearchResult> search;   // absent: there was no search
   std::vector<CheckedSystem> checked;   // published systems
-  std::vector<std::string> left_out;    // what could not be used, and why
+  std::vector<std::string> left_out;    // unusable systems, and why
 };
 
-// Tables in Markdown, so that they can stand in a report as they are.
+// Return Markdown tables, for use in reports.
 std::string calibration_text(const PlanReport& report);
 std::string prediction_table(const PlanReport& report);
 std::string check_table(const PlanReport& report);
 
-// Of all series together: how far predictions are off.
+// Returns the deviation of the predictions over all series.
 std::string summary_text(std::span<const CheckedSystem> checked);
 
-// docs/schemas/plan.json: "plans", one a report.
+// Returns docs/schemas/plan.json: "plans" has one element per report.
 std::string plan_json(std::span<const PlanReport> reports);
 
 }  // namespace strata::plan

@@ -32,7 +32,7 @@ struct FolderReview {
   compliance::ReviewedFolder folder;
   compliance::DescribedSystem system;
   std::vector<compliance::RunRecord> runs;
-  std::vector<std::vector<compliance::Remark>> remarks;  // about each run
+  std::vector<std::vector<compliance::Remark>> remarks;  // findings about each run
 
   explicit FolderReview(const results::Score& score)
       : folder{score.usage, score.ruleset, score.folder.benchmark, score.folder.weak_scaling},
@@ -54,7 +54,7 @@ struct FolderReview {
   }
 };
 
-// Reads what only concerns its run; what cannot be read is a problem, not the end.
+// Reads the data of one run. Whatever cannot be read is a problem, not the end.
 class FolderReader {
  public:
   FolderReader(ReportedFolder& folder, FolderReview& review, std::mutex& mutex,
@@ -71,7 +71,7 @@ class FolderReader {
     guarded([&] {
       StepTrace trace = read_step_trace_of(log);
       run.steps = std::move(trace.steps);
-      // A line that is being written is no problem.
+      // One unfinished line is no problem: a run may be writing it.
       if (trace.other_lines > 1) {
         note(fmt::format("{}: {} of its step trace are no steps", log.string(),
                          counted(trace.other_lines, "line")));
@@ -169,7 +169,7 @@ std::vector<std::string> names_of(const ReportData& data) {
   return names;
 }
 
-// Minutes after which the median run was last evaluated; infinite without evaluations.
+// Returns the minutes at which the median run was last evaluated, or infinity without evaluations.
 double median_end_of(const ReportedFolder& folder) {
   std::vector<const results::Curve*> runs;
   for (const ReportedRun& run : folder.runs) {
@@ -179,8 +179,8 @@ double median_end_of(const ReportedFolder& folder) {
   return runs[results::median_run(runs)]->evaluations.back().minutes;
 }
 
-// The colours that `strata plot curves` would give to the systems, those beside aside; with several
-// benchmarks the first one of a system decides.
+// Returns the colours that `strata plot curves` would give to the systems, except those shown
+// beside. With several benchmarks a system's first one decides.
 std::map<std::string, int> colours_of(const ReportData& data,
                                       const std::vector<std::string>& names) {
   std::vector<std::tuple<std::string, double, size_t>> order;

@@ -1,4 +1,4 @@
-// All that a report shows, read from result folders.
+// All data of a report, read from result folders.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 
 namespace strata::report {
 
-// What a run's log and its neighbours tell beyond its score.
+// Data of a run beyond its score, from its log and the files beside it.
 struct ReportedRun {
   results::Curve curve;
   std::optional<compare::RunPhases> phases;
@@ -26,33 +26,33 @@ struct ReportedRun {
 
 // A result folder: one benchmark on one system.
 struct ReportedFolder {
-  drawing::Owner owner;  // of all folders of this system
+  drawing::Owner owner;  // the same in all folders of the system
   std::string benchmark;
   bool beside = false;  // shown beside the others, in grey
   results::Score score;
-  std::vector<ReportedRun> runs;  // as in score.runs
+  std::vector<ReportedRun> runs;  // in the order of score.runs
   // Findings of the review, as `strata check package` prints them.
   std::vector<compliance::Remark> review;
   Settings settings;
 };
 
 struct ReportData {
-  std::vector<ReportedFolder> folders;  // by benchmark, the fastest first, those without score last
-  std::vector<std::string> systems;     // names by Owner::system
+  std::vector<ReportedFolder> folders;  // by benchmark, fastest first, those without score last
+  std::vector<std::string> systems;     // indexed by Owner::system
   std::vector<std::string> benchmarks;  // in order of name
-  // What could not be read, a line each; the rest is shown.
+  // What could not be read, one line each; the rest is shown.
   std::vector<std::string> problems;
 };
 
 struct ReportInput {
   std::vector<std::filesystem::path> directories;
-  std::vector<std::filesystem::path> beside;  // rounds that the others are held against
+  std::vector<std::filesystem::path> beside;  // rounds that the others are compared with
   std::string benchmark;                      // empty: all
-  results::ScoreOptions score;                // its problems and progress aside
+  results::ScoreOptions score;                // its `problems` and `progress` are ignored
   std::function<void(size_t done, size_t total)> progress;
 };
 
-// Throws Error where a directory is not there, holds no logs, or nothing is of the benchmark.
+// Throws Error if a directory does not exist, holds no logs, or has none of the benchmark.
 ReportData read_report_data(const ReportInput& input);
 
 }  // namespace strata::report

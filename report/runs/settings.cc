@@ -26,7 +26,7 @@ constexpr uint64_t kMostBytes = 1 << 20;
 constexpr size_t kMostSettings = 2000;
 constexpr char kVaries[] = "varies";
 
-// What tells of one run, or whose it is, and not how it was set.
+// Returns whether a key describes one run or its owner instead of its settings.
 bool is_of_one_run(std::string_view key) {
   constexpr std::array kKeys = {"seed",        "eval_accuracy",      "tracked_stats", "run_start",
                                 "run_stop",    "init_start",         "init_stop",     "cache_clear",
@@ -46,7 +46,7 @@ bool is_plain(const json& value) {
   return value.is_number() || value.is_string() || value.is_boolean();
 }
 
-// Takes the plain values of a YAML file by the path of their keys; aliases stand for themselves, so
+// Collects the scalar values of a YAML file by the path of their keys. Aliases are not expanded, so
 // that a short file stays short.
 class Flattener : public YAML::EventHandler {
  public:
@@ -72,7 +72,7 @@ class Flattener : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A map between two of its keys, or behind a key; a sequence, with its place.
+  // A map, between keys or after one, or a sequence with its index.
   struct Level {
     bool is_map;
     bool has_key = false;

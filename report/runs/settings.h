@@ -1,4 +1,4 @@
-// What a run was set to, by name: what its log says, its configuration, its system's description.
+// The settings of a run by name, from its log, its configuration and its system's description.
 #pragma once
 
 #include <filesystem>
@@ -14,18 +14,18 @@ namespace strata::report {
 // "system: number_of_nodes".
 using Settings = std::map<std::string, std::string>;
 
-// Adds `value`; where there is another already, "varies".
+// Adds `value`, or "varies" if there is another value already.
 void add_setting(Settings& settings, const std::string& name, const std::string& value);
 
-// Events with a number, a word or a truth value that the log has but once, or always the same; not
-// those of time, evaluation, seeds and the submission's names.
+// Adds events with a number, a word or a truth value that never changes in the log, except those of
+// time, evaluation, seeds and the submission's names.
 void add_log_settings(const compliance::EventLog& log, Settings& settings);
 
-// A run's result_N.yaml; nothing where there is none. Throws Error where it cannot be read.
+// Adds a run's result_N.yaml, if there is one. Throws Error if it cannot be read.
 void add_configuration(const std::filesystem::path& log, Settings& settings);
 void add_configuration_text(const std::string& yaml, const std::string& name, Settings& settings);
 
-// systems/<system>.json; nothing where there is none or it is no JSON, which checks say.
+// Adds systems/<system>.json. Ignores a missing or invalid file, which checks report.
 void add_system_description(const std::filesystem::path& path, Settings& settings);
 
 }  // namespace strata::report

@@ -78,7 +78,7 @@ std::optional<StepPhases> phases_of(const std::vector<TracedStep>& steps) {
   phases.data = middle([](const TracedStep& s) { return s.data; });
   phases.exposed = middle([](const TracedStep& s) { return s.exposed; });
   phases.update = middle([](const TracedStep& s) { return s.update; });
-  // The update runs behind other buckets' communication; what of it is in the step is not told.
+  // The update hides behind other buckets' communication. Its exposed part is not known.
   phases.compute = std::max(0.0, phases.step - phases.data - phases.exposed);
   const double communication = middle([](const TracedStep& s) { return s.communication; });
   phases.hidden_share =

@@ -1,4 +1,4 @@
-// Whether some files, or anything below some folders, have changed.
+// Detects changes of files and folders.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace strata::report {
 
-// Letters and digits that differ whenever one of the `paths`, or a file below it, has come, gone,
-// or has another size or time. What cannot be looked at counts as not there.
+// Returns letters and digits that change if one of the `paths`, or a file below it, appears,
+// disappears, or changes its size or time. A path that cannot be read counts as missing.
 std::string state_of(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace strata::report

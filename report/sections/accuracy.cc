@@ -30,7 +30,7 @@ std::vector<DrawnSystem> drawn_systems(const std::vector<const ReportedFolder*>&
     for (const ReportedRun& run : folder->runs) {
       auto points = results::points_of(run.curve, axis);
       if (axis == CurveAxis::kMinutes) {
-        // Some benchmarks are evaluated when the clock has stopped.
+        // Some benchmarks are evaluated after the clock has stopped.
         std::erase_if(points, [&](const auto& point) { return is_after_end(run, point.first); });
       }
       if (points.empty()) continue;
@@ -74,7 +74,7 @@ size_t runs_evaluated_late(const std::vector<const ReportedFolder*>& folders) {
   return count;
 }
 
-// What all logs name; where none names one, the rules' for the benchmark.
+// Returns the target that all logs name, or the rules' target for the benchmark if none names one.
 std::optional<double> target_of(const std::vector<DrawnSystem>& systems,
                                 const std::vector<const ReportedFolder*>& folders,
                                 const std::string& benchmark) {
@@ -89,7 +89,7 @@ std::optional<double> target_of(const std::vector<DrawnSystem>& systems,
   return compliance::published_target(benchmark, rounds.size() == 1 ? *rounds.begin() : "");
 }
 
-// All evaluations, for the pictures over time and over samples.
+// Returns all evaluations, for the pictures over time and over samples.
 Data evaluations_of(const ReportData& data, const std::string& benchmark) {
   Data behind{"accuracy-" + file_name(benchmark),
               {"system", "log", "minutes", unit_of_samples(benchmark), "accuracy"},

@@ -13,13 +13,13 @@
 namespace strata::report {
 namespace {
 
-// One row a reason, with the runs that it is said of.
+// A row per reason, with the runs that it concerns.
 struct Complaint {
-  std::string about;  // logs, or what else
+  std::string about;  // logs, or something else
   std::string kind, why;
 };
 
-// The official tool's words tell little.
+// Explains more than the official tool's message.
 std::string why_not_converged(const results::Score& score) {
   const compliance::RcpVerdict& rcp = score.rcp;
   if (!rcp.judged || !rcp.submission_mean || !rcp.least_mean || !score.batch_size) {
@@ -36,10 +36,10 @@ std::string why_not_converged(const results::Score& score) {
       rcp.message);
 }
 
-// Benchmarks of which nobody has judged the runs, or the convergence.
+// Names benchmarks whose runs, or convergence, could not be judged.
 std::string not_judged(const ReportData& data) {
   std::vector<std::string> no_points;
-  std::map<std::string, std::set<std::string>> no_rules;  // benchmarks by the reason
+  std::map<std::string, std::set<std::string>> no_rules;  // benchmarks by reason
   for (const std::string& benchmark : data.benchmarks) {
     bool points = true;
     for (const ReportedFolder* folder : folders_of(data, benchmark)) {
@@ -66,7 +66,7 @@ std::string not_judged(const ReportData& data) {
   return html;
 }
 
-// `told`: submitters whose logs lack a name, a complaint that is made only once.
+// `told` holds the submitters whose logs lack a name, which is reported only once.
 std::vector<Complaint> complaints_of(const ReportedFolder& folder,
                                      std::set<std::filesystem::path>& told, bool watched) {
   std::vector<Complaint> complaints;
@@ -83,7 +83,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
   for (size_t i = 0; i < score.runs.size(); ++i) {
     const results::RunScore& run = score.runs[i];
     const std::string log = run.log.filename().string();
-    // Watched runs under way have a section of their own.
+    // Watched runs that have not ended have a section of their own.
     if (watched && !folder.runs[i].has_ended) continue;
     if (!run.counts && !folder.runs[i].has_ended) say(log, "has not ended", run.reason);
     if (!run.counts && folder.runs[i].has_ended) {

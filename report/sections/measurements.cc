@@ -37,7 +37,7 @@ std::string numbers_table(const std::vector<MeasurementSide>& sides) {
   return table.html();
 }
 
-// Of `strata bench step`: forward, backward and what follows.
+// Draws forward, backward and the later phases of `strata bench step`.
 std::string phases_figure(const std::vector<MeasurementSide>& sides) {
   const std::vector<std::pair<std::string, std::string>> phases = {
       {"seconds.forward", "forward"},

@@ -14,7 +14,7 @@ namespace {
 
 using plan::PlannedRun;
 
-// Folders that a prediction was for: as many accelerators, the same batch.
+// Returns the folders that match a prediction: as many accelerators, the same batch.
 std::vector<const ReportedFolder*> what_happened(const ReportData& data,
                                                  const PlannedRun& planned) {
   std::vector<const ReportedFolder*> folders;

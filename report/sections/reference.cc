@@ -19,7 +19,7 @@ std::string verdict_of(const ReportedFolder& folder) {
                                   : std::string("not held to it");
 }
 
-// The points of one benchmark in one round; empty where there are none.
+// Returns the points of one benchmark in one round, or nullopt if there are none.
 std::optional<ReferencePoints> points_of(const ReportedFolder& folder, const fs::path& directory) {
   try {
     return compliance::load_reference_points(directory, folder.score.usage, folder.score.ruleset,
@@ -27,11 +27,11 @@ std::optional<ReferencePoints> points_of(const ReportedFolder& folder, const fs:
   } catch (const ReadError&) {
     throw;
   } catch (const Error&) {
-    return std::nullopt;  // the score says it
+    return std::nullopt;  // the score reports it
   }
 }
 
-// Whether the points say anything of such a batch.
+// Returns whether the points cover such a batch size.
 bool is_near(double batch_size, const ReferencePoints& points) {
   constexpr double kFar = 8;
   const auto& known = points.pruned();
@@ -54,7 +54,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
     if (!score.samples_to_converge || !score.batch_size || !is_near(*score.batch_size, points)) {
       continue;
     }
-    // Some of BERT's logs count epochs.
+    // Some BERT logs count epochs.
     if (benchmark == "bert" && *score.samples_to_converge < *score.batch_size) continue;
     xs.push_back(*score.batch_size);
     ys.push_back(*score.samples_to_converge);

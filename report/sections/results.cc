@@ -29,7 +29,7 @@ std::string runs_in_words(const Score& score) {
   return words;
 }
 
-// Slowest over fastest run that counts, less 1.
+// Returns slowest over fastest run that counts, minus 1.
 std::optional<double> spread_of(const Score& score) {
   double least = INFINITY, most = 0;
   for (const RunScore& run : score.runs) {

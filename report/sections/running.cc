@@ -7,7 +7,7 @@
 namespace strata::report {
 namespace {
 
-// The best accuracy so far.
+// Returns the best accuracy so far.
 std::optional<double> accuracy_of(const results::Curve& curve) {
   std::optional<double> best;
   for (const results::Evaluation& evaluation : curve.evaluations) {

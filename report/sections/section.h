@@ -1,4 +1,4 @@
-// The sections of a report: each takes what was read and returns its part of the page.
+// The sections of a report. Each turns the data into its part of the page.
 #pragma once
 
 #include <filesystem>
@@ -27,64 +27,64 @@ struct Section {
   std::string html;  // empty: there is nothing to show
 };
 
-// Runs that have not ended: where they are.
+// Shows runs that have not ended, and how far they are.
 Section running_section(const ReportData& data);
-// Systems side by side: the score, and the spread of runs.
-// `watched`: runs without an end are taken to be under way.
+// Compares systems: the score, and the spread of runs. `watched`: runs without an end count as
+// running.
 Section results_section(const ReportData& data, bool watched);
-// Accuracy over time and over samples.
+// Shows accuracy over time and over samples.
 Section accuracy_section(const ReportData& data);
-// Time to train over accelerators; samples a second of an accelerator and of a watt.
+// Shows time to train over accelerators, and samples per second of an accelerator and of a watt.
 Section speed_section(const ReportData& data);
-// What the time of runs, and of their steps, went into.
+// Shows the phases of runs, and of their steps.
 Section time_section(const ReportData& data);
-// Samples to converge beside the reference points, from `rcp_directory` (empty: built in).
+// Shows samples to converge beside the reference points from `rcp_directory` (empty: built in).
 Section reference_section(const ReportData& data, const std::filesystem::path& rcp_directory);
-// What does not count or could not be read, and why.
+// Lists what does not count or could not be read, and why.
 Section checks_section(const ReportData& data, bool watched);
-// Settings in which folders of a benchmark differ.
+// Lists settings in which folders of a benchmark differ.
 Section settings_section(const ReportData& data);
-// What `strata plan --json` predicted, beside what happened. Throws Error for another file.
+// Shows the predictions of `strata plan --json` beside the results. Throws Error for another file.
 Section plan_section(const ReportData& data, const std::vector<std::filesystem::path>& plans);
-// What `strata bench ... --json` printed, side by side. Throws Error for another file.
+// Compares outputs of `strata bench ... --json`. Throws Error for another file.
 Section measurements_section(const std::vector<std::filesystem::path>& files);
 
-// ---- What they are made of
+// ---- Parts of sections
 
-// A picture of one benchmark (empty: of none in particular), its caption and a link to its data, if
-// there is some.
+// Returns a picture with its caption and a link to its data, if any. `benchmark` may be empty: it
+// then belongs to none.
 std::string figure(const std::string& benchmark, const std::string& caption,
                    const drawing::Drawing& chart, const drawing::Words& words, const Data& data);
-// Stacked bars, a row each, with a note at the right.
+// Stacked bars, one row each, with a note at the right.
 struct BarRow {
   Owner owner;
-  std::vector<double> parts;  // of the names, each at least 0
+  std::vector<double> parts;  // one per name, each at least 0
   std::string note;
 };
 drawing::Drawing bar_chart(const std::vector<BarRow>& rows,
                            const std::vector<std::string>& part_names,
                            const std::string& axis_title);
-std::string paragraph(const std::string& text);  // escaped
+std::string paragraph(const std::string& text);  // escapes the text
 std::string heading(const std::string& text);
 
-// A name of a file: letters, digits and hyphens.
+// Returns a file name: letters, digits and hyphens.
 std::string file_name(const std::string& text);
 
-// The folders of one benchmark, in order.
+// Returns the folders of one benchmark, in order.
 std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std::string& benchmark);
 size_t runs_without_end(const ReportedFolder& folder);
-// Whether fewer runs have ended than a submission needs, so that nothing can be said yet of all of
-// them together.
+// Returns whether fewer runs have ended than a submission needs, so that it is too early to sum
+// them up.
 bool awaits_runs(const ReportedFolder& folder);
-// Of a system that has some.
+// Returns the system's accelerators, or nullopt if it has none.
 std::optional<double> accelerators_of(const results::Score& score);
-// "8 x NVIDIA A100"; empty where it has none.
+// Returns "8 x NVIDIA A100", or an empty text if it has none.
 std::string accelerators_in_words(const results::Score& score);
-// The folder's owner, called "Acme big, 8 A100" where that is known.
+// Returns the folder's owner, named "Acme big, 8 A100" if the accelerators are known.
 Owner named_with_accelerators(const ReportedFolder& folder);
-// "bert", or what stands for a benchmark without a name.
+// Returns a name like "bert", or a placeholder for a benchmark without a name.
 std::string benchmark_name(const std::string& benchmark);
-// "samples" or, where logs count so, "epochs".
+// Returns "samples", or "epochs" if logs count these.
 std::string unit_of_samples(const std::string& benchmark);
 
 }  // namespace strata::report

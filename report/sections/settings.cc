@@ -11,7 +11,7 @@
 namespace strata::report {
 namespace {
 
-// More systems than that have their values counted instead.
+// With more systems, values are counted instead.
 constexpr size_t kMostSideBySide = 6;
 
 std::string setting_of(const ReportedFolder& folder, const std::string& name) {
@@ -19,7 +19,7 @@ std::string setting_of(const ReportedFolder& folder, const std::string& name) {
   return found == folder.settings.end() ? "-" : found->second;
 }
 
-// Whether anything is known of a folder from where `name` comes from: its log, its configuration or
+// Returns whether the folder has the source that `name` comes from: its log, its configuration or
 // its system's description.
 bool knows_source_of(const ReportedFolder& folder, const std::string& name) {
   const std::string source = name.substr(0, name.find(':') + 1);
@@ -27,7 +27,7 @@ bool knows_source_of(const ReportedFolder& folder, const std::string& name) {
   return first != folder.settings.end() && first->first.starts_with(source);
 }
 
-// Names whose values differ between folders that are known to that extent.
+// Returns the names whose values differ between folders that have their source.
 std::vector<std::string> differing(const std::vector<const ReportedFolder*>& folders) {
   std::set<std::string> names;
   for (const ReportedFolder* folder : folders) {
@@ -44,7 +44,7 @@ std::vector<std::string> differing(const std::vector<const ReportedFolder*>& fol
   return result;
 }
 
-// "64 (12 systems), 128 (3 systems)", the most frequent first.
+// Returns "64 (12 systems), 128 (3 systems)", the most frequent first.
 std::string values_of(const std::vector<const ReportedFolder*>& folders, const std::string& name) {
   std::map<std::string, size_t> counts;
   for (const ReportedFolder* folder : folders) {
@@ -63,7 +63,7 @@ std::string values_of(const std::vector<const ReportedFolder*>& folders, const s
   return text;
 }
 
-// How many folders have it at all: what few log is their own affair.
+// Returns whether enough folders have the setting; rare ones are left out.
 bool is_common(const std::vector<const ReportedFolder*>& folders, const std::string& name) {
   size_t known = 0, has = 0;
   for (const ReportedFolder* folder : folders) {

@@ -16,7 +16,7 @@ using results::Score;
 
 constexpr double kMsPerSecond = 1000;
 
-// What a run took of electricity, on average.
+// Returns a run's mean power.
 std::optional<double> watts_of(const Score& score) {
   if (!score.energy_joules || !score.time_to_train_ms || *score.time_to_train_ms <= 0) {
     return std::nullopt;
@@ -55,8 +55,8 @@ Table speed_table(const ReportData& data) {
   return table;
 }
 
-// Twice as many accelerators, half the time: from the point with the fewest accelerator-minutes, as
-// far as the points go.
+// Draws the ideal line: twice as many accelerators take half the time. It starts at the point with
+// the fewest accelerator-minutes.
 drawing::Guide half_the_time(const std::vector<double>& accelerators,
                              const std::vector<double>& minutes) {
   constexpr int kPieces = 40;
@@ -75,7 +75,8 @@ drawing::Guide half_the_time(const std::vector<double>& accelerators,
   return guide;
 }
 
-// A value over accelerators, for the folders that have both and more than one number of them.
+// Draws a value over accelerators for the folders that have both, if their numbers of accelerators
+// differ.
 template <typename Value>
 std::string over_accelerators(const ReportData& data, const std::string& benchmark,
                               const std::string& name, const std::string& what,

@@ -16,7 +16,7 @@ using compare::RunPhases;
 // Phases of the runs that count, and their means.
 struct MeanPhases {
   size_t runs = 0;
-  double start = 0, training = 0, evaluation = 0;  // seconds
+  double start = 0, training = 0, evaluation = 0;  // in seconds
   bool tells_evaluation = false;
 };
 
@@ -71,7 +71,7 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
       {"Phases of a run, " + benchmark_name(benchmark), counted(rows.size(), "system")}, behind);
 }
 
-// ---- Steps, of runs with a step trace
+// ---- Steps of runs with a step trace
 
 struct TracedRun {
   const ReportedFolder* folder;
@@ -141,7 +141,7 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
                 {"Phases of a step", counted(rows.size(), "run")}, behind);
 }
 
-// At most kMost points: of many steps medians over as many in a row.
+// Returns at most kMost points; more steps are replaced by medians over consecutive ones.
 std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& all) {
   constexpr size_t kMost = 400;
   if (all.size() <= kMost) return all;

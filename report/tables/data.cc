@@ -39,7 +39,7 @@ std::string csv(const Data& data) {
 std::string data_link(const Data& data) {
   std::string encoded;
   for (const char c : csv(data)) {
-    // What a URL may hold and an attribute need not escape.
+    // These characters are valid in a URL and need no escape in an attribute.
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                        std::string_view(",.-_:;/()+*").find(c) != std::string_view::npos;
     encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));

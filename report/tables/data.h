@@ -9,14 +9,14 @@ namespace strata::report {
 
 // A table of data behind a picture.
 struct Data {
-  std::string name;  // of the file, without its ending
+  std::string name;  // file name without its extension
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
-// As RFC 4180 has it. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+// Returns RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe in front.
 std::string csv(const Data& data);
-// A link that saves the data, without a network: "<a download=... href=data:...>".
+// Returns a link that saves the data without a network: "<a download=... href=data:...>".
 std::string data_link(const Data& data);
 
 std::string base64(std::string_view bytes);

@@ -10,10 +10,10 @@ namespace {
 
 using drawing::escape;
 
-// Shorter tables are seen at a glance.
+// Shorter tables need no filter.
 constexpr size_t kWorthFiltering = 8;
 
-// A name that may be broken after its underscores.
+// Lets a name break after its underscores.
 std::string breakable(const std::string& html) {
   std::string out;
   for (const char c : html) {

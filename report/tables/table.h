@@ -1,4 +1,4 @@
-// Tables that sort and filter in a browser, and stand without it.
+// Tables that sort and filter in a browser, and also work without scripts.
 #pragma once
 
 #include <optional>
@@ -11,29 +11,29 @@
 
 namespace strata::report {
 
-// Its text of any origin; a number stands at the right and sorts by its value.
+// A cell. Its text may come from any source. A number is right-aligned and sorts by its value.
 struct Cell {
   std::string text;
   std::optional<double> number;
   bool is_number = false;
-  std::string kind;  // a class of page.css, such as "bad"; our own words alone
+  std::string kind;  // a class of page.css, such as "bad"; never from input
 
   Cell(std::string shown) : text(std::move(shown)) {}  // NOLINT: a cell is mostly text
   Cell(const char* shown) : text(shown) {}             // NOLINT
-  // As `shown` says it; "-" where there is none, or it is not finite.
+  // Shows the number as `shown`, or "-" if it is absent or not finite.
   static Cell of(std::optional<double> value, std::string shown);
   static Cell of(std::optional<double> value) { return of(value, drawing::short_number(value)); }
-  // All digits of a whole number.
+  // Shows all digits of a whole number.
   static Cell count(std::optional<double> value);
   static Cell marked(std::string shown, std::string kind);
 };
 
 class Table {
  public:
-  // `name` is that of its data's file.
+  // `name` names the file of its data.
   Table(std::string name, std::string caption, std::vector<std::string> columns);
 
-  // `system` (>= 0): the row is that system's, and is marked with it; `benchmark`: shown with it.
+  // `system` (>= 0) marks the row as that system's; `benchmark` shows it with that benchmark.
   void add(std::vector<Cell> cells, int system = -1, std::string benchmark = "");
   bool empty() const { return rows_.empty(); }
   size_t size() const { return rows_.size(); }
@@ -53,8 +53,8 @@ class Table {
   std::vector<Line> rows_;
 };
 
-// Attributes that say whose an element is, for the choices at the top of a page; with a space
-// before each.
+// Returns attributes that name an element's owner, for the choices at the top of a page; a space
+// precedes each.
 std::string owner_attributes(int system, std::string_view benchmark);
 
 }  // namespace strata::report

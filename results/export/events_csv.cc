@@ -14,7 +14,7 @@
 namespace strata::results {
 namespace {
 
-// UTF-8 of a log's bytes, which are Latin-1 to the official checker and to parsers here.
+// Returns UTF-8 for a log's bytes, which the official checker and the parsers here read as Latin-1.
 std::string from_latin1(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -29,7 +29,7 @@ std::string from_latin1(std::string_view bytes) {
   return text;
 }
 
-// POINT_IN_TIME, INTERVAL_START, INTERVAL_END; empty where the line names none.
+// Returns POINT_IN_TIME, INTERVAL_START or INTERVAL_END, or an empty text if the line has none.
 std::string type_of(const compliance::Event& event) {
   const auto object = event.line.substr(std::min(event.line.find('{'), event.line.size()));
   const auto type = mllog::find_field(object, "event_type");

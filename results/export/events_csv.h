@@ -1,4 +1,4 @@
-// MLPerf logs as one table of events.
+// Exports MLPerf logs as one table of events.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 namespace strata::results {
 
 struct EventsTable {
-  std::string csv;  // RFC 4180: a header, then a line an event
+  std::string csv;  // RFC 4180: a header, then one line per event
   size_t logs = 0, events = 0;
 };
 
-// Columns: log (its name, as named_logs() gives it), offset (of the line, bytes from the start of
-// the log), time_ms (since the epoch), event_type, key, value and metadata (JSON). What cannot be
-// read is added to `problems`. Throws Error where two logs would have one name.
+// Columns: log (its name by named_logs()), offset (of the line, in bytes from the start of the
+// log), time_ms (since the epoch), event_type, key, value and metadata (JSON). Adds what cannot be
+// read to `problems`. Throws Error if two logs would have one name.
 EventsTable events_table(std::span<const std::filesystem::path> paths,
                          compliance::ListingProblems& problems);
 

@@ -1,4 +1,4 @@
-// The logs that an export is of.
+// Names the logs of an export.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace strata::results {
 
-// Logs by name: of a log in a directory that is given the directory's name and the path from there
-// on, of a log that is given its own name; without ".txt". What cannot be read is added to
-// `problems`. Throws Error where two logs would have one name.
+// Returns logs by name, without ".txt". A log in a given directory gets the directory's name and
+// the path below it; a given log keeps its own name. Adds what cannot be read to `problems`. Throws
+// Error if two logs would have one name.
 std::map<std::filesystem::path, std::filesystem::path> named_logs(
     std::span<const std::filesystem::path> paths, compliance::ListingProblems& problems);
 

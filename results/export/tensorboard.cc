@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// As int64 where it is a whole number that a double holds.
+// Returns an int64 if the value is a whole number that a double holds exactly.
 std::optional<int64_t> whole(const json& value) {
   constexpr double kMost = 9e15;
   const auto number = number_in(value);
@@ -77,7 +77,7 @@ std::vector<ExportedRun> export_tensorboard(std::span<const fs::path> paths, con
       problems.push_back(error.what());
       continue;
     }
-    // TensorBoard takes files with "tfevents" in their name; a second export replaces the first.
+    // TensorBoard reads files with "tfevents" in their name. A second export replaces the first.
     const fs::path file = output / folder / "events.out.tfevents.0.strata";
     write_file_atomically(file, event_file(scalars));
     exported.push_back({log, file, scalars.size()});

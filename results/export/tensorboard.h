@@ -1,4 +1,4 @@
-// MLPerf logs as TensorBoard's event files.
+// Exports MLPerf logs as TensorBoard's event files.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace strata::results {
 
-// Every number that a log has between run_start and run_stop, in order: an event whose value is a
-// number under its key, one whose value is an object under key/field. The step is what the metadata
-// call samples_count, step_num or epoch_num, the first that is a whole number, else how many points
-// the tag has.
+// Returns every number between run_start and run_stop, in order. An event whose value is a number
+// has its key as the tag; an object's fields have key/field. The step is the metadata's
+// samples_count, step_num or epoch_num, the first that is a whole number, else the tag's number of
+// points.
 std::vector<TensorBoardScalar> scalars_of(const compliance::EventLog& log);
 
 std::string event_file(const std::vector<TensorBoardScalar>& scalars);
@@ -26,9 +26,8 @@ struct ExportedRun {
   size_t scalars = 0;
 };
 
-// Writes a folder for each log, of which TensorBoard makes a run: of a log in a directory that is
-// named the directory's name and the path from there on, of a log that is named its own name. What
-// cannot be read is added to `problems`. Throws Error where two logs would have one folder.
+// Writes a folder for each log, which TensorBoard shows as a run. Names are as in named_logs().
+// Adds what cannot be read to `problems`. Throws Error if two logs would have one folder.
 std::vector<ExportedRun> export_tensorboard(std::span<const std::filesystem::path> paths,
                                             const std::filesystem::path& output,
                                             compliance::ListingProblems& problems);

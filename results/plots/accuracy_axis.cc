@@ -12,18 +12,18 @@ namespace strata::results {
 namespace {
 
 constexpr double kLeastStretch = 2;
-// Of the height: what the range near the target has, and what lies far beyond it.
+// Shares of the height for the range near the target and the range far beyond it.
 constexpr double kNear = 0.6, kBeyond = 0.12;
 
-// The share of the way from `from` to `to`.
+// Returns the position of `value` between `from` and `to`, as a share.
 double share(double value, double from, double to) {
-  // The way between two numbers may be none.
+  // The difference of two numbers may overflow.
   if (!std::isfinite(to - from)) return (value / 2 - from / 2) / (to / 2 - from / 2);
   return (value - from) / (to - from);
 }
 
-// Of a run that has evaluations before it and after it: the accuracy of the first in the second
-// half of its time.
+// Returns the accuracy of the first evaluation in the second half of a run's time. Requires
+// evaluations before and after it; else nullopt.
 std::optional<double> late_accuracy(const Curve& curve) {
   const auto& evaluations = curve.evaluations;
   if (evaluations.empty()) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<double> late_accuracy(const Curve& curve) {
   return late->accuracy;
 }
 
-// The last multiple of `step` that a way upwards, or downwards, has passed at `value`.
+// Returns the last multiple of `step` that is passed on the way up, or down, to `value`.
 double round_before(double value, double step, bool downwards) {
   return step * (downwards ? std::ceil(value / step - 1e-6) : std::floor(value / step + 1e-6));
 }
@@ -71,13 +71,12 @@ AccuracyAxis AccuracyAxis::of(std::span<const Curve* const> curves, std::optiona
   return axis;
 }
 
-// `late`: where the median run stands in the second half of its time; `median_best`: how far it
-// gets.
+// `late` is the median run's accuracy in the second half of its time, `median_best` its best one.
 void AccuracyAxis::break_for(double target, double late, double median_best, bool falls) {
   if (falls ? late <= target : late >= target) return;
   const double least = this->least(), most = this->most();
   const double begin = falls ? most : least, end = falls ? least : most;
-  // What most runs need beyond the target, and a little space.
+  // Most runs need this much beyond the target, and a little space.
   const double sign = falls ? -1 : 1, way = std::abs(target - late),
                needed = target + sign * std::max(sign * (median_best - target), way / 4);
   const bool goes_far = std::abs(end - needed) > way && sign * (end - needed) > 0;
@@ -85,7 +84,7 @@ void AccuracyAxis::break_for(double target, double late, double median_best, boo
   if (!(step > 0) || !std::isfinite(step)) return;
   const double break_at = round_before(late, step, falls),
                stretched_end = goes_far ? round_before(needed, step, !falls) : end;
-  // Rounded away, or to an end.
+  // Rounding may leave no range, or reach an end.
   if (!(sign * break_at > sign * begin && sign * stretched_end > sign * break_at &&
         sign * stretched_end <= sign * end)) {
     return;

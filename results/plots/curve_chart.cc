@@ -22,13 +22,13 @@ drawing::Axis x_axis_of(const std::vector<DrawnSystem>& systems) {
     }
   }
   constexpr double kApart = 0.08;
-  // Runs may take times that are far apart; when they were evaluated does not matter.
+  // Runs may take very different times. The times of evaluations do not matter.
   return drawing::is_far_apart(ends) && std::ranges::min(all) > 0
              ? drawing::time_axis(all)
              : drawing::linear_axis(all, std::ranges::min(all) >= 0, kApart);
 }
 
-// The fastest of each submitter come first, then those that end farthest from any before.
+// The fastest of each submitter come first, then those whose ends are farthest from earlier ones.
 std::vector<EndLabel> labels_of(const std::vector<DrawnSystem>& systems,
                                 const drawing::Axis& axis) {
   std::vector<double> places;

@@ -16,7 +16,7 @@ enum class CurveAxis : uint8_t { kMinutes, kSamples };
 
 struct DrawnRun {
   const Curve* curve;
-  std::vector<std::pair<double, double>> points;  // x of the axis, accuracy
+  std::vector<std::pair<double, double>> points;  // value on the x axis, accuracy
   std::string tip;
 
   double end() const { return points.back().first; }
@@ -26,21 +26,22 @@ struct DrawnRun {
 struct DrawnSystem {
   drawing::Owner owner;  // its name is the label
   std::string submitter;
-  std::vector<const Curve*> curves;  // with evaluations, drawn or not
+  std::vector<const Curve*> curves;  // curves with evaluations, drawn or not
   std::vector<DrawnRun> runs;        // at least one
-  bool is_beside = false;  // shown beside the others: it is labelled where they leave room
+  bool is_beside = false;            // shown beside the others, with a label if they leave room
 
-  // The median of all `curves`, so that it is the same over time and over samples; of the drawn
-  // ones if that run is not drawn.
+  // Returns the median of all `curves`, so that it is the same over time and over samples, or the
+  // median of the drawn ones if that run is not drawn.
   const DrawnRun& median() const;
 };
 
-// A run's evaluations over the axis.
+// Returns a run's evaluations over the axis.
 std::vector<std::pair<double, double>> points_of(const Curve& curve, CurveAxis axis);
 
-// Lines, thick for a system's median run and dashed for one that did not converge; labels at the
-// ends of median runs; the target; the range near the target stretched (AccuracyAxis). The x axis
-// is logarithmic if some runs are far longer than others. `systems` are sorted by importance.
+// Draws a line per run, thick for a system's median run and dashed for one that did not converge,
+// labels at the ends of median runs, and the target. The range near the target is stretched
+// (AccuracyAxis). The x axis is logarithmic if some runs are far longer than others. `systems` are
+// sorted by importance.
 drawing::Chart curve_chart(const std::vector<DrawnSystem>& systems, std::optional<double> target,
                            CurveAxis axis, const std::string& benchmark);
 

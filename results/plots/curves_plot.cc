@@ -26,7 +26,7 @@ std::string why_left_out(const Curve& curve) {
   return "without evaluations";
 }
 
-// A line for each log, or for all logs of a folder that are left out for the same reason.
+// Collects a line for each log that is left out, or for all logs of a folder with the same reason.
 class LeftOut {
  public:
   void add(const Curve& curve) {
@@ -65,7 +65,7 @@ void name_systems(std::vector<DrawnSystem>& systems) {
   }
 }
 
-// Colours in the order of median runs by their time, whatever the axis is.
+// Assigns colours in the order of median runs by their time, whatever the axis is.
 void colour_systems(std::vector<DrawnSystem>& systems) {
   std::vector<DrawnSystem*> order;
   for (DrawnSystem& system : systems) order.push_back(&system);
@@ -78,7 +78,7 @@ void colour_systems(std::vector<DrawnSystem>& systems) {
   for (size_t i = 0; i < order.size(); ++i) order[i]->owner.colour = colours[i];
 }
 
-// Fastest first.
+// Returns the systems, fastest first.
 std::vector<DrawnSystem> systems_of(const std::vector<Curve>& curves, CurveAxis axis,
                                     LeftOut& left_out) {
   std::vector<DrawnSystem> systems;
@@ -114,7 +114,7 @@ std::vector<const Curve*> curves_of(const std::vector<DrawnSystem>& systems) {
   return curves;
 }
 
-// The target that all logs name, else MLPerf's where none names one.
+// Returns the target that all logs name, or MLPerf's if none names one.
 std::optional<double> target_of(const std::vector<const Curve*>& curves) {
   const Curve& first = *curves.front();
   const auto of = [](const Curve& curve) {

@@ -18,7 +18,7 @@ std::string accelerators_in_short(std::optional<int64_t> count, const std::strin
   for (const std::string_view maker : {"NVIDIA ", "AMD ", "Intel ", "Graphcore ", "Habana "}) {
     if (name.starts_with(maker)) name = without_space_around(name.substr(maker.size()));
   }
-  // After it come form and memory.
+  // The first hyphen separates the model from its form and memory.
   if (drawing::characters_in(name) > kLong) name = name.substr(0, name.find('-'));
   if (name.empty()) return "";
   return fmt::format("{} {}", *count, drawing::shortened(name, kLongest));

@@ -1,4 +1,4 @@
-// What pictures of runs and of scores have in common.
+// Text helpers for pictures of runs and of scores.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,14 +13,14 @@
 
 namespace strata::results {
 
-// "64 A100" for "NVIDIA A100-SXM4-80GB (400W)": how many, and their model in short; empty where
-// either is unknown.
+// Returns "64 A100" for 64 of "NVIDIA A100-SXM4-80GB (400W)", or an empty text if number or model
+// is unknown.
 std::string accelerators_in_short(std::optional<int64_t> count, const std::string& model);
 
-// "v2.1" for "2.1.0"; empty for none.
+// Returns "v2.1" for "2.1.0", and an empty text for none.
 std::string round_in_short(const std::string& round);
 
-// The one benchmark of all `items`.
+// Returns the only benchmark of all `items`.
 template <typename Items, typename BenchmarkOf>
 std::string only_benchmark(const Items& items, const BenchmarkOf& name_of) {
   std::set<std::string> names;

@@ -13,17 +13,18 @@ namespace strata::results {
 
 struct CurvePlotOptions {
   CurveAxis axis = CurveAxis::kMinutes;
-  // A line at this accuracy; else at what all logs say, or, where none says it, at MLPerf's target.
+  // Draws a line at this accuracy. Absent: the accuracy that all logs name, or MLPerf's target if
+  // none does.
   std::optional<double> target;
 };
 
-// A curve_chart, a label a series, with the colours of colours_for. Throws Error where nothing is
-// left to draw, or runs are of several benchmarks.
+// Draws a curve_chart with a label per series and the colours of colours_for. Throws Error if
+// nothing is left to draw, or runs have several benchmarks.
 drawing::Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& options = {});
 
-// A row a system, fastest first: its score and the times of its runs; where scores are far apart,
-// the spread of runs around their mean; where known, sequences a second of an accelerator. Throws
-// Error where no folder has a time to train, or they are of several benchmarks.
+// Draws a row per system, fastest first: its score, the times of its runs, and the sequences per
+// second of an accelerator if known. If scores are far apart, also draws the spread of runs around
+// their mean. Throws Error if no folder has a time to train, or they have several benchmarks.
 drawing::Plot plot_scores(const std::vector<Score>& scores);
 
 }  // namespace strata::results

@@ -30,7 +30,7 @@ const std::vector<ReferencePoint>& points_of(const ReferencePoints& points, RcpP
   return pass == RcpPass::kPruned ? points.pruned() : points.full();
 }
 
-// Between two points; at one, that.
+// Interpolates between two points.
 RcpRow row_at(const ReferencePoints& points, const std::vector<ReferencePoint>& known,
               double batch_size) {
   const auto high = std::lower_bound(
@@ -40,7 +40,7 @@ RcpRow row_at(const ReferencePoints& points, const std::vector<ReferencePoint>& 
   return row_of(points.interpolate(batch_size, *std::prev(high), *high));
 }
 
-// Places along the axis from point to point, for a line.
+// Returns positions along the axis from point to point, for a line.
 std::vector<RcpRow> line_rows(const ReferencePoints& points,
                               const std::vector<ReferencePoint>& known) {
   constexpr int kBetween = 24;
@@ -122,7 +122,7 @@ std::vector<HistogramBar> histogram(const std::vector<double>& sorted) {
   const auto count = static_cast<double>(sorted.size());
   const double least = sorted.front(), most = sorted.back();
   if (!(most > least)) return {{least, most, sorted.size()}};
-  // The finer of the rules of Sturges and of Freedman and Diaconis.
+  // Takes the finer of the rules of Sturges and of Freedman and Diaconis.
   constexpr double kMostBars = 200;
   const double quartiles = sorted[sorted.size() * 3 / 4] - sorted[sorted.size() / 4];
   const double width = 2 * quartiles / std::cbrt(count);

@@ -10,12 +10,13 @@ namespace strata::results {
 
 struct RunDot {
   const RunScore* run;
-  drawing::Dot dot;  // at its minutes from run_start to run_stop, times the committee's factor
+  drawing::Dot dot;  // its value is the run's minutes times the committee's factor
 };
-// The runs that have a time, by kind: in the mean, left out of the olympic mean, or not counting.
+// Returns the runs that have a time, by kind: in the mean, left out of the olympic mean, or not
+// counting.
 std::vector<RunDot> run_dots(const Score& score);
 
-// The legend of dots with these shapes, and of the mark of a score.
+// Returns the legend of dots with these shapes, and of the mark of a score.
 std::vector<drawing::Key> run_dot_keys(const std::vector<drawing::Shape>& shapes);
 
 }  // namespace strata::results

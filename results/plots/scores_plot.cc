@@ -23,10 +23,10 @@ using drawing::Row;
 using drawing::RowChart;
 
 constexpr double kMinutesWidth = 330, kSpreadWidth = 210, kRateWidth = 140;
-// As a share of the score. Runs farther from it are drawn at the edge.
+// A share of the score. Runs farther from it are drawn at the edge.
 constexpr double kFarthest = 0.5;
 
-// `name`: short, and no other system's.
+// `name` is short and unique.
 std::string label_of(const Score& score, const std::string& name) {
   std::string label = name;
   const SystemFacts& system = score.system;
@@ -52,7 +52,7 @@ std::vector<std::string> names_of(const std::vector<const Score*>& rows) {
   return drawing::shortened_apart(names, kLongestName);
 }
 
-// Minutes of the median run, by which `plot curves` orders colours, too.
+// Returns the minutes of the median run. `plot curves` orders colours by them, too.
 double median_minutes(const Score& score) {
   std::vector<double> counting, all;
   for (const RunScore& run : score.runs) {
@@ -83,7 +83,7 @@ std::vector<drawing::Owner> owners_of(const std::vector<const Score*>& rows) {
   return owners;
 }
 
-// Those with a time to train, fastest first.
+// Returns the scores with a time to train, fastest first.
 std::vector<const Score*> fastest_first(const std::vector<Score>& scores,
                                         std::vector<std::string>& left_out) {
   std::vector<const Score*> fastest;
@@ -102,7 +102,7 @@ std::vector<const Score*> fastest_first(const std::vector<Score>& scores,
   return fastest;
 }
 
-// "20.4", and the factor that a review committee put on the mean.
+// Returns a text like "20.4" with the review committee's factor on the mean.
 std::string minutes_text(const Score& score) {
   std::string text = fmt::format("{:.4g}", *score.time_to_train_ms / kMsPerMinute);
   if (score.committee_scaling != 1) text += fmt::format(" (x {:.3g})", score.committee_scaling);
@@ -117,7 +117,7 @@ Entry minutes_entry(const Score& score) {
   return entry;
 }
 
-// Of the runs against the mean, in per cent.
+// Shows the runs' deviations from the mean in percent.
 Entry spread_entry(const Score& score) {
   Entry entry;
   for (const RunDot& run : run_dots(score)) {
@@ -137,7 +137,7 @@ Entry rate_entry(const Score& score) {
   return entry;
 }
 
-// Adds a panel of what `entry_of` makes of each score; none if it has no dots.
+// Adds a panel with `entry_of` of each score, unless it has no dots.
 template <typename EntryOf, typename AxisOf>
 void add_panel(RowChart& chart, const std::vector<const Score*>& rows, const std::string& title,
                double width, const EntryOf& entry_of, const AxisOf& axis_of) {
@@ -178,7 +178,7 @@ drawing::Plot plot_scores(const std::vector<Score>& scores) {
   const std::string benchmark =
       only_benchmark(rows, [](const Score* score) { return benchmark_of(*score); });
 
-  constexpr double kFine = 0.08, kCoarse = 0.2;  // between ticks
+  constexpr double kFine = 0.08, kCoarse = 0.2;  // space between ticks
   RowChart chart;
   chart.longest_name = drawing::kLongestText;
   for (const drawing::Owner& owner : owners_of(rows)) chart.rows.push_back({owner, {}});
@@ -193,7 +193,7 @@ drawing::Plot plot_scores(const std::vector<Score>& scores) {
     for (const drawing::Dot& dot : row.entries.front().dots) shapes.push_back(dot.shape);
   }
   chart.legend = run_dot_keys(shapes);
-  // On a logarithmic axis the runs of a system are one dot.
+  // On a logarithmic axis a system's runs would form one dot.
   if (drawing::is_far_apart(minutes)) {
     double farthest = 0;
     add_panel(chart, rows, "runs against their mean, %", kSpreadWidth, spread_entry,

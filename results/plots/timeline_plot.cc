@@ -20,11 +20,11 @@ using nlohmann::json;
 using Span = TimelineTrace::Span;
 
 constexpr size_t kMostSpans = 20000, kMostLanes = 500;
-// Names that an error lists.
+// Most names that an error lists.
 constexpr size_t kMostNames = 12;
 
-// Verbs in the order of the legend, each with the part of chart.css whose colour it has. Others are
-// grey.
+// Verbs in the order of the legend, with the part of chart.css that gives their colour. Other verbs
+// are grey.
 struct Verb {
   std::string_view word;
   int part;
@@ -33,7 +33,7 @@ constexpr Verb kVerbs[] = {{"forward", 5}, {"backward", 0}, {"recompute", 6}, {"
                            {"norm", 7},    {"update", 4},   {"reduce", 8},    {"exchange", 2},
                            {"gather", 3},  {"send", 9},     {"receive", 10},  {"", 11}};
 
-// "receive_input layer_3" is a receive.
+// Returns the verb: "receive" for "receive_input layer_3".
 const Verb& verb_of(const std::string& name) {
   const auto verb =
       std::ranges::find(kVerbs, name.substr(0, name.find_first_of(" _")), &Verb::word);
@@ -94,7 +94,7 @@ struct Panel {
 };
 
 const Span& span_named(const TimelineTrace& trace, const std::string& name) {
-  // The first lane that has it, of the first rank.
+  // Finds the first rank's first lane with such a span.
   const Span* found = nullptr;
   for (const Span& span : trace.spans) {
     if (span.name != name) continue;
@@ -126,8 +126,8 @@ std::vector<Panel> panels_of(const TimelineTrace& trace, const std::vector<std::
   return {{"", first->begin_ms, end->end_ms}};
 }
 
-// The text after the first word of a span with a verb, and the number at its end; the first that
-// has room is drawn.
+// Returns candidate labels: the text after the verb, and the number at its end. The first that has
+// room is drawn.
 std::vector<std::string> labels_of(const std::string& name) {
   const size_t space = name.find(' ');
   const std::string rest = verb_of(name).word.empty() ? name
@@ -146,7 +146,7 @@ std::string name_of(const TimelineTrace& trace, const std::pair<int, int>& lane)
       own == trace.lanes.end() ? fmt::format("lane {}", lane.second) : own->second);
 }
 
-// A row a lane of the spans that overlap the panel.
+// Returns a row per lane with the spans that overlap the panel.
 std::vector<drawing::Row> rows_of(const TimelineTrace& trace, const Panel& panel) {
   std::map<std::pair<int, int>, std::vector<drawing::Bar>> lanes;
   for (const Span& span : trace.spans) {

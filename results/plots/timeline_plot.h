@@ -1,4 +1,4 @@
-// A timeline as a picture: what ranks did when.
+// Draws a timeline of all ranks.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace strata::results {
 
-// Of Chrome trace JSON: its complete events, and the names of processes (ranks) and lanes.
+// The complete events of Chrome trace JSON, and the names of processes (ranks) and lanes.
 struct TimelineTrace {
   struct Span {
     int process = 0, lane = 0;
@@ -20,16 +20,16 @@ struct TimelineTrace {
   };
   std::vector<Span> spans;
   std::map<int, std::string> processes;
-  std::map<std::pair<int, int>, std::string> lanes;  // of (process, lane)
+  std::map<std::pair<int, int>, std::string> lanes;  // by (process, lane)
 };
 
-// Throws Error where the file is no such trace, or has no span.
+// Throws Error if the file is not such a trace, or has no span.
 TimelineTrace read_timeline(const std::filesystem::path& path);
 
-// A row a lane, a box a span, a colour a span's verb. With names in `within`, a panel for each of
-// them, one under the other on one axis of time: what overlaps the span of that name, the first
-// rank's, and is not of that name itself. Without, all there is. Throws Error where no span has
-// such a name, or there are more spans than can be seen.
+// Draws a row per lane, a box per span, and a colour per verb. With names in `within`, draws a
+// panel per name on a common time axis: everything that overlaps the first rank's span of that
+// name, except spans of that name. Otherwise draws all spans. Throws Error if no span has such a
+// name, or there are too many spans to see.
 drawing::Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within);
 
 }  // namespace strata::results

@@ -1,4 +1,4 @@
-// Fields of a system description as the official summarizer's text.
+// Formats fields of a system description like the official summarizer.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace strata::results {
 
-// As Python's str() shows a value; lists and objects as JSON.
+// Returns Python's str() of a value, and JSON for lists and objects.
 inline std::string python_text(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "None";

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// humanhash's list, which is in the public domain: a byte's word is at its place.
+// humanhash's list, which is in the public domain. A word's index is its byte.
 constexpr std::string_view kWords =
     "ack alabama alanine alaska alpha angel apart april arizona arkansas artist asparagus "
     "aspen august autumn avocado bacon bakerloo batman beer berlin beryllium black blossom "

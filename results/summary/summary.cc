@@ -65,7 +65,7 @@ std::vector<std::string> columns(const Summary& summary, bool detailed, bool wea
   return names;
 }
 
-// ---- What a description says
+// ---- Descriptions
 
 const json& field(const json& description, const char* name) {
   const auto found = description.find(name);
@@ -73,7 +73,7 @@ const json& field(const json& description, const char* name) {
   return *found;
 }
 
-// As int() makes it of a number or a text.
+// Returns Python's int() of a number or a text.
 int64_t integer(const json& description, const char* name) {
   constexpr double kBeyond = 9.2e18;
   const json& value = field(description, name);
@@ -101,7 +101,7 @@ int64_t product(const json& description, const char* a, const char* b) {
   return count;
 }
 
-// "TPUv3.8" for eight of the chips' halves, as the round's table calls them.
+// Returns "TPUv3.8", which counts the halves of the chips, as the round's table names them.
 std::string system_name(const json& description) {
   const std::string name = python_text(field(description, "system_name"));
   if (name != "tpu-v3") return name;
@@ -124,7 +124,7 @@ std::string notes(const json& description) {
   return text;
 }
 
-// The columns before the benchmarks.
+// Returns the columns before the benchmarks.
 Cells specifications(const json& description, const std::string& private_id) {
   const std::string accelerator = python_text(field(description, "accelerator_model_name"));
   field(description, "host_processor_core_count");
@@ -152,17 +152,17 @@ Cells links(const json& description, const std::string& system, const Summary& s
           fmt::format("{}/master/{}/benchmarks", base, submitter)};
 }
 
-// ---- What scores say
+// ---- Scores
 
 SummaryCell cell(std::optional<double> number) {
   return number ? SummaryCell(*number) : SummaryCell();
 }
 
-// Without the extremes, however many runs there are.
+// Returns the mean without the extremes, however many runs there are.
 std::optional<double> published_minutes(const Score& score) {
   std::vector<double> times;
   for (const RunScore& run : score.runs) {
-    if (run.counts) times.push_back(run.time_to_train_ms / 60 / 1000);  // in this order, as there
+    if (run.counts) times.push_back(run.time_to_train_ms / 60 / 1000);  // the official order
   }
   const auto mean = olympic_score(times, score.runs.size() - times.size(),
                                   compliance::dropped_runs(score.folder.benchmark));
@@ -179,7 +179,7 @@ std::string published_rcp(const Score& score) {
   return rcp.message.find("Missing") != rcp.message.npos ? "Missing" : "Unknown state";
 }
 
-// Epochs or samples without the extremes, a run that did not converge being the slowest.
+// Returns epochs or samples without the extremes. A run that did not converge is the slowest.
 std::optional<double> published_samples(const Score& score) {
   std::vector<compliance::RunConvergence> runs;
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);
@@ -219,7 +219,7 @@ using ScoresOf = std::map<std::tuple<fs::path, std::string, bool, std::string>, 
 
 void append(Cells& row, const Cells& cells) { row.insert(row.end(), cells.begin(), cells.end()); }
 
-// A system's row in each table that it has a place in.
+// Adds a system's row to each table that it belongs to.
 void add_system(const fs::path& submitter, const std::string& system, const Cells& first,
                 const Cells& last, const ScoresOf& scores, Summary& summary) {
   Cells strong = first, detailed = first, weak = first;
@@ -253,7 +253,7 @@ json read_description(const fs::path& path) {
   return description;
 }
 
-// Only what another file says could not be read is the system's own.
+// Returns the system's private id. A system without one gets a new file, unless `ids` is null.
 std::string private_id(const fs::path& folder, const json& description, const std::string& system,
                        PrivateIds* ids) {
   std::string id = read_private_id(folder);
@@ -263,7 +263,7 @@ std::string private_id(const fs::path& folder, const json& description, const st
   return id;
 }
 
-// Where cells are missing they come last.
+// Missing cells sort last.
 bool comes_before(const Cells& a, const Cells& b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
                                       [](const SummaryCell& x, const SummaryCell& y) {

@@ -24,7 +24,7 @@ struct FreeWorkbook {
   void operator()(lxw_workbook* workbook) const { lxw_workbook_free(workbook); }
 };
 
-// What of a cell a spreadsheet has a number for.
+// Returns the number that a spreadsheet can store for a cell.
 std::optional<double> number_in(const SheetCell& cell) {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (const auto* count = std::get_if<int64_t>(&cell)) {
@@ -85,7 +85,7 @@ class SheetWriter {
     return fmt::format("line {} of column '{}'", row + 1, sheet_.columns[column]);
   }
 
-  // Of the longest text, within reason.
+  // Returns the width of the longest text, within limits.
   double width(size_t column) const {
     constexpr size_t kLeast = 8, kMost = 40, kFilterButton = 3;
     size_t most = sheet_.columns[column].size() + kFilterButton;
@@ -106,7 +106,8 @@ std::string workbook(const std::vector<Sheet>& sheets) {
   const drawing::MemoryFile file("a workbook");
   std::unique_ptr<lxw_workbook, FreeWorkbook> workbook(workbook_new(file.path().c_str()));
   if (!workbook) throw std::bad_alloc();
-  // Else the time of writing; the archive's own times are the same.
+  // Fixes the creation time, which would otherwise be the time of writing. The archive's times are
+  // fixed, too.
   constexpr time_t kBeginningOf1980 = 315'532'800;
   lxw_doc_properties properties{};
   properties.created = kBeginningOf1980;

@@ -9,12 +9,12 @@
 namespace strata::results {
 namespace {
 
-// Of an archive without comment or Zip64, as libxlsxwriter writes it (PKWARE's APPNOTE, 4.3).
+// An archive without comment or Zip64, as libxlsxwriter writes it (PKWARE's APPNOTE, 4.3).
 class Archive {
  public:
   explicit Archive(std::string_view bytes) : bytes_(bytes) {}
 
-  // A whole number of `width` bytes, the lowest first; nothing beyond the archive's end.
+  // Returns a whole number of `width` bytes, lowest first, or nullopt beyond the archive's end.
   std::optional<size_t> number(size_t place, size_t width) const {
     if (place > bytes_.size() || bytes_.size() - place < width) return std::nullopt;
     size_t value = 0;
@@ -22,7 +22,7 @@ class Archive {
     return value;
   }
 
-  // The inflated file whose entry in the directory is at `entry`.
+  // Returns the inflated file whose directory entry is at `entry`.
   std::optional<std::string> file(size_t entry) const {
     constexpr size_t kDeflated = 8;
     const auto method = number(entry + 10, 2), packed = number(entry + 20, 4);

@@ -1,11 +1,11 @@
-// The files that a workbook is an archive of.
+// Checks the files in a workbook's archive.
 #pragma once
 
 #include <string_view>
 
 namespace strata::results {
 
-// Whether each of them ends as XML does, with the end of the element that it begins with.
+// Returns whether each of them ends like XML, with the end of its first element.
 bool has_whole_parts(std::string_view archive);
 
 }  // namespace strata::results

@@ -12,7 +12,7 @@ bool is_hexadecimal(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// "_xHHHH_", which a reader takes for a character.
+// Finds "_xHHHH_", which a reader takes for a character.
 bool begins_with_escape(std::string_view text) {
   return text.size() >= 7 && text.starts_with("_x") && text[6] == '_' &&
          std::all_of(text.begin() + 2, text.begin() + 6, is_hexadecimal);

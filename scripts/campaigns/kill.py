@@ -26,7 +26,7 @@ LIMIT = 10.0  # seconds for a job to end after the signal
 STEPS = 300
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSTOP]
 LAUNCHERS = {"mpirun": [str(ROOT / "scripts/mpirun.sh")],
-             "srun": ["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=none", "--overcommit"]}  # as train.sbatch
+             "srun": ["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=none", "--overcommit"]}  # as in train.sbatch
 
 MODEL = {"vocab_size": 32, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
          "max_position_embeddings": 48, "type_vocab_size": 2, "hidden_act": "gelu"}
@@ -157,7 +157,7 @@ def interrupt(benchmark, command, output, number, delay, victim):
         return "ended first" if Result(output).ended() else "not begun", problems
     os.kill(ranks[victim], number)
     sent = time.monotonic()
-    if number == signal.SIGSTOP and len(ranks) == 1:  # nobody is there to notice
+    if number == signal.SIGSTOP and len(ranks) == 1:  # no other rank can notice
         time.sleep(0.5)
         os.kill(ranks[victim], signal.SIGCONT)
         job.wait()

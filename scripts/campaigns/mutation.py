@@ -32,8 +32,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["comm", "optim", "loadbalance", "training", "bert", "results", "compliance", "harness"]
 
-# What is built and run for a mutant of a folder, nearest first: a test executable, :N for N ranks, =FILTER for some of
-# its tests (-PATTERN for all but those). The first that fails ends the mutant.
+# The suites for a mutant of a folder, nearest first: a test executable, :N for N ranks, =FILTER for some of
+# its tests (-PATTERN excludes tests). The first failure ends the mutant.
 NEAREST = {
     "comm": ["test_comm", "test_comm_mpi:2", "test_comm_mpi:3", "test_training"],
     "optim": ["test_optim", "test_training"],
@@ -44,7 +44,7 @@ NEAREST = {
     "compliance": ["test_compliance=-Published*", "test_results=-Published*", "test_compliance=Published*"],
     "harness": ["test_harness", "test_training"],
 }
-# What survivors are tried with at the end: slower, and farther off.
+# Slower and more distant suites, which survivors must pass in the end.
 WIDER = {
     "comm": ["test_training_mpi:2", "test_training_mpi:4", "test_training_stages_mpi:2"],
     "optim": ["test_training_mpi:2"],
@@ -55,11 +55,11 @@ WIDER = {
     "compliance": ["test_cli_tools"],
     "harness": ["test_cli=Train.*:*Signal.*:RunningJob.*:*ResumedJob*"],
 }
-# The reduction on device streams is built with CUDA alone; its tests need no GPU.
+# The reduction on device streams is built only with CUDA; its tests need no GPU.
 NEEDS_CUDA = {"comm/order/stream_executor.cc": ["test_comm_streams_mpi:2", "test_training_streams_mpi:2"]}
 
 MEMORY_LIMIT = 16 << 30  # bytes of address space: a mutant may ask for any amount
-MOST_SECONDS = 1200  # of a suite without a mutant
+MOST_SECONDS = 1200  # time limit of a suite without a mutant
 
 BEGUN = re.compile(r"\[ RUN      \] (\S+)")
 PASSED = re.compile(r"\[       OK \] (\S+) \((\d+) ms\)")
@@ -139,12 +139,12 @@ def mutations_of(file, text):
     for kind, pattern, change in OPERATORS:
         for match in re.finditer(pattern, code):
             if kind in ("sum", "accumulation") and TEXT.match(text, match.start() - 1):
-                continue  # a string has no difference
+                continue  # strings have no difference
             add(kind, match.start(), match.end(), change(match))
     for match in CALL.finditer(code):
         end = matching(code, match.end())
         begin = match.start() + len(match[0]) - len(match[0].lstrip())
-        # A call whose value goes nowhere; the body of a constructor is none, nor is a function's definition.
+        # A call whose value is unused. The body of a constructor and a function's definition are no calls.
         if code[end:end + 1] == ";" and not re.search(r"[,:?=(]\s*$", code[:begin]):
             add("call", begin, end, "{}" if code[:begin].rstrip()[-1:] == ")" or code[:begin].rstrip().endswith("else") else "")
     for match in IF.finditer(code):
@@ -281,7 +281,7 @@ def wait(process, output, limit_of):
 
 
 def limits():
-    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):  # by a shell's background jobs
+    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):  # a shell's background jobs ignore these
         signal.signal(ignored, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -482,7 +482,7 @@ def campaign(judges, mutants, results, count):
                 job.result()
         finally:
             with lock:
-                mutants.close()  # where one fails, the others end after their present mutant
+                mutants.close()  # if one fails, the others end after their present mutant
     for result in results.mutants():
         if result["outcome"] == "survived" and not result.get("wider"):
             try_again(judges[0], results, result, wider_suites(result["file"]), wider=True)

@@ -49,7 +49,7 @@ class Visit:
         page.on('request', lambda request: self.note_request(request.url, own))
         begin = time.monotonic()
         page.goto(address)
-        # Until it is drawn.
+        # Waits until the page is drawn.
         page.evaluate('() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
         opened = time.monotonic() - begin
         self.expect(page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'the page is wider than its window')
@@ -85,7 +85,7 @@ class Visit:
     def sort_and_filter(self):
         tables = self.page.locator('.table')
         for i in range(tables.count()):
-            # In one go: a round's tables have hundreds of columns.
+            # One call for the whole table: a round's tables have hundreds of columns.
             self.expect(tables.nth(i).evaluate('''block => {
                 const texts = column => Array.from(block.querySelectorAll('tbody tr'), row => row.cells[column].dataset.value
                     ?? row.cells[column].textContent);

@@ -28,12 +28,12 @@ int opened(const std::filesystem::path& path) {
   return file;
 }
 
-// In the child: only what may be called between fork and exec.
+// Runs in the child, so it calls only what is allowed between fork and exec.
 [[noreturn]] void become(const char* program, char* const* arguments, pid_t parent, int out,
                          int err, int inherited) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(kNotFound);  // it died before that
+  if (::getppid() != parent) ::_exit(kNotFound);  // the parent died earlier
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
@@ -73,7 +73,7 @@ Job::Job(const std::vector<std::string>& command, const Options& options) : grac
   ::close(out);
   ::close(err);
   if (pid_ < 0) fail("no process can be started: {}", std::strerror(error));
-  ::setpgid(pid_, pid_);  // whoever of the two comes first
+  ::setpgid(pid_, pid_);  // both processes call it; either may be first
 }
 
 std::optional<int> Job::exit_code() {
@@ -83,7 +83,7 @@ std::optional<int> Job::exit_code() {
     fail("the exit code of process {} is lost: {}", pid_, std::strerror(errno));
   }
   if (info.si_pid != pid_) return std::nullopt;
-  ::kill(-pid_, SIGKILL);  // the number is still its own
+  ::kill(-pid_, SIGKILL);  // the group number is still its own
   int status = 0;
   ::waitpid(pid_, &status, 0);
   exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

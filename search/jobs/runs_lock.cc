@@ -19,7 +19,7 @@ RunsLock::RunsLock(const std::filesystem::path& file, std::chrono::seconds patie
   if (descriptor_ < 0) fail("{}: cannot open: {}", file.string(), std::strerror(errno));
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (bool first = true; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; first = false) {
-    if (errno != EWOULDBLOCK) return;  // no locks here
+    if (errno != EWOULDBLOCK) return;  // the file system has no locks
     if (std::chrono::steady_clock::now() >= deadline) {
       ::close(descriptor_);
       fail("{}: runs of a search that was killed still go on there; end them, or wait",

@@ -1,4 +1,4 @@
-// Whether runs of a search still go on, though the search itself was killed.
+// Detects runs of a search that go on after the search itself was killed.
 #pragma once
 
 #include <chrono>
@@ -7,13 +7,13 @@
 
 namespace strata::search {
 
-// Held by a search and, as they inherit its descriptor, by what it starts, until the last of them
-// has ended: a lock of the kernel on a file (flock). Where the file system has none it holds
-// nothing.
+// A kernel lock (flock) on a file. The search and its child processes, which inherit its
+// descriptor, hold it until the last of them has ended. Does nothing on a file system without
+// locks.
 class RunsLock {
  public:
-  // `file` is there. Where runs of an earlier search hold it, calls `on_wait` once, and waits for
-  // their end. Throws Error where they have not ended after `patience`.
+  // `file` must exist. If runs of an earlier search hold the lock, calls `on_wait` once and waits
+  // for their end. Throws Error if they have not ended after `patience`.
   RunsLock(const std::filesystem::path& file, std::chrono::seconds patience,
            const std::function<void()>& on_wait);
   ~RunsLock();

@@ -49,7 +49,7 @@ std::string text_of(const std::filesystem::path& file) {
   }
 }
 
-// Why a run could not be made, from what it said.
+// Returns why a run failed, from its messages.
 std::string complaint(const std::filesystem::path& messages, int exit_code) {
   const std::string text = text_of(messages);
   std::string line = last_line(text, "strata: ");
@@ -101,7 +101,7 @@ std::vector<std::string> TrainJobs::command_of(const TrialRun& run, const Settin
   }
   std::vector<std::string> overrides = overrides_of(settings);
   const int64_t batch = config::global_batch_size(configuration_of(plan_, settings), plan_.ranks);
-  // On rungs but the last one evaluation, of the samples that the rung has.
+  // Every rung but the last has one evaluation, at the end of its samples.
   const auto last = static_cast<int>(plan_.rungs.size()) - 1;
   const bool one = run.stage < last;
   const int64_t before = last > 0 ? plan_.rungs[static_cast<size_t>(last) - 1] : 0;
@@ -129,7 +129,7 @@ void TrainJobs::start(const TrialRun& run, const Settings& settings, int64_t sam
       std::ranges::find_if(under_way_, [](const UnderWay& slot) { return slot.job == nullptr; });
   const auto slot = static_cast<int>(free - under_way_.begin());
   const std::filesystem::path folder = folder_of(run);
-  // What a run left that a kill interrupted, or that failed.
+  // Removes the results of a run that was killed or failed.
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   free->job = std::make_unique<Job>(command_of(run, settings, samples, slot),
@@ -167,7 +167,7 @@ std::optional<TrialRunner::Ended> TrainJobs::poll() {
     if (!slot.job) continue;
     const std::optional<int> exit_code = slot.job->exit_code();
     if (!exit_code && (options_.limit == 0 || seconds_since(slot.began) < options_.limit)) continue;
-    slot.job.reset();  // ends it where it has not ended
+    slot.job.reset();  // ends the job if it has not ended
     if (exit_code) return Ended{slot.run, result_of(slot.run, *exit_code)};
     return Ended{
         slot.run,

@@ -1,4 +1,4 @@
-// Runs of a search as jobs of `strata train`.
+// Runs a search's trials as `strata train` jobs.
 #pragma once
 
 #include <filesystem>
@@ -13,30 +13,30 @@
 namespace strata::search {
 
 struct TrainJobOptions {
-  std::filesystem::path folder;  // of the search; a run's results lie below it
-  std::filesystem::path config;  // of all runs: the plan's configuration, with what is fixed
+  std::filesystem::path folder;  // the search's folder; runs' results are below it
+  std::filesystem::path config;  // the plan's configuration, with the fixed settings, for all runs
   std::filesystem::path strata;  // the program
-  int slots = 1;                 // runs at a time
-  // What starts the ranks, {ranks} and {slot} (from 0) filled in; empty: mpirun, or nothing where
-  // there is one rank. Without one, slots share this machine's processors.
+  int slots = 1;                 // most runs at a time
+  // The command that starts the ranks, with {ranks} and {slot} (from 0) filled in. If empty:
+  // mpirun, or nothing for one rank. Without a launcher, slots divide this machine's processors.
   std::vector<std::string> launcher;
-  double limit = 0;    // seconds that a run may take, else it is ended and has failed; 0: any
-  int inherited = -1;  // a descriptor that all runs keep open: RunsLock's; -1: none
+  double limit = 0;    // seconds until a run is ended and has failed; 0: unlimited
+  int inherited = -1;  // RunsLock's descriptor, which all runs keep open; -1: none
 };
 
 class TrainJobs final : public TrialRunner {
  public:
   TrainJobs(const SearchPlan& plan, TrainJobOptions options);
-  ~TrainJobs() override;  // ends the jobs, all at once
+  ~TrainJobs() override;  // ends all jobs at once
 
   int slots() const override { return options_.slots; }
   void start(const TrialRun& run, const Settings& settings, int64_t samples) override;
   std::optional<Ended> poll() override;
   std::string progress_of(const TrialRun& run) const override;
 
-  // Of a run: its results, what it printed.
+  // Returns the folder of a run's results and messages.
   std::filesystem::path folder_of(const TrialRun& run) const;
-  // The whole command of a run in a slot.
+  // Returns the whole command of a run in a slot.
   std::vector<std::string> command_of(const TrialRun& run, const Settings& settings,
                                       int64_t samples, int slot) const;
 

@@ -1,4 +1,4 @@
-// A measurement of tiny over the ranks of the test.
+// Runs a measurement of the tiny model on the ranks of the test.
 #pragma once
 
 #include <memory>

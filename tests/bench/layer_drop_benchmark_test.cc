@@ -17,7 +17,7 @@ using testing_support::error_of;
 
 class LayerDropBenchmarkTest : public testing_support::TemporaryDirectory {
  protected:
-  // Eight layers of the tiny model's size.
+  // Returns a run with eight layers of the tiny model's size.
   config::RunConfig run(double theta) const {
     const std::filesystem::path model = directory_ / "model.json";
     std::ofstream(model) << R"({"vocab_size": 100, "hidden_size": 64, "num_hidden_layers": 8,
@@ -39,7 +39,7 @@ TEST_F(LayerDropBenchmarkTest, CountsTheLayersThatTrainingKeeps) {
   EXPECT_EQ(result.tokens, 128);
   EXPECT_EQ(result.gamma, 0.1);
   ASSERT_EQ(result.steps.size(), 20u);
-  // Over the whole schedule, not its first steps, where no layer is dropped yet.
+  // The steps cover the whole schedule, not only its first steps, which drop no layer yet.
   EXPECT_EQ(result.steps.front().step, 26u);
   EXPECT_EQ(result.steps.back().step, 976u);
   for (const LayerDropStep& step : result.steps) {
@@ -50,12 +50,12 @@ TEST_F(LayerDropBenchmarkTest, CountsTheLayersThatTrainingKeeps) {
     EXPECT_EQ(step.kept, kept) << step.step;
     EXPECT_DOUBLE_EQ(step.flops_share(), kept / 8.0);
   }
-  // Of 160 draws, one standard deviation is 0.03.
+  // One standard deviation of 160 draws is 0.03.
   EXPECT_NEAR(result.expected_share, 1 - 0.5 * 7 / 16, 0.01);
   EXPECT_NEAR(result.flops_share(), result.expected_share, 0.09);
 }
 
-// Timings of a machine that is busy scatter; what a broken measurement would give is far from them.
+// Timings of a busy machine scatter, but a broken measurement would be far off.
 TEST_F(LayerDropBenchmarkTest, TimeFallsWithTheLayers) {
   const LayerDropBenchmark result =
       benchmark_layer_drop(run(0.1), {.steps = 30, .micro_batch_tokens = 2048});

@@ -1,4 +1,4 @@
-// Every micro-benchmark, for one iteration.
+// Runs every micro-benchmark for one iteration.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string family_of(const json& benchmark) {
 }
 
 TEST(MicroBenchmarks, EachRunsAndCountsItsWork) {
-  // The counter that every one of a family has.
+  // A counter that every benchmark of the family has.
   const std::map<std::string, std::string> families = {
       {"attention_forward", "flops_per_second"},
       {"attention_backward", "flops_per_second"},

@@ -25,7 +25,7 @@ class OperationsBenchmarkTest : public testing::Test {
   std::vector<std::string> described_;
 };
 
-// What its operations are said to compute in a step is what the model is said to.
+// The FLOPs of a step's operations add up to those of the model.
 TEST_F(OperationsBenchmarkTest, OperationsAddUpToTheModelsStep) {
   const config::RunConfig config = training::tiny_run(2);
   const OperationsBenchmark result = run(config);

@@ -40,14 +40,15 @@ TEST(OptimizerBenchmark, AdamReadsFourArraysAndWritesThree) {
                    result.update_bytes_per_second() / result.plain_bytes_per_second());
 }
 
-// w, g, m, v are read and m, v and, in g's place, u written; then w and u are read and w written.
+// The first pass reads w, g, m, v and writes m, v and u, in g's place. The second reads w and u and
+// writes w.
 TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
   const config::RunConfig config = run_of(config::OptimizerKind::kLamb);
   EXPECT_EQ(benchmark_optimizer(config, 1).update_bytes,
             40 * elements(true) + 28 * elements(false));
 }
 
-// MADGRAD also reads the weights that it started from.
+// MADGRAD also reads the initial weights.
 TEST(OptimizerBenchmark, CountsTheStateOfEveryOptimizer) {
   const int64_t all = elements(true) + elements(false);
   const auto madgrad = benchmark_optimizer(run_of(config::OptimizerKind::kMadgrad), 1);

@@ -17,7 +17,7 @@ using device::Tensor;
 
 constexpr int64_t kTokens = 7, kOut = 37;
 
-// Random numbers of bf16.
+// Returns random bf16 numbers.
 std::vector<float> drawn(int64_t count, uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::normal_distribution<float> normal;
@@ -28,7 +28,7 @@ std::vector<float> drawn(int64_t count, uint64_t seed) {
 
 class RoundingDevice : public testing::TestWithParam<std::tuple<int, int64_t, int64_t>> {};
 
-// One addition in 2^15 may differ, so of these few thousand dot products hardly one.
+// One addition in 2^15 may differ, so hardly one of these few thousand dot products does.
 TEST_P(RoundingDevice, AddsUpAsTheReferenceDoes) {
   const auto [bits, chunk, terms] = GetParam();
   const std::vector<float> x = drawn(kTokens * terms, 1), weight = drawn(kOut * terms, 2),

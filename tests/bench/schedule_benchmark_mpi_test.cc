@@ -20,7 +20,7 @@ class ScheduleBenchmarkOverRanks : public BenchmarkOverRanks {
     config_.clip.mode = config::ClipMode::kAfterAllReduce;
   }
 
-  // tiny with four layers.
+  // Uses the tiny model with four layers.
   void take_four_layers() {
     const auto path = directory_ / "four_layers.json";
     write_file_atomically(path, R"({"vocab_size": 2000, "hidden_size": 64, "num_hidden_layers": 4,
@@ -45,7 +45,7 @@ class ScheduleBenchmarkOverRanks : public BenchmarkOverRanks {
   }
 };
 
-// A rank that waits for another in a reduction says nothing of the network.
+// A rank's wait for another in a reduction says nothing about the network.
 TEST_F(ScheduleBenchmarkOverRanks, CommunicationIsThatOfTheRankThatComputesLongest) {
   const int longest = ranks_.size() / 2;
   const double compute = ranks_.rank() == longest ? 2 : 1.0 / (1 + ranks_.rank());
@@ -87,7 +87,7 @@ TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {
     EXPECT_EQ(orders[3].activations.measured, 3 * orders[0].activations.measured);
     EXPECT_LT(orders[4].activations.measured, orders[3].activations.measured);
     EXPECT_LT(orders[5].tail, orders[3].tail);
-    if (sleeping_flops > 0) {  // it sleeps for the forward that runs again
+    if (sleeping_flops > 0) {  // it sleeps for the repeated forward
       EXPECT_GT(orders[1].step, orders[1].forward + orders[1].backward);
     }
     if (!ranks_.first()) continue;
@@ -151,7 +151,7 @@ TEST_F(ScheduleBenchmarkOverRanks, StagesSendTheBytesOfTheFormula) {
 TEST_F(ScheduleBenchmarkOverRanks, ModulesSendTheBytesAndKeepTheActivationsOfTheFormulas) {
   if (ranks_.size() == 1) GTEST_SKIP() << "needs several ranks";
   take_four_layers();
-  config_.batch.gradient_accumulation_steps = 4;  // not of modules
+  config_.batch.gradient_accumulation_steps = 4;  // modules ignore it
   ScheduleOptions options = asleep(Section::kModules);
   options.sleeping_flops = 1e10;
   const auto result = benchmark_schedules(config_, options, ranks_).modules.value();
@@ -175,7 +175,7 @@ TEST_F(ScheduleBenchmarkOverRanks, ModulesSendTheBytesAndKeepTheActivationsOfThe
   EXPECT_DOUBLE_EQ(delayed.span.formula, delayed.forward + delayed.longest_backward);
   EXPECT_LT(delayed.longest_backward, delayed.backward);
   EXPECT_GE(without.span.measured, without.span.formula) << "one after the other";
-  // Of K modules, the first one's weights K - 1 times, ..., the last one's not at all.
+  // There are K - 1 copies of the first module's weights, ..., and none of the last one's.
   EXPECT_EQ(without.stash_bytes, delayed.stash_bytes);
   EXPECT_GT(delayed.stash_bytes, 0);
   if (!ranks_.first()) return;
@@ -234,7 +234,7 @@ TEST_F(ScheduleBenchmarkOverRanks, ShardedOrdersSendAndKeepTheBytesOfTheFormulas
       EXPECT_EQ(order.memory.weights, order.memory_formula.weights) << order.name;
       EXPECT_EQ(order.memory.gradients, order.memory_formula.gradients) << order.name;
       EXPECT_EQ(order.memory.state, order.memory_formula.state) << order.name;
-      // All of it is resident; code and threads come on top.
+      // All of it is resident, and code and threads add to it.
       EXPECT_GT(order.resident.measured, 0.9 * static_cast<double>(order.memory.total()))
           << order.name;
     }

@@ -23,7 +23,7 @@ TEST(SleepingDevice, TakesTheTimeOfTheArithmetic) {
   EXPECT_THROW(make_sleeping_device(0), Error);
 }
 
-// A device has nothing to do while its host waits for others: its work begins after that.
+// While its host waits for others, a device has no work. Its next work begins afterwards.
 TEST(SleepingDevice, DoesNotMakeUpForWhatItsHostWaitsFor) {
   const auto device = make_sleeping_device(1e6);
   const device::ConstTensor x{nullptr, device::DType::kF32, 10, 20};

@@ -17,7 +17,7 @@ TEST(StepBenchmark, CountsWhatAStepComputes) {
   EXPECT_EQ(result.ranks, 1);
   EXPECT_EQ(result.tokens, 300);
   EXPECT_GE(result.sequences, 1);
-  // Between the least and the most that 300 tokens can cost.
+  // The FLOPs lie between the least and the most that 300 tokens can cost.
   const bert::BertConfig model = bert::load_bert_config("tiny");
   const int32_t one[] = {300};
   EXPECT_LT(result.flops, bert::training_flops(model, one, 46));

@@ -1,4 +1,4 @@
-// The GitHub action's scripts, with a stand-in for `gh`.
+// Tests the GitHub action's scripts with a fake `gh`.
 #include <sys/stat.h>
 
 #include <string>
@@ -77,7 +77,7 @@ TEST_F(Action, CommentsTheChangeInScoresOnce) {
   EXPECT_EQ(body.substr(0, 21), "<!-- strata-check -->") << body;
   EXPECT_THAT(body, HasSubstr("| Acme | good | bert |"));
   EXPECT_THAT(body, HasSubstr("| -10.00 % |"));
-  // Names are shown and mean nothing to Markdown, nor call anyone.
+  // Names are shown, and neither format text in Markdown nor mention anyone.
   EXPECT_THAT(body, HasSubstr("| &#64;me &#124;&lt;b&gt;&#95;x&#95;&#96; | bert | - | - | new |"));
   EXPECT_EQ(read_file(path("summary")), body);
   EXPECT_THAT(read_file(path("calls")), HasSubstr("POST repos/o/r/issues/7/comments"));
@@ -86,14 +86,14 @@ TEST_F(Action, CommentsTheChangeInScoresOnce) {
   EXPECT_THAT(read_file(path("calls")), HasSubstr("PATCH repos/o/r/issues/comments/123"));
 }
 
-// A program is the machine's, or one that was put there beside the commits; a committed file never
-// is one.
+// A program belongs to the machine, or was put beside the commits. A committed file is never run.
 TEST_F(Action, RunsNoFileOfThePullRequest) {
   const std::string hostile = "echo hostile code runs >>'" + path("ran") + "'\n";
   for (const char* name : {"strata", "python3", "git", "tar", "tools/strata", "tools/realpath"}) {
     write_program(name, hostile);
   }
-  // A module that Python would find beside its program, and a folder that looks like a repository.
+  // Adds a module that Python would find beside its program, and a folder that looks like a
+  // repository.
   folder_.write("json.py", "open('" + path("ran") + "', 'w')\n");
   git("init -q --bare tools && git -C tools config core.fsmonitor '" + path("strata") + "'");
   git("-C tools config core.worktree '" + path("tools") + "'");
@@ -106,7 +106,7 @@ TEST_F(Action, RunsNoFileOfThePullRequest) {
   const std::string installed = elsewhere.path().string();
   const std::string real = std::filesystem::canonical(STRATA_BINARY).string();
   struct Case {
-    std::string given, search, program;  // `program` empty: refused
+    std::string given, search, program;  // empty `program`: refused
   };
   for (const Case& one : {
            Case{"strata", installed, real},

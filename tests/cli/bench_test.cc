@@ -17,7 +17,7 @@ std::vector<std::string> balance(const std::vector<std::string>& more) {
   return command;
 }
 
-// What a step does, without doing it.
+// Explains a step without running it.
 TEST(BenchStep, ExplainsTheOrderOfWork) {
   const std::string config = STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml";
   const std::vector<std::string> command = {
@@ -69,7 +69,7 @@ TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
                                               {"after", json::array()}}));
 }
 
-// Of a device that sleeps, on two ranks; `more` options.
+// Returns the command for a sleeping device on two ranks, with `more` options.
 std::vector<std::string> schedule(const std::vector<std::string>& more, int ranks = 2) {
   std::vector<std::string> command;
   if (ranks > 1) command = {kMpirun, "-n", std::to_string(ranks)};
@@ -122,7 +122,7 @@ TEST(BenchSchedule, PrintsEverySectionAsJson) {
   for (const json& order : printed["pipelines"]["orders"]) {
     EXPECT_EQ(order["stages"], 2);
     EXPECT_TRUE(order["message_bytes_per_stage"]["equal"]) << order;
-    // One layer on a stage, 2 x 100 tokens, 64 hidden units in fp32, there and back.
+    // One layer per stage, 2 x 100 tokens, 64 hidden units in fp32, in both directions.
     EXPECT_EQ(order["message_bytes_per_stage"]["measured"], 2 * 200 * 64 * 4);
     for (const char* key : {"measured", "paper", "messages", "heads", "formula", "deviation"}) {
       EXPECT_TRUE(order["bubble"][key].is_number()) << key;
@@ -242,7 +242,7 @@ TEST_F(BenchWithData, AMachinesRowsArePrintedFromItsJson) {
   EXPECT_THAT(row, HasSubstr(" | 200, - | "));
   EXPECT_THAT(row, HasSubstr(" | 75 % | - | "));
   EXPECT_EQ(std::ranges::count(rows.out, '\n'), 4);
-  // What is printed can be read again.
+  // The output can be read again.
   const ProcessResult again = strata({"bench", "machine", "--from", path("first.json"), "--json"});
   EXPECT_EQ(json::parse(again.out)["processor"], first["processor"]);
   EXPECT_EQ(json::parse(again.out)["steps"][0]["share_of_matrix_peak"], 0.75);
@@ -262,7 +262,7 @@ TEST_F(BenchWithData, APathThatIsNotUtf8MakesValidJson) {
       "caf\uFFFD.json"));
 }
 
-// Every machine's JSON has its row in the document.
+// The document has a row for every machine's JSON.
 TEST(BenchMachine, TheDocumentHasTheRowsOfAllResults) {
   const std::filesystem::path root = STRATA_SOURCE_DIR;
   std::vector<std::string> command = {kStrata, "bench", "machine", "--from"};

@@ -1,4 +1,4 @@
-// What happens before the clock runs and what after.
+// Tests what happens before and after the clock starts.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -19,7 +19,7 @@ struct TraceLine {
 
 class TheClock : public SmallBenchmark, public testing::WithParamInterface<int> {
  protected:
-  // What a run did with the files of data/, and the events it logged, in order.
+  // Returns a run's operations on the files of data/, and the events that it logged, in order.
   std::vector<TraceLine> trace_of_a_run(int ranks) {
     const ProcessResult result = strata(train(), ranks,
                                         {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE},
@@ -35,7 +35,7 @@ class TheClock : public SmallBenchmark, public testing::WithParamInterface<int> 
 
 INSTANTIATE_TEST_SUITE_P(Ranks, TheClock, testing::Values(1, 2));
 
-// Before run_start files may be opened to take them out of the page cache, not to look at them.
+// Before run_start files may only be opened to remove them from the page cache.
 TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
   const std::vector<TraceLine> lines = trace_of_a_run(GetParam());
   const auto run_start = std::ranges::find_if(
@@ -50,7 +50,7 @@ TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
   }
   EXPECT_EQ(opened, dropped) << "opened to be dropped alone";
   EXPECT_EQ(dropped, 4) << "two files and their indexes, by the first rank of the node";
-  // The trace sees what comes then.
+  // The trace sees the later reads.
   std::set<std::string> looked_at;
   for (auto line = run_start; line != lines.end(); ++line) {
     if (line->what == "read" || line->what == "map") looked_at.insert(line->of);

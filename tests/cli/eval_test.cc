@@ -18,7 +18,7 @@ const std::string kGolden = STRATA_SOURCE_DIR "/tests/golden/";
 
 json read_json(const std::string& path) { return json::parse(read_file(path)); }
 
-// What the two places where strata and PyTorch meet have in common.
+// Compares the JSON of `strata eval` with PyTorch's.
 void expect_equal(const json& printed, const json& golden, double loss_bound,
                   int64_t correct_bound) {
   EXPECT_EQ(printed["samples"], golden["samples"]);
@@ -40,7 +40,7 @@ void expect_equal(const json& printed, const json& golden, double loss_bound,
       1e-12);
 }
 
-// The golden tiny model and the samples of eval_step0_tiny.json as files.
+// Writes the golden tiny model and the samples of eval_step0_tiny.json to files.
 class Eval : public SmallBenchmark {
  protected:
   Eval() {
@@ -125,7 +125,7 @@ TEST_F(Eval, SaysWhatTheCheckpointLacksAndPrintsForPeople) {
   EXPECT_THAT(evaluated.out, HasSubstr("masked-LM accuracy"));
 }
 
-// The quickstart's checkpoint and evaluation set, where they have been made.
+// Uses the quickstart's checkpoint and evaluation set, if they exist.
 TEST(EvalOfTheQuickstart, IsWhatPyTorchComputes) {
   const std::string cache = STRATA_SOURCE_DIR "/data-cache/";
   const std::string data = cache + "quickstart/eval.hdf5";

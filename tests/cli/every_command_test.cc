@@ -1,5 +1,5 @@
-// Every command of the program runs once, so that sanitizers see all of its code together: a type
-// that two libraries define differently shows only in a program that links both.
+// Runs every command of the program once, so that sanitizers see all of its code together: if two
+// libraries define a type differently, only a program that links both shows it.
 
 #include <map>
 #include <regex>
@@ -22,11 +22,11 @@ using ::strata::testing::write_submission;
 using Words = std::vector<std::string>;
 
 struct Call {
-  Words arguments;  // after the command's own words; files are relative to the test's folder
+  Words arguments;  // arguments after the command; file names are relative to the test's folder
   int exit_code = 0;
 };
 
-// In this order: later commands read what earlier ones write.
+// The order matters: later commands read the files that earlier ones write.
 const std::vector<std::pair<std::string, Call>>& calls() {
   static const std::string kRules = STRATA_SOURCE_DIR "/compliance/rules";
   static const std::vector<std::pair<std::string, Call>> kCalls = {
@@ -136,7 +136,7 @@ space:
     return run(words);
   }
 
-  // The commands that have none below them.
+  // Returns the commands without subcommands.
   std::set<std::string> leaves(const std::string& command = "") const {
     const std::string help = run_here(command, {"--help"}).out;
     const size_t below = help.find("\nSubcommands:");

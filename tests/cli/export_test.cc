@@ -1,5 +1,5 @@
-// `strata export`: event files read by a reader of a few lines and by TensorBoard's own, tables by
-// Python's csv module.
+// Tests `strata export`. A small reader and TensorBoard's own read the event files, Python's csv
+// module the tables.
 
 #include <algorithm>
 #include <cstdlib>
@@ -96,7 +96,7 @@ TEST_F(Export, SaysWhatIsLeftOutAndReplacesAnEarlierExport) {
   EXPECT_THAT(same.err, HasSubstr("would both be result_0"));
 }
 
-// Every field of the table beside what Python reads in the lines themselves.
+// Compares every field of the table with Python's reading of the lines.
 TEST_F(Export, ATableHasEveryEvent) {
   const ProcessResult exported =
       strata({"export", "csv", path("Bolt"), path("Acme"), "-o", path("events.csv")});

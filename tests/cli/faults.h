@@ -1,4 +1,4 @@
-// A program of which one call fails, by the library of scripts/campaigns/faults.
+// Runs a program with one failing call, by the library of scripts/campaigns/faults.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace strata::cli {
 
 struct Fault {
   std::string kind;  // memory, open, thread, ...
-  int at = 1;        // which of these calls
+  int at = 1;        // number of the failing call of this kind
   int error = 0;
 };
 
@@ -21,7 +21,7 @@ struct FaultyRun {
   bool failed = false;  // the program made that many calls
 };
 
-// Runs `command`; `report` is a file that it may write.
+// Runs `command`. `report` is a file for the library.
 inline FaultyRun run_with(const Fault& fault, const std::vector<std::string>& command,
                           const std::filesystem::path& report) {
   constexpr std::streamoff kFailed = 32 * sizeof(uint64_t);  // after the counts
@@ -43,7 +43,7 @@ inline FaultyRun run_with(const Fault& fault, const std::vector<std::string>& co
 
 }  // namespace strata::cli
 
-// Skips a test of a build whose programs take no such library.
+// Skips a test if the build's programs cannot load such a library.
 #ifdef STRATA_FAULT_LIBRARY
 #define STRATA_NEEDS_FAULTS() static_cast<void>(0)
 #else

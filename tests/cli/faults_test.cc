@@ -1,4 +1,4 @@
-// Tools whose calls fail; scripts/campaigns/faults fails them all.
+// Tests tools with failing calls. scripts/campaigns/faults tries all calls.
 #include "tests/cli/faults.h"
 
 #include <cerrno>
@@ -39,7 +39,7 @@ class Faults : public ::testing::Test {
 
 TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
   STRATA_NEEDS_FAULTS();
-  constexpr int kStep = 1201;  // of some thousand calls
+  constexpr int kStep = 1201;  // the program makes some thousand calls
   for (const char* command : {"score", "check"}) {
     std::vector<std::string> words = {command, path("Acme")};
     if (words[0] == "check") words.insert(words.begin() + 1, "log");
@@ -49,7 +49,7 @@ TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
       const FaultyRun run = strata({"memory", at, ENOMEM}, words);
       if (!run.failed) break;
       if (run.result.exit_code == 0) {
-        EXPECT_EQ(run.result.out, good.out) << at;  // it went on without
+        EXPECT_EQ(run.result.out, good.out) << at;  // the command went on without it
         continue;
       }
       ++failed;
@@ -60,7 +60,7 @@ TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
   }
 }
 
-// The destructor of a JSON object asks for memory, and cannot throw.
+// The destructor of a JSON object allocates memory, and cannot throw.
 TEST_F(Faults, ALibraryThatCannotGoOnEndsWithAMessage) {
   STRATA_NEEDS_FAULTS();
   BertLog log = BertLog::passing();
@@ -99,11 +99,11 @@ TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
         const std::string what =
             command[0] + " " + command[1] + ", " + call.kind + " " + std::to_string(at);
         if (run.result.exit_code == good.exit_code) {
-          EXPECT_EQ(run.result.out, good.out) << what;  // a look at the machine
+          EXPECT_EQ(run.result.out, good.out) << what;  // only the machine's description needed it
         } else {
           ++refused;
           EXPECT_EQ(run.result.exit_code, 2) << what;
-          // What was not read, or the picture that was not written.
+          // The message names the unread folder, or the picture that was not written.
           EXPECT_TRUE(run.result.err.find(path("Acme")) != std::string::npos ||
                       run.result.err.find(path("curves.svg")) != std::string::npos)
               << what << ": " << run.result.err;
@@ -131,7 +131,8 @@ TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
   EXPECT_EQ(refused, 2);  // the checks of the description, and its division
 }
 
-// Whatever call fails: a merge makes the whole tree or nothing, a factor is there whole or not.
+// Whichever call fails, a merge makes the whole tree or nothing, and scaling.json is complete or
+// absent.
 TEST_F(Faults, WhatASubmissionIsMadeOfIsWholeOrAbsent) {
   STRATA_NEEDS_FAULTS();
   folder_.write("Acme/results/good/bert/result_2.txt", BertLog::passing().text());
@@ -190,7 +191,7 @@ TEST_F(Faults, WhatASubmissionIsMadeOfIsWholeOrAbsent) {
   }
 }
 
-// Its library writes temporary files of its own, and does not look whether it could.
+// The workbook library writes temporary files without checking for errors.
 TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
   STRATA_NEEDS_FAULTS();
   if (strata({}, {"--version"}).result.out.find("libxlsxwriter") == std::string::npos)
@@ -217,7 +218,7 @@ TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
         ++refused;
         EXPECT_EQ(run.result.exit_code, 2) << what;
         EXPECT_THAT(run.result.err, HasSubstr("strata: ")) << what;
-        // Of a log that could not be opened the row lacks its results.
+        // If a log could not be opened, its row lacks results.
         if (std::string(call.kind) != "open" && fs::exists(output)) {
           EXPECT_EQ(read_file(output), whole) << what;
         }
@@ -239,7 +240,7 @@ TEST_F(Faults, AMessageSaysThatAConverterWroteWhatCannotBeRead) {
   for (int at = 1;; ++at) {
     const FaultyRun run = strata({"read", at, EIO}, command);
     if (!run.failed) break;
-    if (run.result.exit_code == 0) continue;  // a look at the machine
+    if (run.result.exit_code == 0) continue;  // only the machine's description needed it
     EXPECT_THAT(run.result.err, HasSubstr("strata: ")) << at;
     const bool named = run.result.err.find("converted picture") != std::string::npos;
     EXPECT_TRUE(named || run.result.err.find("/proc/self") == std::string::npos)

@@ -1,5 +1,5 @@
-// Verdicts as SARIF, JUnit XML and GitHub's workflow commands, each read by a program that is not
-// ours, of logs that hold what these formats take for their own.
+// Tests verdicts as SARIF, JUnit XML and GitHub's workflow commands with logs that contain these
+// formats' own syntax. An independent program reads each format.
 
 #include <filesystem>
 #include <map>
@@ -40,7 +40,7 @@ class Formats : public Tools {
                                             "\xfe"
                                             R"(ed"})");
   }
-  // Of `strata check log`, from the folder of the logs on.
+  // Runs `strata check log` in the folder of the logs.
   ProcessResult check(const std::string& words) {
     return run({"sh", "-c", "cd '" + path() + "' && exec " STRATA_BINARY " check " + words}, {},
                std::chrono::seconds(60));
@@ -68,7 +68,7 @@ TEST_F(Formats, SarifIsWhatTheStandardAsksFor) {
   }
   EXPECT_TRUE(rules.contains("shared/timeline/run_stop/REQ")) << json(rules);
   EXPECT_TRUE(rules.contains("log/no-events")) << json(rules);
-  // What follows from a file without events is left out; a log that passes has no result.
+  // A file without events has no further findings; a log that passes has no result.
   EXPECT_EQ(places, (std::set<std::string>{"Acme/results/b%20a%3Ad%2C%25%C3%A9/bert/result_0.txt",
                                            "Acme/results/none/bert/result_0.txt"}));
 }
@@ -84,7 +84,7 @@ TEST_F(Formats, ARuleHasTheSameIdInEveryLogAndIsNamedInJson) {
       found += error.at("id") == "shared/timeline/run_stop/REQ" && error.at("key") == "run_stop";
     }
   }
-  EXPECT_EQ(found, 3);  // of no log, too
+  EXPECT_EQ(found, 3);  // files that are no log count, too
 }
 
 TEST_F(Formats, JunitIsReadByAnotherParser) {
@@ -106,7 +106,7 @@ TEST_F(Formats, JunitIsReadByAnotherParser) {
   EXPECT_THAT(text, HasSubstr("]]><!-- &amp; </failure>"));
 }
 
-// As GitHub's runner takes a line apart: actions/runner, src/Runner.Common/ActionCommand.cs.
+// Parses a line like GitHub's runner: actions/runner, src/Runner.Common/ActionCommand.cs.
 struct Command {
   std::string name, message;
   std::map<std::string, std::string> properties;
@@ -177,7 +177,7 @@ TEST_F(Formats, NothingThatALogHoldsBecomesAnotherCommand) {
   }
 }
 
-// A package may do without a run: its findings are then no errors of the package.
+// A package may lack a run, so the run's findings are no errors of the package.
 TEST_F(Formats, ARunThatAPackageMayDoWithoutIsAWarning) {
   for (int i = 0; i < 10; ++i) {
     BertLog log = BertLog::passing("open");

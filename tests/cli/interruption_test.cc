@@ -8,7 +8,7 @@
 namespace strata::cli {
 namespace {
 
-constexpr std::chrono::seconds kLimit(60);  // for a job to end, whatever happens to it
+constexpr std::chrono::seconds kLimit(60);  // for a job to end in any case
 
 // A job that trains until it is stopped.
 class RunningJob : public SmallBenchmark {
@@ -19,14 +19,14 @@ class RunningJob : public SmallBenchmark {
                "--set", "schedule.training_steps=100000000"});
     endless.insert(endless.end(), more.begin(), more.end());
     job_.emplace(command(endless, ranks));
-    // Two evaluations: it is well under way.
+    // After two evaluations, training is well under way.
     const bool trains = wait_until(
         [&] { return !job_->running() || values_of(events_so_far(), "eval_accuracy").size() >= 2; },
         std::chrono::seconds(200));
     ASSERT_TRUE(trains && job_->running()) << job_->wait(std::chrono::seconds(0)).err;
   }
 
-  // The rank's process; for a job without a launcher the job itself.
+  // Returns the rank's process; without a launcher that is the job itself.
   pid_t rank(int number) const { return find_rank(job_->pid(), number).value(); }
 
   void expect_end(int exit_code) {
@@ -39,8 +39,8 @@ class RunningJob : public SmallBenchmark {
     messages_ = ended.err;
   }
 
-  // What happened before the end is all there, and nothing else follows it.
-  // The process that keeps the log may need a moment more than the job.
+  // Expects the events before the end, and only run_stop after them. The process that keeps the log
+  // may need a moment more than the job.
   void expect_aborted_log(size_t evaluations_before) {
     const bool ended = wait_until(
         [&] { return read_file(result("result_0.txt")).find("run_stop") != std::string::npos; },

@@ -1,4 +1,4 @@
-// What train, eval, data and bench print as JSON, against docs/schemas/.
+// Checks the JSON of train, eval, data and bench against docs/schemas/.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Completion and man pages, held against `--help` of every command.
+// Compares completion and man pages with `--help` of every command.
 
 #include <functional>
 #include <regex>
@@ -18,8 +18,8 @@ namespace {
 using testing_support::run_command;
 using Words = std::set<std::string>;
 
-// What --help says of a command: its long and short options, the commands below it, the values that
-// an option takes.
+// The contents of --help: a command's long and short options, its subcommands, and the values of
+// its options.
 struct Help {
   std::string text;
   Words options, commands;
@@ -58,7 +58,7 @@ class Manual : public Tools {
     return help;
   }
 
-  // Calls visit(command, its help) for every command, from `strata` itself on.
+  // Calls visit(command, its help) for every command, starting with `strata`.
   static int for_every_command(
       const std::function<void(const std::vector<std::string>&, const Help&)>& visit,
       const std::vector<std::string>& command = {}) {
@@ -74,7 +74,7 @@ class Manual : public Tools {
     return visited;
   }
 
-  // What bash offers after these words.
+  // Returns bash's completions after these words.
   Words bash_offers(const std::vector<std::string>& words) {
     std::string line = "COMP_WORDS=(strata";
     for (const std::string& word : words) line += " '" + word + "'";
@@ -90,7 +90,7 @@ TEST_F(Manual, BashOffersWhatHelpLists) {
   const ProcessResult script = strata({"completion", "bash"});
   ASSERT_EQ(script.exit_code, 0);
   folder_.write("completion.bash", script.out);
-  // In one bash for all commands: a line a request, which the script answers by a line.
+  // One bash completes all commands: the script answers each line with a line.
   std::string requests;
   std::vector<std::pair<std::string, Words>> wanted;
   const int commands = for_every_command([&](const auto& command, const Help& help) {
@@ -129,11 +129,11 @@ TEST_F(Manual, BashCompletesFilesValuesAndPrefixes) {
   EXPECT_EQ(bash_offers({"check", "log", "--usage", "h"}), Words{"hpc"});
   EXPECT_EQ(bash_offers({"sco"}), Words{"score"});
   EXPECT_EQ(bash_offers({"check", "log", "--werror", "--thr"}), Words{"--threads"});
-  // What only looks like a command.
+  // These words only look like a command.
   EXPECT_EQ(bash_offers({"check", "log", "check", "one"}), Words{"one file.json"});
 }
 
-// The other shells, where they are installed, take the script and complete by it.
+// Other shells, if they are installed, load the script and complete with it.
 TEST_F(Manual, ZshTakesItsScript) {
   folder_.write("_strata", strata({"completion", "zsh"}).out);
   if (run_command("command -v zsh").status != 0) GTEST_SKIP() << "no zsh (apt install zsh)";
@@ -142,7 +142,7 @@ TEST_F(Manual, ZshTakesItsScript) {
                   "' && zsh -f -c 'autoload -U compinit && compinit -u -D && source "
                   "./_strata && print -r -- $_comps[strata]'");
   EXPECT_EQ(loaded.output, "_strata\n");
-  // The completion functions are stood in for by such that print what they are given.
+  // The fake completion functions print their arguments.
   const auto offered = run_command(
       "cd '" + path() +
       "' && zsh -f -c 'compdef() { }; _describe() { print -rl -- \"${(@P)@[-1]}\" }; _files() { "
@@ -211,7 +211,7 @@ TEST_F(Manual, PagesHaveWhatHelpLists) {
   EXPECT_EQ(static_cast<size_t>(commands), list_directory(path("man")).size());
 }
 
-// The words of a page, or of --help, in one line; roff's requests and escapes are left out.
+// Returns the words of a page, or of --help, on one line, without roff's requests and escapes.
 std::string words_of(std::string text) {
   text = std::regex_replace(text, std::regex(R"((^|\n)\.(TP|br|nf|fi|SH[^\n]*)(?=\n))"), "$1");
   for (const auto& [escape, shown] :
@@ -222,7 +222,7 @@ std::string words_of(std::string text) {
   return std::regex_replace(text, std::regex(R"(\s+)"), " ");
 }
 
-// The text behind the options and a blank line, and each default, need and exclusion.
+// Finds the text behind the options and a blank line, and each default, need and exclusion.
 TEST_F(Manual, PagesHaveDefaultsAndFootersOfHelp) {
   int defaults = 0, footers = 0, relations = 0;
   for_every_command([&](const auto& command, const Help& help) {

@@ -1,5 +1,5 @@
-// Every tool prints and writes names that steer terminals, forge lines and commands, or are no
-// UTF-8: names of folders, and texts of descriptions and logs.
+// Gives every tool names that steer terminals, forge lines and commands, or are not UTF-8: names of
+// folders, and texts in descriptions and logs.
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -22,7 +22,7 @@ const std::string kControls =
     "=x\x1b]0;pwn\x07\x1b[2J\n::error::pwn\npassed pwn\xe2\x80\xae"
     "abc\xc2\x9b"
     "2J\xe2\x80\xa8<script>";
-// The same as a name of a file; the last byte is no UTF-8.
+// The same as a file name; the last byte is not UTF-8.
 const std::string kName = kControls + "\xff";
 
 std::string quoted(const std::string& text) { return json(text).dump(-1, ' ', true); }
@@ -56,7 +56,7 @@ class Names : public Tools {
   static constexpr char kEscapedKey[] = R"(=k\u001b[2J\n::error::pwn)";
 };
 
-// Whether text could do more to a terminal, or a CI service, than to be read.
+// Expects that a terminal, or a CI service, only displays the text.
 void expect_harmless(const std::string& text, const std::string& what, bool commands = false) {
   EXPECT_TRUE(is_utf8(text)) << what;
   std::string found;
@@ -152,7 +152,7 @@ TEST_F(Names, NeverEndJson) {
   }
 }
 
-// A spreadsheet takes no cell for a formula.
+// Spreadsheets must not take a cell for a formula.
 TEST_F(Names, AreNoFormulas) {
   const auto first_cells = [&](const std::string& file) {
     const auto read = testing_support::run_command(

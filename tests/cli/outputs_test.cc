@@ -1,4 +1,5 @@
-// No output of any command replaces what the command reads or a file of a result tree.
+// Tests that no output of any command replaces a file that the command reads or a file of a result
+// tree.
 
 #include <algorithm>
 #include <filesystem>
@@ -21,11 +22,11 @@ namespace fs = std::filesystem;
 struct Output {
   std::string command;
   std::string option;
-  std::string words;  // the rest of the command; FILE and TREE are what it reads
+  std::string words;  // the other words; FILE and TREE are inputs
   std::string ending = "";
 };
 
-// A row an option that names what its command writes.
+// A row for each option that names an output.
 const std::vector<Output> kOutputs = {
     {"check log", "--log-output", "TREE"},
     {"check log", "--sarif", "TREE"},
@@ -85,14 +86,15 @@ class Outputs : public Tools {
     fs::create_symlink("../../file", path("Acme/systems/link"));
   }
 
-  // Whether this program has the command: one of the tools alone lacks those of training.
+  // Returns whether this program has the command: a program of the tools alone lacks those of
+  // training.
   bool is_there(const Output& row) {
     std::vector<std::string> words = words_in(row.command);
     words.emplace_back("--help");
     return strata(words).exit_code == 0;
   }
 
-  // The command with this output.
+  // Runs the command with this output.
   ProcessResult write(const Output& row, const std::string& output) {
     std::vector<std::string> words = words_in(row.command);
     for (std::string word : words_in(row.words)) {
@@ -116,7 +118,7 @@ class Outputs : public Tools {
   }
 };
 
-// The commands that this program has, and their options.
+// Returns the program's commands and their options.
 std::map<std::string, std::set<std::string>> commands_of(const fs::path& pages) {
   std::map<std::string, std::set<std::string>> commands;
   for (const fs::path& page : list_directory(pages)) {
@@ -210,7 +212,7 @@ TEST_F(Outputs, AnEmptyNameIsNoOutput) {
 TEST_F(Outputs, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
   for (const std::string words : {"report -o", "score --output", "check log --sarif"}) {
     const std::string output = path("page");
-    // Through a pipe, since the limit holds for a file that takes the message, too.
+    // Uses a pipe, because the limit would also apply to a file for the message.
     const std::string command = "{ (ulimit -f 0; exec " STRATA_BINARY " " + words + " " + output +
                                 " " + path("Acme") + "); echo exit code $?; } 2>&1 | cat";
     const ProcessResult refused = run({"sh", "-c", command}, {}, std::chrono::seconds(60));

@@ -1,5 +1,5 @@
-// Whole submissions as their makers handle them: flags of the checks, factors, merges and previews;
-// where an oracle is set, beside the official tools.
+// Tests whole submissions: flags of the checks, factors, merges and previews. If an oracle is set,
+// compares with the official tools.
 #include <sys/stat.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ class Submissions : public Tools {
   std::string acme() const { return (round() / "Acme").string(); }
   fs::path runs() const { return round() / "Acme/results/box/bert"; }
 
-  // Of BERT at a batch size with a built-in point, this many samples to converge.
+  // Writes BERT runs at a batch size with a built-in point, with this many samples to converge.
   void write_acme(const std::string& samples, const std::string& seed = "") {
     write_submission(round(), "Acme", "box", 10, [&](BertLog& log, int) {
       log.at("eval_accuracy").metadata = "\"epoch_num\": " + samples;
@@ -241,7 +241,7 @@ TEST_F(Workbooks, AreWholeOrAbsent) {
     EXPECT_THAT(refused.err, HasSubstr(path(std::string(nowhere).substr(0, 4))));
   }
   EXPECT_EQ(count(), before + 3);
-  // The workbook fits into such files; the text that it holds, packed only then, does not.
+  // The workbook fits into files of this size, but its packed text does not.
   write_text(round() / "Acme/systems/box.json",
              whole_description("Acme", "box", "closed",
                                R"("hw_notes": ")" + std::string(30000, 'x') + '"'));
@@ -252,7 +252,7 @@ TEST_F(Workbooks, AreWholeOrAbsent) {
   EXPECT_EQ(limited.exit_code, 2);
   EXPECT_THAT(limited.err, HasSubstr("temporary files"));
   EXPECT_EQ(count(), before + 3);
-  // What is there stays, or is replaced as a whole, at the end of links, too.
+  // Existing files stay or are replaced as a whole, even at the end of links.
   write_text(path("old.xlsx"), "old");
   fs::create_symlink("old.xlsx", path("link.xlsx"));
   EXPECT_EQ(write(path("link.xlsx")).exit_code, 0);
@@ -260,14 +260,14 @@ TEST_F(Workbooks, AreWholeOrAbsent) {
   EXPECT_EQ(read_file(path("old.xlsx")).substr(0, 2), "PK");
 }
 
-// ---- Beside the official tools
+// ---- Comparison with the official tools
 
 class OfficialPackageCheck : public Submissions {
  protected:
   void SetUp() override {
     if (testing_support::oracle_python() == nullptr) GTEST_SKIP() << testing_support::kNoOracle;
   }
-  // Whether it finds no errors. It writes scaling.json, so it is given a copy.
+  // Returns whether it finds no errors. It gets a copy, because it writes scaling.json.
   bool official(const std::string& flags, const std::string& module = "package_checker") {
     const fs::path copy = folder_.path() / "copy";
     fs::remove_all(copy);
@@ -312,7 +312,7 @@ TEST_F(OfficialPackageCheck, FlagsChangeVerdictsAlike) {
   }
   EXPECT_FALSE(ours({}));
   EXPECT_TRUE(ours(all[4]));
-  // The script around it makes flags of the root's lines.
+  // The official script turns the root's lines into flags.
   for (const auto& flags : all) {
     std::string lines;
     for (const std::string& flag : flags) lines += flag.substr(2) + '\n';

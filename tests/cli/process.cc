@@ -74,7 +74,7 @@ ProcessResult Process::wait(std::chrono::seconds limit) {
   ProcessResult result;
   if (!wait_until([&] { return !running(); }, limit)) {
     result.timed_out = true;
-    // A launcher that is told to end takes its ranks with it; one that is killed does not.
+    // A launcher that is told to end ends its ranks; one that is killed does not.
     signal(SIGTERM);
     if (!wait_until([&] { return !running(); }, std::chrono::seconds(15))) {
       signal(SIGKILL);
@@ -98,7 +98,7 @@ std::optional<pid_t> find_rank(pid_t mpirun, int rank) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    // "pid (name) state parent ...", where the name may hold anything.
+    // The line is "pid (name) state parent ...", where the name may contain anything.
     const std::string stat = contents(entry.path() / "stat");
     const size_t name_end = stat.rfind(')');
     if (name_end == std::string::npos) continue;

@@ -1,4 +1,4 @@
-// A child process: started, watched, signalled and waited for.
+// Starts, watches, signals and awaits a child process.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@
 namespace strata::cli {
 
 struct ProcessOptions {
-  std::map<std::string, std::string> environment;  // in addition to this process's
-  std::optional<uint64_t> largest_file;            // bytes a file may grow to (RLIMIT_FSIZE)
+  std::map<std::string, std::string> environment;  // added to this process's
+  std::optional<uint64_t> largest_file;            // most bytes of a file (RLIMIT_FSIZE)
 };
 
 struct ProcessResult {
@@ -27,14 +27,14 @@ struct ProcessResult {
 class Process {
  public:
   explicit Process(const std::vector<std::string>& command, const ProcessOptions& options = {});
-  ~Process();  // kills what still runs
+  ~Process();  // kills it if it still runs
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const { return pid_; }
   bool running();
   void signal(int number) const;
-  // Waits until it ends, at most so long; then kills it.
+  // Waits until it ends, and kills it after `limit`.
   ProcessResult wait(std::chrono::seconds limit);
 
  private:
@@ -46,11 +46,11 @@ class Process {
 ProcessResult run(const std::vector<std::string>& command, const ProcessOptions& options = {},
                   std::chrono::seconds limit = std::chrono::seconds(280));
 
-// The rank `rank` that the launcher `mpirun` has started on this machine.
+// Returns the process of `rank` that the launcher `mpirun` has started on this machine.
 std::optional<pid_t> find_rank(pid_t mpirun, int rank);
 bool exists(pid_t process);
 
-// Whether `condition` comes true within `limit`.
+// Returns whether `condition` becomes true within `limit`.
 bool wait_until(const std::function<bool()>& condition, std::chrono::seconds limit);
 
 }  // namespace strata::cli

@@ -1,4 +1,5 @@
-// Ranks of one job: an error of one ends all, and ranks that do not know of each other are refused.
+// Tests the ranks of one job: an error of one ends all, and ranks that cannot find each other are
+// refused.
 #include <chrono>
 #include <filesystem>
 
@@ -12,7 +13,7 @@ namespace {
 class RanksOfAJob : public SmallBenchmark {
  protected:
   RanksOfAJob() {
-    // Data for a larger vocabulary, whose samples can be opened but not read.
+    // The data have a larger vocabulary, so that their samples can be opened but not read.
     std::string words = read_file(path("vocab.txt")), text;
     for (char letter = 'a'; letter <= 'z'; ++letter) words += std::string(2, letter) + "\n";
     for (int document = 0; document < 40; ++document) {
@@ -34,7 +35,7 @@ class RanksOfAJob : public SmallBenchmark {
     EXPECT_EQ(made.exit_code, 0) << made.err;
   }
 
-  // `strata` with these arguments on two ranks; the second is given some more.
+  // Runs `strata` with these arguments on two ranks; the second gets further ones.
   ProcessResult on_two_ranks(const std::vector<std::string>& arguments,
                              const std::vector<std::string>& of_second) const {
     std::vector<std::string> words = {kMpirun, "-n", "1", kStrata};
@@ -68,7 +69,7 @@ TEST_F(RanksOfAJob, AnErrorOfOneEndsAnEvaluationOnAll) {
 
 using LaunchedAlone = SmallBenchmark;
 
-// As under srun with an MPI library that does not know Slurm.
+// Simulates srun with an MPI library that does not support Slurm.
 TEST_F(LaunchedAlone, OneOfSeveralTasksDoesNotTrainAlone) {
   const ProcessOptions step{.environment = {{"SLURM_STEP_NUM_TASKS", "2"},
                                             {"SLURM_NTASKS", "2"},
@@ -91,7 +92,7 @@ TEST_F(LaunchedAlone, ABatchScriptMayTrainOnOneRank) {
   EXPECT_LE(result.exit_code, 1) << result.err;
 }
 
-// A measurement may do so on purpose: a warning, no error.
+// A measurement may do so on purpose, so this is a warning, not an error.
 TEST_F(LaunchedAlone, ARunWithoutAnEvaluationInTimeIsWarnedOf) {
   const std::vector<std::string> settings = {"--set", "target.max_steps=3"};
   const ProcessResult result = strata(train(settings));

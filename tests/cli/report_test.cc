@@ -92,7 +92,7 @@ TEST_F(ReportCommand, DoesNotReplaceWhatItReads) {
   }
 }
 
-// What could not be read is said, and the rest is still shown.
+// Reports what could not be read, and still shows the rest.
 TEST_F(ReportCommand, AProblemIsSaidBesideThePage) {
   std::filesystem::create_directory(path("mine/Acme/results/small/bert/result_0.steps.jsonl"));
   const ProcessResult result = report({path("mine"), "-o", path("x.html")});
@@ -101,7 +101,7 @@ TEST_F(ReportCommand, AProblemIsSaidBesideThePage) {
   EXPECT_THAT(read_file(path("x.html")), HasSubstr("result_0.steps.jsonl"));
 }
 
-// The page's address, once the server has printed it.
+// Returns the page's address when the server has printed it.
 std::string address_in(const std::filesystem::path& file) {
   std::ifstream text(file);
   std::string line;
@@ -139,11 +139,11 @@ TEST_F(ReportCommand, WatchesARunThatGoesOn) {
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 
-// The server's thread waits in open() for a log that this process holds: a lease is broken after 45
-// seconds.
+// The server's thread waits in open() for a log that this process holds. The kernel breaks such a
+// lease after 45 seconds.
 TEST_F(ReportCommand, EndsWhileAPageIsBeingMade) {
   const std::string log = path("mine/Acme/results/small/bert/result_0.txt");
-  ::signal(SIGIO, SIG_IGN);  // says that somebody waits
+  ::signal(SIGIO, SIG_IGN);  // SIGIO says that somebody waits
   const int held = ::open(log.c_str(), O_RDWR | O_CLOEXEC);
   if (::fcntl(held, F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases on this file system";
   const std::string out = path("out");

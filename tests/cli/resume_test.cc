@@ -1,4 +1,4 @@
-// Jobs of the real program that are killed and resumed.
+// Kills and resumes jobs of the real program.
 #include <csignal>
 
 #include "base/files/files.h"
@@ -10,7 +10,7 @@ namespace {
 
 class ResumedJob : public SmallBenchmark {
  protected:
-  // Many steps, whatever is learnt, and the weights in the end.
+  // Trains many steps, whatever is learnt, and saves the weights at the end.
   std::vector<std::string> many_steps(const std::string& output,
                                       const std::vector<std::string>& more = {}) const {
     std::vector<std::string> command =
@@ -25,7 +25,7 @@ class ResumedJob : public SmallBenchmark {
   std::filesystem::path file(const std::string& output, const std::string& name) const {
     return std::filesystem::path(path(output)) / "Strata" / "results" / "small" / "bert" / name;
   }
-  // Those that every rank has written.
+  // Counts the checkpoints that every rank has written.
   int checkpoints(const std::string& output, int ranks) const {
     std::error_code ignored;
     int count = 0;
@@ -40,7 +40,8 @@ class ResumedJob : public SmallBenchmark {
     }
     return count;
   }
-  // Starts the job and kills rank `number` when there are so many; again where it was faster.
+  // Starts the job and kills rank `number` after so many checkpoints. Tries again if the job was
+  // faster.
   void kill_after_checkpoints(int wanted, const std::string& output, int ranks, int number) {
     constexpr std::chrono::seconds kLimit(100);
     const std::filesystem::path log = file(output, "result_0.txt");
@@ -63,7 +64,7 @@ class ResumedJob : public SmallBenchmark {
     }
     FAIL() << "every job ended before it was killed";
   }
-  // The lines of the step trace without what they say of times.
+  // Returns the lines of the step trace without their times.
   std::vector<std::string> losses(const std::string& output) const {
     std::istringstream lines(read_file(file(output, "result_0.steps.jsonl")));
     std::vector<std::string> losses;

@@ -1,4 +1,4 @@
-// Whose rules judge, and `strata rules` and `strata rcp`.
+// Tests which rules judge, and `strata rules` and `strata rcp`.
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing_support::run_command;
 
-// A user whose home and Python hold no rules but those that a test puts there.
+// A user whose home and Python only have rules that the test installs.
 class Rules : public Tools {
  protected:
   Rules() {
@@ -28,7 +28,7 @@ class Rules : public Tools {
     write_package("home/.local/lib/python3.11/site-packages", "4.0.1");
   }
 
-  // As pip would: rules of rounds 5.0.0 (BERT fails by them) and 5.1.0, and points of resnet.
+  // Installs like pip: rules of rounds 5.0.0 (BERT fails by them) and 5.1.0, and points of resnet.
   void write_package(const std::string& site, const std::string& version) {
     const std::string rules = site + "/mlperf_logging/compliance_checker/";
     folder_.write(rules + "training_5.0.0/common.yaml",
@@ -51,23 +51,23 @@ class Rules : public Tools {
 };
 
 TEST_F(Rules, InstalledOnesJudgeOnlyWhatTheBuiltInOnesLack) {
-  // BERT's log fails by the installed rules of 5.0.0, which are not asked.
+  // BERT's log would fail by the installed rules of 5.0.0, but they are not used.
   json verdict = json_of({"check", "log", good(), "--ruleset", "5.0", "--json"}).at("logs")[0];
   EXPECT_EQ(verdict.at("outcome"), "passed") << verdict;
   EXPECT_EQ(verdict.at("rules").at("source"), "built in");
   EXPECT_EQ(verdict.at("rules").at("path"), "");
-  // A round that is not built in.
+  // This round is not built in.
   verdict = json_of({"check", "log", good(), "--ruleset", "5.1", "--json"}).at("logs")[0];
   EXPECT_EQ(verdict.at("outcome"), "passed") << verdict;
   EXPECT_EQ(verdict.at("rules").at("source"), "found");
   EXPECT_EQ(verdict.at("rules").at("version"), "4.0.1");
-  // A benchmark that is not.
+  // This benchmark is not built in.
   BertLog other = BertLog::passing();
   const std::string log = write_run("other", 0, other.set("submission_benchmark", "\"rgat\""));
   verdict = json_of({"check", "log", log, "--ruleset", "5.0", "--json"}).at("logs")[0];
   EXPECT_EQ(verdict.at("outcome"), "failed") << verdict;
   EXPECT_EQ(verdict.at("errors")[0].at("key"), "never_logged");
-  // Unless built-in rules alone are asked for.
+  // These options ask for built-in rules only.
   verdict = json_of({"check", "log", log, "--ruleset", "5.0", "--json", "--rules", "built-in"})
                 .at("logs")[0];
   EXPECT_EQ(verdict.at("outcome"), "not judged") << verdict;
@@ -157,8 +157,7 @@ class Points : public Rules {
  protected:
   Points() {
     folder_.write("Acme/systems/good.json", R"({"division": "closed"})");
-    // BertLog's runs take as many samples as they log; the second round asks for more than they
-    // take.
+    // BertLog's runs take as many samples as they log; the second round requires more.
     for (int i = 1; i < 10; ++i) write_run("good", i, BertLog::passing("closed"));
     write_run("good", 0, BertLog::passing("closed"));
     const json log_score = json::parse(strata({"score", path("Acme"), "--json"}).out);
@@ -226,7 +225,7 @@ TEST_F(Points, OfThePackageThatRulesNamesJudge) {
         json_of({"score", path("Acme"), "--ruleset", "5.0", "--rules", site + rules, "--json"});
     EXPECT_EQ(scored.at("scores")[0].at("rcp").at("points"), rcp.at("points"));
   }
-  // --rcp is asked before.
+  // --rcp comes first.
   const json built_in = json_of({"check", "rcp", path("Acme"), "--ruleset", "5.0", "--rules",
                                  site + "/mlperf_logging", "--rcp", "built-in", "--json"});
   EXPECT_EQ(built_in.at("sections")[0].at("rcp").at("points"), "rcp/training_2.1.0/rcps_bert.json");
@@ -242,7 +241,7 @@ TEST_F(Points, OfThePackageThatRulesNamesJudge) {
 
 class Install : public Rules {
  protected:
-  // A wheel such as PyPI has, and its hash.
+  // Returns a wheel like PyPI's, and its hash.
   std::pair<std::string, std::string> make_wheel(const std::string& version) {
     write_package("wheel", version);
     const std::string wheel = path("mlperf_logging-" + version + "-py3-none-any.whl");
@@ -252,7 +251,7 @@ class Install : public Rules {
               0);
     return {wheel, run_command("sha256sum '" + wheel + "'").output.substr(0, 64)};
   }
-  // What `strata rules install` has left.
+  // Returns the files that `strata rules install` has left.
   std::vector<std::string> left() const {
     std::vector<std::string> names;
     std::error_code ignored;
@@ -260,7 +259,7 @@ class Install : public Rules {
       names.push_back(entry.filename().string());
     return names;
   }
-  // A folder with programs of these names that run `script` as a shell.
+  // Returns a folder with programs of these names; each runs `script` in a shell.
   std::string programs(const std::vector<std::string>& names, const std::string& script) {
     for (const std::string& name : names) {
       const fs::path program = folder_.write("bin/" + name, "#!/bin/sh\n" + script);
@@ -292,12 +291,12 @@ TEST_F(Install, AnotherHashIsRefusedAndLeavesNothing) {
   EXPECT_THAT(refused.err, HasSubstr("refused"));
   EXPECT_THAT(refused.err, HasSubstr(hash));
   EXPECT_EQ(left(), std::vector<std::string>{});
-  // No option makes a pinned version another.
+  // No option can replace a pinned version.
   EXPECT_EQ(
       strata_at_home({"rules", "install", "4.1.68", "--wheel", wheel, "--sha256", hash}).exit_code,
       2);
   EXPECT_EQ(left(), std::vector<std::string>{});
-  // Fetched: the same.
+  // The same applies to a fetched wheel.
   const std::string bin = programs({"curl"},
                                    "while [ \"$1\" != --output ]; do shift; done\n"
                                    "exec /bin/cp '" +

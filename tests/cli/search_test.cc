@@ -1,4 +1,4 @@
-// Searches by the real program, over trials that really train.
+// Runs searches of the real program, over trials that really train.
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -37,7 +37,7 @@ class SearchCommand : public SmallBenchmark {
     command.insert(command.end(), more.begin(), more.end());
     return command;
   }
-  // The runs of a search without what differs from time to time.
+  // Returns the runs of a search without results that vary.
   std::map<std::string, std::string> runs(const std::string& out) const {
     std::map<std::string, std::string> runs;
     std::istringstream lines(read_file(path(out) + "/trials.jsonl"));
@@ -53,7 +53,7 @@ class SearchCommand : public SmallBenchmark {
   }
 };
 
-// Processes whose command line names the folder.
+// Returns the number of processes whose command line names the folder.
 int processes_in(const std::string& folder) {
   int count = 0;
   std::error_code ignored;
@@ -73,7 +73,7 @@ TEST_F(SearchCommand, FindsAConfigurationThatTrains) {
   const auto report = nlohmann::json::parse(result.out);
   ASSERT_EQ(report["finalists"].size(), 2u) << result.out;
   EXPECT_EQ(report["finalists"][0]["runs"], 2);
-  // 5, 1 and at most 2 x 2 runs: rung 0 has the configuration as it is, too.
+  // There are 5, 1 and at most 2 x 2 runs: rung 0 includes the unchanged configuration.
   const auto made = runs("out");
   EXPECT_EQ(made.size(), 5u + 1 + 4);
   EXPECT_EQ(report["configuration"], path("out/winner.yaml"));
@@ -81,7 +81,7 @@ TEST_F(SearchCommand, FindsAConfigurationThatTrains) {
       strata({"train", "--config", path("out/winner.yaml"), "--set", "run.output=" + path("won"),
               "--set", "target.max_steps=2"});
   EXPECT_EQ(trained.exit_code, 1) << trained.err;
-  // The winner's settings are in it.
+  // The file contains the winner's settings.
   const std::string winner = read_file(path("out/winner.yaml"));
   for (const auto& [key, value] : report["finalists"][0]["settings"].items()) {
     const std::string name = key.substr(key.find('.') + 1);
@@ -116,7 +116,7 @@ TEST_F(SearchCommand, AKilledSearchGoesOnAndEndsAsOneThatWasNot) {
       }
       break;
     }
-    // Of a search that was killed at once, runs may still be ending: the next one waits for them.
+    // Runs of a killed search may still be ending; the next search waits for them.
     if (signal == SIGTERM) {
       EXPECT_TRUE(
           wait_until([&] { return processes_in(path(out)) == 0; }, std::chrono::seconds(20)));

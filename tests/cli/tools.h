@@ -1,4 +1,4 @@
-// The tools as a user runs them, on a submission of one run that passes.
+// Runs the tools like a user, on a submission with one run that passes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ class Tools : public ::testing::Test {
         .string();
   }
   std::string path(const std::string& name = "") const { return (folder_.path() / name).string(); }
-  // With a limit that only a hang reaches.
+  // Runs with a time limit that only a hang reaches.
   static ProcessResult strata(std::vector<std::string> words) {
     words.insert(words.begin(), STRATA_BINARY);
     return run(words, {}, std::chrono::seconds(60));
   }
-  // With the rules and points below path("data") alone, if there are any, whatever this machine has
-  // installed. `search`: PATH.
+  // Runs with only the rules and points below path("data"), if there are any, ignoring those on
+  // this machine. `search` is PATH.
   ProcessResult strata_at_home(std::vector<std::string> words, const std::string& search = "") {
     words.insert(words.begin(), STRATA_BINARY);
     ProcessOptions options;
@@ -42,7 +42,7 @@ class Tools : public ::testing::Test {
     if (!search.empty()) options.environment["PATH"] = search;
     return run(words, options, std::chrono::seconds(60));
   }
-  // `redirection` as a shell takes it.
+  // `redirection` is in shell syntax.
   static ProcessResult strata_to(const std::string& words, const std::string& redirection) {
     return run({"sh", "-c", std::string(STRATA_BINARY) + " " + words + " " + redirection}, {},
                std::chrono::seconds(60));

@@ -1,4 +1,4 @@
-// What the tools print as JSON, against docs/schemas/.
+// Checks the tools' JSON against docs/schemas/.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,7 +21,7 @@ TEST(JsonSchemas, AreThere) {
   if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;
 }
 
-// Two submissions, with what gives every field a value and what leaves it empty.
+// Two submissions whose contents give every field a value, or leave it empty.
 class ToolsJson : public ::testing::Test {
  protected:
   ToolsJson() {
@@ -40,7 +40,7 @@ class ToolsJson : public ::testing::Test {
   }
   void write(const std::string& name, const std::string& text) { folder_.write(name, text); }
 
-  // At most 1: a check failed.
+  // Allows exit code 1, which means that a check failed.
   void expect_fits(const std::string& schema, const std::vector<std::string>& words) {
     std::vector<std::string> command = {STRATA_BINARY};
     for (const std::string& word : words) {
@@ -107,7 +107,7 @@ TEST_F(ToolsJson, OfReferencePointsFitsItsSchema) {
                            "built-in", "--ruleset", "2.1"});
 }
 
-// One that takes anything would let the others pass.
+// A schema that accepts anything would let the other tests pass.
 TEST(JsonSchemas, RefuseWhatNobodyPrints) {
   if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;
   std::set<std::string> schemas;

@@ -1,4 +1,4 @@
-// The tools as a user runs them: check, score and plot, which need no training.
+// Runs the tools that need no training like a user: check, score and plot.
 #include "tests/cli/tools.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ TEST_F(Tools, ALogThatCannotBeReadLeavesTheVerdictsOfTheOthers) {
 TEST_F(Tools, OnlyWhatFailsFails) {
   BertLog other = BertLog::passing();
   const std::string log = write_run("other", 0, other.set("submission_benchmark", "\"ssd\""));
-  // Whatever is installed on the machine.
+  // Ignores rules that are installed on this machine.
   const ProcessResult unjudged = strata({"check", "log", log, "--rules", "built-in"});
   EXPECT_EQ(unjudged.exit_code, 0) << unjudged.out;
   EXPECT_EQ(unjudged.out.substr(0, 11), "not judged ") << unjudged.out;
@@ -53,7 +53,7 @@ TEST_F(Tools, OnlyWhatFailsFails) {
   EXPECT_EQ(strata({"check", "log", path("Acme/results/other")}).exit_code, 1);
 }
 
-// A run that was resumed breaks no rule; --strict fails it.
+// A resumed run breaks no rule, but fails with --strict.
 TEST_F(Tools, WhatTheReviewFindsFailsOnlyWhereStrict) {
   BertLog log = BertLog::passing();
   log.append({"resumed", "12", ""});
@@ -87,7 +87,7 @@ TEST_F(Tools, PartsThatCannotBeReadLeaveTheOthers) {
   EXPECT_THAT(systems.out, HasSubstr("missing field \"submitter\""));
   EXPECT_THAT(systems.err, HasSubstr("zero.json: is a device"));
   EXPECT_THAT(systems.err, HasSubstr("absent.json: is not there"));
-  // A package of which a log fails is judged all the same.
+  // A package with a failed log is still judged.
   EXPECT_EQ(strata({"score", path("Acme")}).exit_code, 0);
   EXPECT_EQ(strata({"plot", "curves", path("Acme"), "-o", path("x.svg")}).exit_code, 0);
 }
@@ -191,7 +191,7 @@ TEST_F(Tools, AGateWithoutAScoreFailsClosed) {
   EXPECT_THAT(refused.err, HasSubstr("no score"));
 }
 
-// A file that is opened must not become the stream that was closed.
+// A newly opened file must not take the descriptor of a closed stream.
 TEST_F(Tools, AClosedStreamTakesNoFilesPlace) {
   const ProcessResult result = strata_to("score " + path("Acme") + " --csv " + path("csv"), ">&-");
   EXPECT_EQ(result.exit_code, 2);
@@ -217,7 +217,7 @@ TEST_F(Tools, AnUnknownCommandIsNamedWithTheNearest) {
 
 // ---- Plans
 
-// What `strata bench step --json` prints, as far as plans read it.
+// Returns the part of `strata bench step --json` that plans read.
 std::string measured_step(int sequences, double seconds) {
   std::string lengths = "1";
   for (int i = 1; i < sequences; ++i) lengths += ", 1";
@@ -227,7 +227,7 @@ std::string measured_step(int sequences, double seconds) {
 }
 
 TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
-  // 3 ms a sample, 20 a step.
+  // A sample takes 3 ms, a step 20.
   const std::string small = folder_.write("small.json", measured_step(4, 0.032)).string();
   const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
   const std::vector<std::string> words = {
@@ -236,10 +236,10 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   const ProcessResult table = strata(words);
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("a sample 3.00 ms, a step 20.00 ms"));
-  // 80 samples on 8 ranks: 30 and 20 ms.
+  // 80 samples on 8 ranks take 30 and 20 ms.
   EXPECT_THAT(table.out, HasSubstr("    30.00 |"));
 
-  // BERT-large on a rank: 10 bytes a parameter beside weights and gradients, far from fitting in 5
+  // BERT-large on a rank needs 10 bytes per parameter beside weights and gradients, far more than 5
   // GB.
   std::vector<std::string> small_memory = words;
   small_memory.insert(small_memory.end(), {"--memory", "5"});

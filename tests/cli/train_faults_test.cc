@@ -1,4 +1,4 @@
-// Training whose calls fail; scripts/campaigns/faults fails them all.
+// Tests training with failing calls. scripts/campaigns/faults tries all calls.
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -32,7 +32,7 @@ TEST_F(TrainFaults, WithoutAThreadARunSaysSoAndLeavesNoRunOpen) {
     EXPECT_THAT(run.result.err, HasSubstr("thread")) << at;
     EXPECT_THAT(run.result.err, Not(HasSubstr("unexpected")));
     if (std::filesystem::exists(result("result_0.txt"))) {
-      // By the keeper of the log, where a library has ended the process.
+      // If a library has ended the process, the log's keeper writes this.
       const auto ended = [&] { return ends_with_run_stop(events(), "aborted"); };
       EXPECT_TRUE(wait_until(ended, std::chrono::seconds(20))) << at;
     }
@@ -40,7 +40,7 @@ TEST_F(TrainFaults, WithoutAThreadARunSaysSoAndLeavesNoRunOpen) {
   EXPECT_GE(failed, 4);
 }
 
-// A limit on the size of files, set from outside, stands in for a full disk.
+// A limit on the size of files, set from outside, simulates a full disk.
 TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   const auto words = command(
       train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=3000", "--set",
@@ -81,7 +81,7 @@ TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
-// The log alone is larger than the limit, so that its events wait.
+// Only the log exceeds the limit, so its events wait.
 TEST_F(TrainFaults, ALogThatCannotGrowForAMomentIsWholeInTheEnd) {
   Process job(command(
       train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=3000", "--set",

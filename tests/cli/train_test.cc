@@ -17,7 +17,7 @@ using nlohmann::json;
 
 class Train : public SmallBenchmark {
  protected:
-  // Masked-LM losses from a step trace.
+  // Returns the masked-LM losses of a step trace.
   static std::vector<double> training_losses(const fs::path& trace) {
     std::vector<double> losses;
     std::istringstream lines(read_file(trace));
@@ -30,7 +30,7 @@ class Train : public SmallBenchmark {
   void expect_checkers_pass(const fs::path& log);
 };
 
-// The order MLPerf asks for: cache_clear, initialisation, then blocks that each end with an
+// Expects MLPerf's order: cache_clear, initialisation, then blocks that each end with an
 // evaluation.
 void Train::expect_a_whole_success(const std::vector<Event>& log, int ranks) {
   const size_t evaluations = values_of(log, "eval_accuracy").size();
@@ -93,7 +93,7 @@ TEST_F(Train, ReachesTheTargetOnTwoRanks) {
   expect_checkers_pass(result("result_0.txt"));
 }
 
-// Whose weights are saved as one model, which is as accurate as they were.
+// The stages save their weights as one model, which must be as accurate.
 TEST_F(Train, ReachesTheTargetInTwoStages) {
   const ProcessResult trained =
       strata(train({"--set", "parallel.stages=2", "--set", "batch.gradient_accumulation_steps=2",
@@ -110,7 +110,7 @@ TEST_F(Train, ReachesTheTargetInTwoStages) {
               values_of(events(), "eval_accuracy").back().get<double>(), 1e-6);
 }
 
-// Three modules of a layer each; forward of evaluations goes through all of them without delay.
+// Three modules have a layer each. Evaluations run forward through all of them without delay.
 TEST_F(Train, ReachesTheTargetByModulesWithDelayedGradients) {
   json model = json::parse(read_file(path("model.json")));
   model["num_hidden_layers"] = 3;
@@ -202,7 +202,7 @@ TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
   EXPECT_EQ(results[1]["reached_target"], true);
 }
 
-// Whether the target is reached is left to the seeds.
+// The seeds decide whether the target is reached.
 TEST_F(Train, ExperimentsWithoutAConfiguredSeedDrawOne) {
   std::string configuration = read_file(path("run.yaml"));
   const size_t seed = configuration.find("  seed: 4\n");
@@ -272,7 +272,7 @@ TEST_F(Train, SetOverridesTheFileAndTheResolvedConfigurationLiesBesideTheLog) {
   EXPECT_THAT(resolved, HasSubstr(path("data/train.hdf5")));
   EXPECT_TRUE(fs::exists(result("result_0.steps.jsonl")));
 
-  // The checkpoint, evaluated under the resolved configuration, is what the run ended with.
+  // Evaluating the checkpoint under the resolved configuration gives the run's last accuracy.
   const ProcessResult evaluated =
       strata({"eval", "--config", result("result_0.yaml").string(), "--checkpoint",
               result("result_0.safetensors").string(), "--json"});
@@ -323,7 +323,7 @@ TEST_F(Train, ContinuingCountsWhatIsKeptAndMixesNothing) {
   EXPECT_FALSE(std::filesystem::exists(result("result_1.txt")));
 }
 
-// The configuration that stands in the repository for tests, with its model of 30522 words.
+// Uses the repository's configuration for tests, whose model has 30522 words.
 TEST_F(Train, TheTinyConfigurationRuns) {
   const ProcessResult trained =
       strata({"train", "--config", STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml", "--set",
@@ -345,7 +345,7 @@ TEST_F(Train, ADryRunSaysWhatTheRunWouldBeAndLeavesNothing) {
   EXPECT_FALSE(fs::exists(path("out")));
 }
 
-// On the data and the model of this test.
+// Uses this test's data and model.
 TEST_F(Train, TheConfigurationsForGpusPassADryRun) {
   const ProcessResult shapes = strata({"data", "shapes", path("data/train.hdf5")});
   ASSERT_EQ(shapes.exit_code, 0) << shapes.err;
@@ -369,7 +369,7 @@ TEST_F(Train, TheConfigurationsForGpusPassADryRun) {
   }
 }
 
-// Each is named, though any of them would end the run.
+// Names every problem, though each would end the run.
 TEST_F(Train, ADryRunNamesAllThatSpeaksAgainstTheRun) {
   const ProcessResult checked = strata(
       train({"--dry-run", "--set", "data.train=" + path("text.txt"), "--set",

@@ -1,4 +1,4 @@
-// What the program says about itself, and how its options are given.
+// Tests how the program describes itself, and how its options are given.
 
 #include <fstream>
 #include <regex>
@@ -39,7 +39,7 @@ TEST_F(Usage, TheVersionNamesCommitBuildMachineAndLibraries) {
       R"(strata \d+\.\d+\.\d+\ncommit ([0-9a-f]{12}\+?|unknown), build type \w+, .*\n)"
       R"(compiler \S+ .*\nthis machine .+\nlibraries Boost \d+\.\d+\.\d+, CLI11 \d.*, fmt \d.*\n)");
   EXPECT_TRUE(std::regex_match(version.out, form)) << version.out;
-  // What the processor says it has, and nothing else.
+  // Expects exactly the flags that the processor reports.
   std::string flags;
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);)
@@ -92,7 +92,7 @@ TEST_F(Usage, ScoresOfSeveralFoldersAreOneTable) {
   const std::string both = csv_of({good, other});
   EXPECT_EQ(rows(both), 3) << both;
   EXPECT_LT(both.find(",good,"), both.find(",other,")) << both;
-  // What lies in two of them counts once.
+  // A folder in two of the directories counts once.
   EXPECT_EQ(csv_of({good, other, path("Acme"), path("Acme") + "/../Acme"}), both);
   EXPECT_EQ(rows(csv_of({path("Acme"), path("Bolt")})), 4);
   EXPECT_EQ(csv_of({path("Acme"), path("Bolt"), "--benchmark", "bert"}), both);
@@ -107,7 +107,7 @@ TEST_F(Usage, AFolderWithoutScoresLeavesThoseOfTheOthers) {
   EXPECT_THAT(result.err, HasSubstr("absent"));
 }
 
-// There are no colours; moves of the cursor are for terminals.
+// There are no colours, and only terminals get cursor movements.
 TEST_F(Usage, NoEscapesOutsideOfTerminals) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"score", path("Acme")}, {"check", "log", path("Acme")}, {"check", "log"}, {"--help"}}) {

@@ -1,4 +1,5 @@
-// No command calls a thing passed or failed that was not judged. Verdicts come with their numbers.
+// Tests that commands call nothing passed or failed that was not judged, and that verdicts have
+// numbers.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,7 +24,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 class Verdicts : public Tools {
  protected:
-  // A closed submission of another benchmark than BERT; HPC's has a folder for the scaling.
+  // Writes a closed submission of another benchmark than BERT; HPC's has a folder for the scaling.
   void write_other(const std::string& tree, const std::string& benchmark,
                    const std::string& folder) {
     for (int i = 0; i < 10; ++i) {
@@ -84,11 +85,11 @@ TEST_F(Verdicts, UsageIsInferredFromTheBenchmarksInEveryCommand) {
   const ProcessResult system =
       strata_at_home({"check", "system", path("Org/systems/box.json"), "--ruleset", "3.0"});
   EXPECT_TRUE(contains(system.out, "(hpc 3.0.0)")) << system.out;
-  // Without --ruleset, too: from the logs of the system.
+  // Without --ruleset, the system's logs give the round.
   const ProcessResult inferred = strata_at_home({"check", "system", path("Org/systems/box.json")});
   EXPECT_EQ(inferred.exit_code, 0) << inferred.err;
   EXPECT_TRUE(contains(inferred.out, "(hpc 3.0.0)")) << inferred.out;
-  // Where the usage is given and wrong, nothing is passed.
+  // A wrong usage passes nothing.
   const ProcessResult wrong =
       strata_at_home({"check", "package", path("Org"), "--ruleset", "3.0", "--usage", "training"});
   EXPECT_EQ(wrong.exit_code, 0) << wrong.err;
@@ -144,7 +145,7 @@ TEST_F(Verdicts, TrainSamplesMayStandBesideTheAccuracy) {
       {"check", "rcp", path("Acme"), "--ruleset", "5.0", "--rcp-bert-train-samples"});
   EXPECT_EQ(samples.exit_code, 0) << samples.out;
   EXPECT_TRUE(contains(samples.out, "mean 2,700,00")) << samples.out;
-  // A constant that train_samples holds is an error, and nothing advises the flag that is given.
+  // A constant train_samples is an error, and no advice names the flag that was given.
   write_submission(path(), "Acme", "good", 10, [](BertLog& log, int) {
     log.set("global_batch_size", "3072").set("train_samples", "1");
   });

@@ -39,8 +39,8 @@ TEST(ComparisonTest, ADifferenceThatMayBeChanceDoesNotFail) {
   EXPECT_TRUE(comparison.worse_than(0.03).empty());
 }
 
-// Two sides of thirty numbers that do not differ: some number does by chance, in one of twenty
-// gates at most.
+// The sides have thirty equal numbers. By chance, some number differs in at most one of twenty
+// gates.
 TEST(ComparisonTest, EqualSidesPassNineteenOfTwentyGates) {
   SplitMix64 random(11);
   int failed = 0;

@@ -86,7 +86,7 @@ TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
   EXPECT_THAT(error_of([&] { read_measurement_side(nested); }), HasSubstr("nested more than"));
 }
 
-// Which would take hours of a file of some megabytes.
+// Reading such a file of some megabytes would take hours.
 TEST(MeasurementSideTest, RefusesObjectsOfVeryManyKeys) {
   const TemporaryFolder folder;
   std::string keys = "{\"a\": {}, \"b\": [{";

@@ -15,7 +15,7 @@ using ::strata::testing::BertLog;
 using ::strata::testing::TemporaryFolder;
 using ::strata::testing_support::error_of;
 
-// Of one run, seconds.
+// Seconds of one run.
 struct RunTimes {
   double start, evaluation, total, samples;
 };
@@ -70,7 +70,7 @@ std::vector<RunTimes> ten_runs(RunTimes run) {
 
 TEST(CompareResults, SaysWhereTheDifferenceComesFrom) {
   const TemporaryFolder folder;
-  // 90 s of steps for 900 samples; 130 s for 1000: 0.1 and 0.13 s a sample.
+  // 90 s of steps for 900 samples, and 130 s for 1000: 0.1 and 0.13 s per sample.
   write_runs(folder, "a", {{2, 8, 100, 900}});
   write_runs(folder, "b", {{5, 15, 150, 1000}});
   const auto comparisons = compare_results(side_of(folder, "a"), side_of(folder, "b"));

@@ -11,7 +11,7 @@
 namespace strata::compare {
 namespace {
 
-// Statistics and p values are those of scipy.stats.mannwhitneyu (1.x), two-sided.
+// scipy.stats.mannwhitneyu (1.x), two-sided, gives these statistics and p values.
 TEST(MannWhitneyTest, CountsAllOrdersOfFewValuesWithoutTies) {
   const auto test =
       mann_whitney({17.9, 18.4, 18.1, 17.7, 18.9, 18.2, 18.6}, {18.5, 19.1, 18.8, 18.3, 19.4});
@@ -41,7 +41,7 @@ TEST(MannWhitneyTest, TakesTheNormalDistributionOfManyValues) {
   EXPECT_NEAR(test->p, 0.4734806277722057, 1e-14);
 }
 
-// Pair by pair that would be forty thousand million.
+// Comparing every pair would take forty thousand million steps.
 TEST(MannWhitneyTest, CountsPairsOfVeryManyValues) {
   std::vector<double> a, b;
   for (int i = 0; i < 200'000; ++i) {
@@ -73,8 +73,8 @@ TEST(RatioTestTest, IsThePointIfNothingVaries) {
   EXPECT_EQ(test_ratio({.values = {2, 2, 2}}, {.values = {2, 2, 2}})->p, 1);
 }
 
-// scipy.stats.ttest_ind with equal_var=False, without and with trim=0.2, of values around 1e6,
-// whose logarithms differ as they do but for a factor.
+// Values of scipy.stats.ttest_ind with equal_var=False, without and with trim=0.2. Near 1e6,
+// logarithms differ like the values, except for a factor.
 TEST(RatioTestTest, IsWelchsAndYuensTest) {
   Sample a{.values = {1e6 + 1, 1e6 + 4, 1e6 + 2, 1e6 + 8, 1e6 + 5}};
   Sample b{.values = {1e6 + 6, 1e6 + 9, 1e6 + 7, 1e6 + 12, 1e6 + 8}};
@@ -133,7 +133,7 @@ TEST_F(Coverage, OfOlympicMeansIsNinetyFiveOfAHundredToo) {
   }
 }
 
-// statsmodels.stats.multitest.multipletests(p, method="holm")
+// Values of statsmodels.stats.multitest.multipletests(p, method="holm").
 TEST(Holm, MultipliesByTheTestsThatAreLeft) {
   const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.005, 0.5});
   const std::vector<double> expected = {0.04, 0.09, 0.09, 0.025, 0.5};

@@ -1,4 +1,4 @@
-// A BERT log as Strata writes it, in pieces that a test can change.
+// A BERT log like Strata's, in pieces that a test can change.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct LogEvent {
 struct BertLog {
   std::vector<LogEvent> events;
 
-  // A log that passes in round 1.0 and later; in the closed division also with all weights
-  // initialised (rounds 1.1-2.1).
+  // Returns a log that passes in round 1.0 and later. In the closed division it also initialises
+  // all weights (rounds 1.1-2.1).
   static BertLog passing(const std::string& division = "open", double accuracy = 0.7201) {
     BertLog log;
     const auto add = [&log](std::string key, std::string value = "null",
@@ -76,7 +76,7 @@ struct BertLog {
     events.push_back(std::move(event));
     return *this;
   }
-  // Moves `key` to just before `before`.
+  // Moves `key` directly before `before`.
   BertLog& move_before(const std::string& key, const std::string& before) {
     const LogEvent event = at(key);
     without(key);
@@ -101,7 +101,7 @@ struct BertLog {
   }
 };
 
-// A folder that is gone when the test ends.
+// A folder that is removed at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,5 +1,5 @@
-// The published rounds and the official checker's package, for tests that compare with them; such
-// tests skip without.
+// Finds the published rounds and the official checker's package. Tests that compare with them skip
+// if they are absent.
 #pragma once
 
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 namespace strata::testing {
 
-// The folder with the archives and the tables of expected verdicts: ../shared beside the source
-// tree, or below $STRATA_SHARED.
+// Returns the folder with the archives and the tables of expected verdicts: ../shared beside the
+// source tree, or below $STRATA_SHARED.
 inline std::filesystem::path published_data() {
   const char* shared = std::getenv("STRATA_SHARED");
   const std::filesystem::path root =
@@ -24,8 +24,8 @@ inline std::filesystem::path published_data() {
   return root / "data/published_logs";
 }
 
-// The round's tree, unpacked once into the build directory; empty where the archive is absent. One
-// that cannot be unpacked ends the test.
+// Returns the round's tree, unpacked once into the build directory, or an empty path without the
+// archive. Ends the test if it cannot be unpacked.
 inline std::filesystem::path published_round(const std::string& round) {
   const std::filesystem::path archive = published_data() / (round + ".tar.xz");
   if (!std::filesystem::exists(archive)) return {};
@@ -45,8 +45,8 @@ inline std::filesystem::path published_round(const std::string& round) {
   return folder / round;
 }
 
-// The installed mlperf_logging package: $STRATA_MLPERF_LOGGING, or that of a virtual environment
-// .venv in the source tree.
+// Returns the installed mlperf_logging package: $STRATA_MLPERF_LOGGING, or that of the virtual
+// environment .venv in the source tree.
 inline std::filesystem::path official_package() {
   const char* given = std::getenv("STRATA_MLPERF_LOGGING");
   if (given != nullptr) return given;
@@ -59,7 +59,7 @@ inline std::filesystem::path official_package() {
   return {};
 }
 
-// The rows of a table, without its header.
+// Returns the rows of a table, without its header.
 inline std::vector<std::vector<std::string>> read_table(const std::filesystem::path& path,
                                                         bool header = true) {
   std::vector<std::vector<std::string>> rows;

@@ -1,4 +1,4 @@
-// Whole submissions of BERT logs.
+// Writes whole submissions of BERT logs.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace strata::testing {
 
-// Every field that a system description has; `more` is JSON that comes last and so counts.
+// Returns a system description with every field. `more` is JSON at the end, which overrides fields.
 inline std::string whole_description(const std::string& submitter, const std::string& system,
                                      const std::string& division = "closed",
                                      const std::string& more = "") {
@@ -55,8 +55,8 @@ inline void write_text(const std::filesystem::path& path, const std::string& tex
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// A closed submission that passes round 5.0: runs of one minute and more, with seeds of their own,
-// slower than any reference; `change` may change each.
+// Writes a closed submission that passes round 5.0. Its runs take a minute or more, have different
+// seeds, and are slower than any reference. `change` may change each run.
 inline void write_submission(const std::filesystem::path& round, const std::string& submitter,
                              const std::string& system, int runs,
                              const std::function<void(BertLog&, int)>& change = {}) {

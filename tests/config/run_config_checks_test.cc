@@ -16,7 +16,7 @@ namespace {
 
 std::string source_of(const std::string& key) { return "<" + key + ">"; }
 
-// The first; empty where there is none.
+// Returns the first conflict, or an empty text.
 std::string conflict_of(const RunConfig& config) {
   const auto conflicts = conflicts_in(config, source_of);
   return conflicts.empty() ? "" : conflicts.front();
@@ -27,7 +27,7 @@ TEST(RunConfigChecks, TheDefaultsAgreeWithEachOther) { EXPECT_EQ(conflict_of({})
 using plan::Setting;
 using enum Setting;
 
-// The least that has this setting, on a backend that can do everything.
+// Makes the smallest change for this setting. The backend supports everything.
 void set(Setting setting, RunConfig& c) {
   switch (setting) {
     case kClosedDivision:
@@ -119,7 +119,7 @@ void set(Setting setting, RunConfig& c) {
   }
 }
 
-// Agrees with everything but what it must: the closed division's own values.
+// Returns a configuration without conflicts, apart from the closed division's own values.
 RunConfig agreeable() {
   RunConfig config;
   config.device.backend = &device::find_backend("cuda");
@@ -155,7 +155,7 @@ TEST(RunConfigChecks, EverySettingCanBeChosen) {
 
 struct Refused {
   std::vector<Setting> settings;
-  std::string first;  // conflict
+  std::string first;  // the first conflict
 };
 
 TEST(RunConfigChecks, ConflictsNameTheKeyThatIsAtFault) {
@@ -200,7 +200,7 @@ TEST(RunConfigChecks, AllConflictsAreNamed) {
   EXPECT_EQ(keys, "<clip.mode> <optimizer.name> <schedule.training_steps> ");
 }
 
-// A layout is refused exactly where the configuration that it stands for is.
+// The planner refuses a layout exactly if its configuration is refused.
 TEST(RunConfigChecks, ThePlannerRefusesTheSameLayouts) {
   int refused = 0;
   for (int bits = 0; bits < 2 * 2 * 4 * 4 * 2 * 2; ++bits) {

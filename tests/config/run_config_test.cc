@@ -30,7 +30,7 @@ class RunConfigTest : public testing_support::TemporaryDirectory {
     return load_run_config(file_, overrides);
   }
 
-  // The message, with the file's directory taken away.
+  // Returns the message without the file's directory.
   std::string error_of(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
     try {
       load(yaml, overrides);
@@ -76,7 +76,7 @@ TEST_F(RunConfigTest, OverridesWinAndTheirPathsAreRelativeToTheCurrentDirectory)
   EXPECT_EQ(config.clip.mode, ClipMode::kNone);
 }
 
-// The file may change or go; what the run used stays in its result.
+// The file may change or vanish, but the run's value stays in its result.
 TEST_F(RunConfigTest, AMeasuredCostIsResolvedWhenItIsRead) {
   write_file_atomically(directory_ / "cost.json", "{\"linear\": 3e-05, \"quadratic\": 1.5e-08}");
   const std::string yaml =
@@ -282,7 +282,7 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
   EXPECT_EQ(again.target.eval_interval_samples, 77);
 }
 
-// The table names members by hand: every key must have one of its own.
+// The table names members by hand, so two keys could share one.
 TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
   const char* const kCandidates[] = {"7",      "0.5",        "1.5",
                                      "[7]",    "true",       "false",
@@ -347,7 +347,7 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
   EXPECT_GE(files, 5);
 }
 
-// A GPU prepares shapes before the clock starts, and is not waited for every step.
+// A GPU prepares shapes before the clock starts, and the host does not wait for it in every step.
 TEST(RunConfigFiles, ThoseForGpusAreComplete) {
   struct File {
     const char* name;
@@ -411,7 +411,7 @@ TEST_F(RunConfigTest, RenamedKeysAreNamedAndTheirDefaultsPass) {
             "run.yaml:7: device.attention: is now called device.options.attention");
   EXPECT_EQ(error_of(kSmallest, {"device.epilogues=never"}),
             "--set: device.epilogues: is now called device.options.epilogues");
-  // Every resolved configuration of earlier versions has them.
+  // Every resolved configuration of earlier versions has these keys.
   EXPECT_EQ(load(kSmallest + std::string("device:\n  attention: fastest\n  epilogues: fastest\n"))
                 .device.options,
             device::OptionValues{});

@@ -37,7 +37,7 @@ import tempfile
 
 MARKER = re.compile(r"^(?P<prefix>\s*#\s*|\s*<!--\s*)(?P<kind>printed|prepared)(?:,\s*(?P<how>[^:]*?),)?\s+by:\s*(?P<command>.*)$")
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
-# Folders of a source tree that hold no sources.
+# Folders of a source tree without sources.
 NOT_LINKED = {"build", "data-cache", "runs", ".git", ".venv"}
 
 
@@ -149,14 +149,14 @@ def same_line(expected, printed, free, tolerance):
         return expected == printed
     if not same_numbers(NUMBER.findall(expected), NUMBER.findall(printed), tolerance):
         return False
-    # Rules of tables and columns are as wide as their numbers.
+    # The rules of tables are as wide as their columns, which depend on numbers.
     shown = [re.sub(r"-{3,}", "---", " ".join(NUMBER.sub("#", line).split())) for line in (expected, printed)]
     return shown[0] == shown[1]
 
 
 def agree(expected, printed, free, tolerance):
     """Whether lines agree; a line '...' in `expected` stands for any number of lines."""
-    reachable = {0}  # how many printed lines the expected ones so far may stand for
+    reachable = {0}  # how many printed lines may match the expected ones so far
     for line in expected:
         if line.strip() == "...":
             reachable = set(range(min(reachable), len(printed) + 1))
@@ -198,7 +198,7 @@ def make_scratch(source, strata, folder):
     programs.mkdir()
     (programs / "strata").symlink_to(strata)
     environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}", LC_ALL="C.UTF-8", COLUMNS="80", HOME=str(folder))
-    # Rules that are installed somewhere judge what the built-in ones lack.
+    # Installed rules would judge logs that the built-in ones cannot.
     for name in ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "XDG_DATA_HOME"):
         environment.pop(name, None)
     return environment
@@ -213,7 +213,7 @@ def check(document, arguments):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         environment = make_scratch(arguments.source, arguments.strata, folder)
-        lacking = None  # later blocks may build on what a missing command would have made
+        lacking = None  # the missing command, because later blocks may need its output
         for block in blocks:
             place = f"{document}:{block.line}"
             free, tolerance = manner_of(document, block)

@@ -38,7 +38,7 @@ class PrintedBlocks(unittest.TestCase):
 
     def test_blocks_are_held_to_what_is_printed(self):
         cases = [
-            # marker, block, exit code
+            # Marker, block, exit code.
             ("printed by: strata say one two", "    one\n    two\n", 0),
             ("printed by: strata say one two", "```text\none\ntwo\n```\n", 0),
             ("printed by: strata say one two", "\n    one\n    two\n\nAnd text.\n", 0),

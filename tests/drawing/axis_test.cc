@@ -43,7 +43,7 @@ TEST(LinearAxis, OneValueAndNoneHaveAnAxis) {
   }
 }
 
-// Ticks of such an axis would lie closer than numbers do; counting through them would not end.
+// Ticks of such an axis would be closer than numbers are, and counting through them would not end.
 TEST(LinearAxis, ValuesThatHardlyDifferAreTakenForOne) {
   const double above = std::nextafter(1e17, 2e17), least = 5e-324;
   for (const std::vector<double>& values :

@@ -39,7 +39,7 @@ TEST(LabelSpread, MoreThanFitAreAnError) {
   EXPECT_THAT(error_of([] { spread_labels(Places(7, 3), 2, 0, 10); }), HasSubstr("7 labels"));
 }
 
-// No move of one label, or of neighbours together, brings the labels nearer.
+// Moving a label, or neighbours together, never brings the labels nearer to their wanted places.
 TEST(LabelSpread, NoOtherPlacesAreNearer) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> anywhere(-1, 11);

@@ -1,4 +1,4 @@
-// Runs of the harness with a system that trains nothing.
+// Runs the harness with a system that trains nothing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,8 +16,7 @@
 
 namespace strata::harness {
 
-// A system under test that trains nothing: ten samples a step, an accuracy that rises by 0.01 a
-// step.
+// A system under test that trains nothing: a step has ten samples and raises the accuracy by 0.01.
 class FakeSystem final : public SystemUnderTest {
  public:
   SystemFacts system_facts() const override { return {.ranks = named_ranks, .device = "a fake"}; }
@@ -25,7 +24,7 @@ class FakeSystem final : public SystemUnderTest {
   std::vector<std::string> tensors() const override { return {"kernel"}; }
   int rank() const override { return rank_; }
   int ranks() const override { return 1; }
-  // The first rank's are kept; another one, which runs after it, is given them in turn.
+  // Keeps the first rank's values, and gives them in turn to another rank, which runs after it.
   void broadcast(void* memory, size_t bytes) override {
     auto* const values = static_cast<char*>(memory);
     if (rank_ == 0) {
@@ -111,11 +110,11 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
     config_.run.output = directory_ / "out";
     config_.run.system = "fake";
     config_.run.seed = 5;
-    config_.batch.micro_batch = 10;  // the samples that FakeSystem's steps have
+    config_.batch.micro_batch = 10;  // the samples of FakeSystem's steps
     config_.target.masked_lm_accuracy = 0.08;
     config_.target.eval_interval_samples = 30;
     config_.target.max_steps = 50;
-    // Read again where results are kept.
+    // These are read again if results are kept.
     config_.model.config = "tiny";
     config_.data.train = config_.data.eval = {directory_ / "data.hdf5"};
   }
@@ -124,7 +123,7 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
     return time_to_train(config_, system_, existing);
   }
   ResultTree tree() const { return {config_.run.output, "Strata", "fake"}; }
-  // "key" or "key=value" of the log's events from the run's start on.
+  // Returns "key" or "key=value" of the log's events from the run's start on.
   std::vector<std::string> timed_events(int experiment = 0) {
     std::vector<std::string> events;
     compliance::EventLog log(tree().log(experiment), compliance::LogFormat::kMllog);

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Where progress goes and what arrives there.
+// A stream for progress, and the text that arrives there.
 class Stream {
  public:
   static Stream pipe() {
@@ -43,7 +43,7 @@ class Stream {
   int fd() const { return writer_; }
   void close_reader() { ::close(std::exchange(reader_, -1)); }
 
-  // Everything written since the last call.
+  // Returns the text since the last call.
   std::string arrived() {
     std::string text;
     std::array<char, 4096> bytes;
@@ -199,7 +199,7 @@ TEST_F(ProgressTest, AReaderThatIsGoneEndsNothing) {
   std::signal(SIGPIPE, previous);
 }
 
-// What goes before the first step and evaluations in between are in no rate.
+// Rates exclude the time before the first step, and evaluations.
 TEST_F(ProgressTest, RatesAreOfTheStepsAlone) {
   Stream stream = Stream::pipe();
   Progress progress(options(stream, 10));

@@ -12,7 +12,7 @@ TEST(Seed, AConfiguredOneIsKeptAndDiffersBetweenExperiments) {
   EXPECT_EQ(experiment_seed(42, 3), 45u);
 }
 
-// Eight equal draws of 32 bits would come by chance once in 2^224.
+// The probability of eight equal draws of 32 bits is 2^-224.
 TEST(Seed, TheSystemsDiffer) {
   std::set<uint64_t> seeds;
   for (int i = 0; i < 8; ++i) seeds.insert(experiment_seed(std::nullopt, 0));

@@ -21,7 +21,7 @@ namespace {
 
 class TimeToTrain : public TimeToTrainTest {
  protected:
-  // What is written to the standard error while `work` is done.
+  // Returns the text on standard error while `work` runs.
   template <typename Work>
   static std::string said(const Work& work) {
     testing::internal::CaptureStderr();
@@ -61,8 +61,8 @@ TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
   EXPECT_EQ(timed_events(), expected);
 }
 
-// Samsung's logs at batch 16384: 179 and 199 steps for evaluations 9 and 10 every 325,000 samples.
-// Roundings to whole steps do not add up.
+// Samsung's logs at batch 16384 have 179 and 199 steps for evaluations 9 and 10, every 325,000
+// samples. Roundings to whole steps do not add up.
 TEST_F(TimeToTrain, EvaluatesAfterTheFirstStepThatReachesKIntervals) {
   config_.target.masked_lm_accuracy = 1;
   config_.target.max_steps = 40;
@@ -85,7 +85,7 @@ TEST_F(TimeToTrain, EvaluatesAfterTheFirstStepThatReachesKIntervals) {
   EXPECT_EQ(evaluated, expected);
 }
 
-// Its standard error, a terminal while it lives.
+// Makes standard error a terminal while it lives.
 class Terminal {
  public:
   Terminal() {
@@ -105,7 +105,7 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Waits until it shows `text`, which takes a moment; all that it shows.
+  // Waits until the terminal shows `text`, which takes a moment, and returns all that it shows.
   std::string shows(const char* text) {
     std::string all;
     const auto limit = Clock::now() + std::chrono::seconds(5);
@@ -170,7 +170,7 @@ TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
   EXPECT_THAT(text, Not(HasSubstr("warning")));
 }
 
-// Each of them may take minutes.
+// Each of these may take minutes.
 TEST_F(TimeToTrain, ShowsWhatIsDoneBeforeTheClockRuns) {
   const std::string text = said([&] { run(); });
   size_t at = 0;
@@ -201,14 +201,14 @@ TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
   EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"status\": \"aborted\""));
 }
 
-// The evaluation at the step limit is in the log as what it is.
+// The log marks the evaluation at the step limit as such.
 TEST_F(TimeToTrain, AnEvaluationOffTheCadenceIsNoSuccess) {
   for (const auto division : {config::Division::kOpen, config::Division::kClosed}) {
     config_.run.output = directory_ / name_of(division);
     config_.run.division = division;
     system_.data = {directory_ / "data"};
     write_file_atomically(directory_ / "data", "x");
-    config_.target.max_steps = 8;  // the target is reached there, and evaluations are after 3, 6, 9
+    config_.target.max_steps = 8;  // reaches the target there; evaluations are after 3, 6, 9
     std::vector<ExperimentResult> results;
     const std::string text = said([&] { results = run(); });
     EXPECT_FALSE(results[0].reached_target);
@@ -237,7 +237,8 @@ TEST_F(TimeToTrain, ADivergedRunIsNoSuccess) {
   EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"status\": \"aborted\""));
 }
 
-// Steps of 10 samples, evaluations every 25: blocks end at 30, 50, 80, 100 and 120, the last step.
+// Steps have 10 samples and evaluations come every 25, so blocks end at 30, 50, 80, 100 and 120,
+// the last step.
 TEST_F(TimeToTrain, ABlockStartSaysHowManySamplesTheBlockTrainsOn) {
   config_.target.masked_lm_accuracy = 1;
   config_.target.eval_interval_samples = 25;

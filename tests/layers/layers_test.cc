@@ -1,4 +1,4 @@
-// The order of the folders: which folder may use which, read from the #include lines themselves.
+// Checks which folders use which, from their #include lines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = STRATA_SOURCE_DIR;
 
-// Top to bottom: a folder uses itself and folders below it. A file belongs to the longest that
-// fits.
+// The folders from top to bottom: each may use itself and the folders below it. A file belongs to
+// the longest folder that matches.
 const std::vector<std::string> kOrder = {
     "cli/bench",
     "cli/rules",
@@ -95,7 +95,7 @@ const std::vector<std::string> kOrder = {
     "base/text",
 };
 
-// What is below in the list and yet none of its business.
+// Folders below that a folder must still not use.
 const std::map<std::string, std::vector<std::string>> kForbidden = {
     {"harness", {"bert", "comm", "optim", "loadbalance", "device", "data"}},
     {"compliance", {"data", "device"}},
@@ -130,7 +130,7 @@ bool is_source(const fs::path& path) {
   return endings.contains(path.extension().string());
 }
 
-// Paths of all files in the rooms, from the root on.
+// Returns the paths of all files in the folders, relative to the root.
 std::vector<std::string> files_of_rooms() {
   std::set<std::string> tops;
   for (const std::string& room : kOrder) tops.insert(top_of(room));
@@ -194,7 +194,7 @@ TEST(Layers, EveryFolderSaysWhatLivesThere) {
   }
 }
 
-// Files of the tree that a document names between backquotes.
+// Returns the files of the tree that a document names between backquotes.
 std::vector<std::string> files_named_in(const fs::path& document) {
   const std::regex name(
       R"(`((?:[a-z0-9_]+/)+[A-Za-z0-9_]+\.(?:h|cc|cu|sh|py|md|yaml|cmake|txt))`)");
@@ -221,7 +221,7 @@ TEST(Documents, NameFilesThatExist) {
   EXPECT_GT(names, 50u);
 }
 
-// From Trainer::step to the Adam kernel: the list in docs/architecture.md.
+// The list in docs/architecture.md leads from Trainer::step to the Adam kernel.
 TEST(Documents, OneStepIsReadInTwentyFiveFiles) {
   const std::string text = read_file(kRoot / "docs" / "architecture.md");
   const size_t begin = text.find("## One step"), end = text.find("## One MLPerf run");

@@ -10,8 +10,8 @@ namespace {
 
 using testing_support::error_of;
 
-// A machine whose sample takes 3 ms and whose step 20, of which half again for every further
-// micro-batch, and 5 more on several nodes.
+// Returns a step of a machine that takes 3 ms for a sample and 20 for a step. Every further
+// micro-batch repeats half of the latter, and several nodes add 5 ms.
 MeasuredStep step_of(int64_t ranks, int64_t nodes, double batch, int64_t micro_batches = 1) {
   MeasuredStep step{.name = "made",
                     .ranks = ranks,
@@ -37,7 +37,8 @@ TEST(Calibration, TellsTheThreeCostsApart) {
 }
 
 TEST(Calibration, AnEvaluationsSamplesCountAThird) {
-  // 10 steps of 4 samples and 20 ms; then 10,000 / 3 samples on 100 ranks, 3 ms each, and 20 ms.
+  // 10 steps of 4 samples and 20 ms, then 10,000 / 3 samples on 100 ranks with 3 ms each, and 20
+  // ms.
   std::vector<MeasuredStep> steps = {step_of(100, 1, 400), step_of(100, 1, 4000)};
   for (MeasuredStep& step : steps) {
     step.steps_per_evaluation = 10;
@@ -65,7 +66,7 @@ TEST(Calibration, ImbalanceIsPartOfWhatASampleTakes) {
 }
 
 TEST(Calibration, EqualMicroBatchesArePartOfASamplesTime) {
-  // Two samples a micro-batch: 3 + 10 / 2 ms a sample, 10 a step.
+  // Two samples per micro-batch: 3 + 10 / 2 ms per sample, 10 per step.
   const std::vector<MeasuredStep> steps = {step_of(8, 1, 160, 10), step_of(8, 1, 320, 20)};
   const Calibration calibration = calibrate(steps);
   EXPECT_EQ(calibration.costs.repeated, 0);

@@ -10,7 +10,8 @@ namespace strata::plan {
 namespace {
 
 TEST(RunTime, IsMadeOfStartStepsAndEvaluations) {
-  // 1000 steps of 0.1 s; MLPerf's interval at 1000 is 150,000 samples: 1e6 / 150,000 evaluations.
+  // 1000 steps of 0.1 s. MLPerf's interval at batch 1000 is 150,000 samples: 1e6 / 150,000
+  // evaluations.
   const RunTime run = predict_run({.step = 0.1,
                                    .evaluation = 3,
                                    .batch = 1000,
@@ -22,7 +23,7 @@ TEST(RunTime, IsMadeOfStartStepsAndEvaluations) {
   EXPECT_NEAR(run.evaluations, 20.0 / 3, 1e-12);
   EXPECT_NEAR(run.evaluating, 20, 1e-12);
   EXPECT_NEAR(run.total, 125, 1e-12);
-  // 3 % of 100 s and 2 % of 120 s, twice.
+  // Twice 3 % of 100 s and 2 % of 120 s.
   EXPECT_NEAR(run.high - run.total, 2 * std::hypot(3, 2.4), 1e-12);
   EXPECT_NEAR(run.total - run.low, 2 * std::hypot(3, 2.4), 1e-12);
 
@@ -35,7 +36,7 @@ TEST(RunTime, IsMadeOfStartStepsAndEvaluations) {
 }
 
 TEST(RunTime, ReferencePointsAreInterpolated) {
-  // The olympic means of round 2.0.0's file, computed by Python.
+  // Python computed these olympic means of round 2.0.0's file.
   EXPECT_NEAR(reference_samples("2.0.0", 448).mean, 2.622e6, 1e3);
   EXPECT_NEAR(reference_samples("2.0.0", 16384).mean, 5.505e6, 1e3);
   const double low = reference_samples("2.0.0", 4096).mean;

@@ -36,7 +36,7 @@ TEST(Search, LittleMemoryTakesLayoutsThatNeedLess) {
   EXPECT_LE(result.cheapest.run.total, 1.1 * result.fastest.run.total);
 }
 
-// The result is the least of all that the planner itself predicts.
+// The result is the least of the planner's own predictions.
 TEST(Search, IsExhaustive) {
   Planner slow = planner();
   slow.network = Link{1e-6, 2e9};

@@ -17,7 +17,7 @@ TEST(StepForms, WhatOfManyLayersIsExposedIsTheLargerOfTwoTerms) {
 
 TEST(StepForms, WhatOfFewLayersIsExposedIsThatOfTheirBuckets) {
   for (const double backward : {0.0, 1.0, 3.0, 7.0, 30.0}) {
-    // What is early, four layers of 2, what is late.
+    // The early part, four layers of 2, the late part.
     const std::vector<double> seconds = {1.5, 2, 2, 2, 2, 0.5};
     const std::vector<double> before_end = {
         backward, backward * 0.75, backward * 0.5, backward / 4, 0, 0};
@@ -28,16 +28,16 @@ TEST(StepForms, WhatOfFewLayersIsExposedIsThatOfTheirBuckets) {
 }
 
 TEST(StepForms, MessagesDelayARunThatComesRound) {
-  // Two stages, three runs of 1 s, without messages: one stage waits one run.
+  // Two stages with three runs of 1 s, without messages: one stage waits for one run.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1}), 1, 1e-12);
-  // Four micro-batches hide messages of 0.5 s but for the first: 1 + 0.5.
+  // Four micro-batches hide messages of 0.5 s, except the first: 1 + 0.5.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1, .message = 0.5}),
               1.5, 1e-12);
-  // Two do not: both earlier runs take 2 x 1.5 s in place of 2.
+  // Two do not: both earlier runs take 2 x 1.5 s instead of 2.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 2, .run = 1, .message = 0.5}),
               3.5, 1e-12);
-  // Behind a reduction of 0.75 s even four micro-batches wait: 2 x (1.5 + 0.75) s in place of 4,
-  // and the link is not what the last run waits for.
+  // Behind a reduction of 0.75 s even four micro-batches wait: 2 x (1.5 + 0.75) s instead of 4. The
+  // last run does not wait for the link.
   EXPECT_NEAR(pass_bubble({.stages = 2,
                            .runs = 3,
                            .micro_batches = 4,
@@ -45,7 +45,7 @@ TEST(StepForms, MessagesDelayARunThatComesRound) {
                            .message = 0.5,
                            .reduction = 0.75}),
               2 * 0.5 + 1.5, 1e-12);
-  // A link that is slower than the stages: four messages of 2 s a run in place of 4 s, three times;
+  // The link is slower than the stages: in each of three runs, four messages of 2 s replace 4 s,
   // and the last stage begins 3 s late.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1, .message = 2}),
               12 + 3, 1e-12);
@@ -54,7 +54,7 @@ TEST(StepForms, MessagesDelayARunThatComesRound) {
 TEST(StepForms, TheFirstRankOfARingGoesBackWithTwoModules) {
   EXPECT_NEAR(longest_backward_share(3, 24, 0), 2.0 / 3, 1e-12);
   EXPECT_NEAR(longest_backward_share(3, 24, 0.1), (16.0 / 24 + 0.1) / 1.1, 1e-12);
-  // Twelve layers in five modules: 2, 3, 3, 2, 2, the first and the last on one rank.
+  // Twelve layers in five modules: 2, 3, 3, 2, 2, with the first and the last on one rank.
   EXPECT_NEAR(longest_backward_share(5, 12, 0), 4.0 / 12, 1e-12);
 }
 

@@ -31,8 +31,8 @@ TEST(StepTime, AddsUpItsTerms) {
   EXPECT_EQ(predict_step(machine(), {}, {.ranks = 8, .nodes = 1, .batch = 80}).exposed, 0);
 }
 
-// M = 1 MB over 10 ranks at 1 MB/s: C = 1.8 s. Ten layers, of which the last to go back completes
-// 0.1 and 0.09 of it. Backward of 10 samples: 20 ms.
+// M = 1 MB over 10 ranks at 1 MB/s: C = 1.8 s. There are ten layers; the last in backward completes
+// 0.1 and 0.09 of it. Backward of 10 samples takes 20 ms.
 class StepTimeOverANetwork : public testing::Test {
  protected:
   StepTimeOverANetwork() {
@@ -84,8 +84,9 @@ TEST(GradientBuckets, AreAsManyAsTheModelHas) {
 TEST_F(StepTimeOverANetwork, BucketsEachCostAMessage) {
   shape_.layer_parameters = 4.5e4;
   const Layout buckets{.bucket_bytes = 1.8e5};
-  // Communication is exposed after backward. On the slow network it is all but the backward after
-  // the first bucket; on the fast one, the buckets that are complete with the first layer or later.
+  // Communication after backward is exposed. On the slow network this is all except the backward
+  // after the first bucket; on the fast one, the buckets that are complete with the first layer or
+  // later.
   EXPECT_NEAR(exposed(buckets), 1.8 - 0.8 * 0.02, 1e-12);
   EXPECT_NEAR(exposed(buckets, 1e9), 0.28 * 1.8e-3, 1e-12);
   const auto with_latency = [&](double seconds) {
@@ -97,7 +98,7 @@ TEST_F(StepTimeOverANetwork, BucketsEachCostAMessage) {
                          .layout = buckets})
         .exposed;
   };
-  // A tree of 10 ranks is 4 high: 8 messages a bucket.
+  // A tree of 10 ranks is 4 high: 8 messages per bucket.
   EXPECT_NEAR(with_latency(1e-3) - with_latency(0), 6 * 8e-3, 1e-12);
 }
 
@@ -105,7 +106,7 @@ TEST_F(StepTimeOverANetwork, AClipModeSaysWhenItBegins) {
   EXPECT_NEAR(exposed({.clip = Clip::kBeforeAllReduce}), 1.8, 1e-12);
   EXPECT_NEAR(exposed({.clip = Clip::kBeforeAllReduce}, 1e9), 1.8e-3, 1e-12);
   EXPECT_EQ(exposed({.clip = Clip::kAfterAllReduce}), exposed({.clip = Clip::kNone}));
-  // Weights are gathered when all ranks know the norm: half of it, after the other half.
+  // Weights are gathered when all ranks know the norm: half of the bytes, after the other half.
   EXPECT_NEAR(exposed({.sharding = Sharding::kState, .clip = Clip::kAfterAllReduce}, 1e9),
               0.19 * 0.9e-3 + 0.9e-3, 1e-12);
   EXPECT_NEAR(exposed({.sharding = Sharding::kState}, 1e9), 0.19 * 1.8e-3, 1e-12);
@@ -123,27 +124,28 @@ TEST_F(StepTimeOverANetwork, UpdatesFillTheWaitUnlessAllAwaitTheNorm) {
 TEST_F(StepTimeOverANetwork, EarlyWordsLeaveTheRowsThatOccur) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
-  // 0.1 x 5e5 / 100 = 500 words; of 500 tokens 500 (1 - 1 / e) differ.
+  // 0.1 x 5e5 / 100 = 500 words; 500 tokens have 500 (1 - 1 / e) different ones.
   const double late = 0.1 * (1 - std::exp(-1.0));
   EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}, 1e9), (late + 0.09) * 1.8e-3,
               1e-12);
   EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}), (1 + late) * 1.8 - 0.02, 1e-12);
 }
 
-// In five micro-batches: forward 2 ms, backward 4 ms each, of which a layer has a tenth.
+// Each of five micro-batches takes 2 ms forward and 4 ms backward; a layer takes a tenth.
 TEST_F(StepTimeOverANetwork, ShardsAreSentForEveryMicroBatch) {
-  // Five scatters of 0.9 s and a gather of 0.9 s. Nothing is sent in the first forward, nor while
-  // the last layer goes back: the heads wait until the words' gradient has left its memory.
+  // Five reduce-scatters of 0.9 s and a gather of 0.9 s. Nothing is sent in the first forward, nor
+  // in the last layer's backward, because the heads wait until the words' gradient has left its
+  // memory.
   EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kGradients}),
               6 * 0.9 + 2e-3 + 5 * 0.4e-3 - 0.03, 1e-12);
-  // A gather of all; nine of what does not stay in memory, which is seven layers of ten, 0.63 of
-  // it; and five scatters. Nothing is sent while the last layer goes forward and back, and from the
-  // second time on the last but one goes forward.
+  // One gather of all weights, nine of the seven layers in ten that do not stay in memory (0.63 of
+  // the bytes), and five reduce-scatters. Nothing is sent during the last layer's forward and
+  // backward and, from the second time on, the last but one's forward.
   EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kAll}),
               0.9 * (1 + 9 * 0.63 + 5) + 5 * 0.6e-3 + 4 * 0.2e-3 - 0.03, 1e-12);
   EXPECT_NEAR(exposed({.micro_batches = 5, .order = Order::kLayer, .sharding = Sharding::kAll}),
               0.9 * (1 + 0.63 + 1) + 5 * 0.6e-3 - 0.03, 1e-12);
-  // After the norm is known all weights are gathered.
+  // When the norm is known, all weights are gathered.
   EXPECT_NEAR(exposed({.sharding = Sharding::kGradients, .clip = Clip::kAfterAllReduce}, 1e9),
               0.19 * 0.9e-3 + 0.9e-3, 1e-12);
 }
@@ -157,17 +159,17 @@ TEST_F(StepTimeOverANetwork, MessagesAndReductionsWaitForEachOther) {
                   .batch = 100,
                   .network = Link{0, 2e7},
                   .layout = {.stages = 2, .modular = true, .micro_batches = 2}};
-  // 2 x 0.8 x 0.55 MB take 44 ms; 36 ms of it are five layers' of the first stage, 8 ms its tied
-  // words'. A message of ten samples, 5 tokens x 100 x 2 bytes, takes 0.5 ms. Runs of a layer take
-  // 1 ms forward and 2 ms back. Forward a run comes round after 2 x 1.5 ms; backward, behind a
-  // reduction, after 2 x (2.5 + 7.2) ms, and the last run takes the link 1 + 7.2 ms.
+  // 2 x 0.8 x 0.55 MB take 44 ms: 36 ms for five layers of the first stage, 8 ms for its tied
+  // words. A message of ten samples, 5 tokens x 100 x 2 bytes, takes 0.5 ms. A layer's run takes 1
+  // ms forward and 2 ms backward. In forward a run comes round after 2 x 1.5 ms; in backward,
+  // behind a reduction, after 2 x (2.5 + 7.2) ms, and the last run uses the link for 1 + 7.2 ms.
   const double forward = 4 * 3.0 + 2 + 1.5 - 10, backward = 4 * 19.4 + 8.2 + 2.5 - 20;
   StepTime step = predict_step(machine(), shape_, input);
   EXPECT_NEAR(step.bubble, 1e-3 * (forward + backward), 1e-12);
-  // All but the last layer's and the words' has been sent by then.
+  // All except the last layer's and the words' gradients have been sent by then.
   EXPECT_NEAR(step.exposed, 7.2e-3 + 8e-3, 1e-12);
 
-  // Reductions that wait for the norm hold no message up.
+  // Reductions that wait for the norm delay no message.
   input.layout.clip = Clip::kBeforeAllReduce;
   step = predict_step(machine(), shape_, input);
   EXPECT_NEAR(step.bubble, 1e-3 * (forward + 4 * 5.0 + 4 + 2.5 - 20), 1e-12);
@@ -184,7 +186,8 @@ TEST_F(StepTimeOverANetwork, OneStageIsNoPipeline) {
 TEST_F(StepTimeOverANetwork, AStageThatFollowsSendsLast) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
-  // Four micro-batches of five layers: 5 ms back each, in the last of which a message of 0.25 ms.
+  // Four micro-batches of five layers take 5 ms each in backward; the last has a message of 0.25
+  // ms.
   EXPECT_NEAR(exposed({.stages = 2, .micro_batches = 4}, 2e7), 44e-3 - 0.8 * 4.75e-3, 1e-12);
 }
 
@@ -214,7 +217,7 @@ TEST(StepTime, StagesWaitAndShareTheConstant) {
   EXPECT_NEAR(contiguous.bubble, 120e-3 / 8, 1e-12);
   EXPECT_NEAR(contiguous.constant, 20e-3 * 4.5 / 2, 1e-12);
   input.layout.modular = true;
-  // 1 / (8 x 12) is less than heads and embeddings take on stage 0, 2 x 0.016.
+  // 1 / (8 x 12) is less than the heads' and embeddings' time on stage 0, 2 x 0.016.
   EXPECT_NEAR(predict_step(machine(), {}, input).bubble, 120e-3 * 0.032, 1e-12);
 }
 

@@ -53,7 +53,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.stack and self.stack[-1] in self.raw:
             self.raw[self.stack[-1]][-1] += data
-        elif self.broken and self.texts:  # by a <wbr>
+        elif self.broken and self.texts:  # at a <wbr>
             self.texts[-1] += data
         elif data.strip():
             self.texts.append(data)

@@ -31,7 +31,7 @@ class Page : public ::testing::Test {
                                               .score = {.ruleset = "5.0.0", .threads = 1}});
     return make_page(data, input);
   }
-  // The page's texts, after Python's parser has found nothing wrong with it.
+  // Returns the page's texts. Fails the test if Python's parser finds an error.
   std::string texts(const std::string& html) {
     const auto file = folder_.write("page.html", html);
     const testing_support::CommandResult result = testing_support::run_command(
@@ -42,7 +42,7 @@ class Page : public ::testing::Test {
     return result.output;
   }
 
-  // Medians of 10 minutes on 16 accelerators, and of 21 on 8.
+  // Writes medians of 10 minutes on 16 accelerators, and of 21 on 8.
   void write_big_and_small() {
     for (int i = 0; i < 3; ++i) {
       write_run(folder_, "Acme", "big", i, log_of({{1, 0.5}, {9.0 + i, 0.73}}));
@@ -89,8 +89,8 @@ TEST_F(Page, ShowsWhatTheReviewFinds) {
   EXPECT_FALSE(has(shown, "Every run counts"));
 }
 
-// 16 x 10 accelerator-minutes are fewer than 8 x 21: the guide ends in the former's dot, and begins
-// at eight accelerators, below the other's.
+// 16 x 10 accelerator-minutes are fewer than 8 x 21. So the guide ends in the former's dot, and
+// begins at eight accelerators, below the other's.
 TEST_F(Page, AGuideLeadsFromTheFewestAcceleratorMinutes) {
   write_big_and_small();
   const std::string html = page();
@@ -153,7 +153,7 @@ TEST_F(Page, ShowsWhereARunIs) {
   EXPECT_FALSE(has(page(), "connect-src")) << "a page that is sent asks for nothing";
 }
 
-// A run is under way, others are to come, and nothing is wrong.
+// One run is in progress, others are missing, and there is no problem.
 TEST_F(Page, AWatchedRunIsNoFailure) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
   folder_.write("Acme/systems/x.json", R"({"division": "open", "system_name": "S"})");
@@ -170,7 +170,7 @@ TEST_F(Page, AWatchedRunIsNoFailure) {
     EXPECT_TRUE(has(shown, first_is_over ? "passed" : "under way")) << shown;
     EXPECT_TRUE(has(shown, "So far every run that has ended counts")) << shown;
     EXPECT_FALSE(has(shown, "too many runs do not count"));
-    // In a page that is sent, a run without an end is one.
+    // In a page without --watch, a run without an end is a problem.
     EXPECT_TRUE(has(make_page(data, {.title = "T"}), "class=\"bad\""));
   }
   folder_.write("Acme/systems/x.json", R"({"division": "closed", "system_name": "S"})");
@@ -182,9 +182,9 @@ TEST_F(Page, AWatchedRunIsNoFailure) {
   EXPECT_TRUE(has(page({.refresh_seconds = 2}), "class=\"bad\"")) << "that one has failed";
 }
 
-// Colours and the run with the label are those of `strata plot curves`.
+// Colours and the labelled run are those of `strata plot curves`.
 TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
-  // By the score of the first, 'noisy' would come second: its runs count 5, 6 and 30 minutes.
+  // By the first benchmark's score 'noisy' would come second: its runs take 5, 6 and 30 minutes.
   for (int i = 0; i < 3; ++i) {
     write_run(folder_, "Acme", "noisy", i, log_of({{1, 0.5}, {i == 2 ? 30.0 : 5.0 + i, 0.73}}));
     write_run(folder_, "Bolt", "even", i, log_of({{2, 0.5}, {10.0 + i, 0.73}}));
@@ -223,7 +223,7 @@ TEST_F(Page, EveryPictureHasItsData) {
   EXPECT_TRUE(has(html, "Acme%20x,result_0.txt,9,9000000,0.73%0A"));
 }
 
-// What only one submitter has in its logs is not to be executed in the browser of another.
+// A submitter's logs must not run code in another's browser.
 TEST_F(Page, HostileTextIsText) {
   const std::string markup = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>";
   const std::string json_markup =

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kHost[] = "\r\nHost: localhost\r\n\r\n";
 
-// A socket whose reads wait for at most so many seconds.
+// Returns a socket whose reads wait for at most so many seconds.
 int connect_to(const ReportServer& server, int seconds = 20) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -36,14 +36,14 @@ int connect_to(const ReportServer& server, int seconds = 20) {
 
 class Watch : public ::testing::Test {
  protected:
-  // What the server answers to these bytes, until it closes or half a second passes.
+  // Returns the server's answer to these bytes, until it closes or half a second passes.
   std::string ask(const std::string& request) {
     const int socket = connect_to(server_, 5);
     EXPECT_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
     std::string answer;
     char bytes[4096];
-    // One read brings the status and the headers; the body of these answers is short.
+    // One read returns the status and the headers; the body of these answers is short.
     while (answer.find("\r\n\r\n") == answer.npos) {
       const ssize_t read = ::recv(socket, bytes, sizeof bytes, 0);
       if (read <= 0) break;
@@ -102,7 +102,7 @@ TEST_F(Watch, IsOnlyRead) {
   for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"}) {
     EXPECT_EQ(status(std::string(method) + " / HTTP/1.1" + kHost), 405) << method;
   }
-  // Whose body would never come.
+  // This body would never arrive.
   EXPECT_EQ(status("PUT / HTTP/1.1\r\nContent-Length: 99999999999" + std::string(kHost) + "abc"),
             405);
   EXPECT_EQ(made_, 0);
@@ -114,7 +114,7 @@ TEST_F(Watch, ServesNoOtherPlace) {
   }
 }
 
-// A page of another site whose name leads to this machine is not to read this one.
+// A page of another site whose name resolves to this machine must not read this page.
 TEST_F(Watch, AnswersToItsOwnNamesAlone) {
   const auto of_host = [&](const std::string& host) {
     return status("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
@@ -167,7 +167,7 @@ size_t resident_bytes() {
   return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// A page of all of a round has 12 MB, and a reader may stop in the middle of it.
+// A page of a whole round has 12 MB, and a reader may stop halfway.
 TEST(WatchMemory, SlowReadersShareOnePage) {
   constexpr size_t kPage = size_t{32} << 20, kReaders = 16;
   const ReportServer server(
@@ -192,7 +192,7 @@ TEST(WatchMemory, SlowReadersShareOnePage) {
   for (const int socket : sockets) ::close(socket);
 }
 
-// Whether the bytes could be sent; the server may have closed the connection.
+// Returns whether the bytes could be sent; the server may have closed the connection.
 bool send_text(int socket, const std::string& text) {
   return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(text.size());
@@ -227,7 +227,7 @@ TEST_F(Watch, OthersAreServedWhileManyClientsTrickle) {
   for (const int socket : slow) ::close(socket);
 }
 
-// A server with short limits, whose page is large and takes `making` to be made.
+// A server with short limits. Its page is large and takes `making` to make.
 struct Impatient {
   static constexpr size_t kPage = size_t{32} << 20;
   std::chrono::milliseconds making{0};

@@ -1,4 +1,4 @@
-// Result folders for a report to show.
+// Writes result folders for reports.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace strata::report {
 
-// A log of batch 448 that evaluates at these minutes after run_start, and ends with the last.
+// Returns a log of batch 448 that evaluates at these minutes after run_start, and ends with the
+// last.
 inline std::string log_of(const std::vector<std::pair<double, double>>& accuracies,
                           bool ends = true, const std::string& status = "success") {
   constexpr double kMinute = 60'000;
@@ -30,7 +31,7 @@ inline std::string log_of(const std::vector<std::pair<double, double>>& accuraci
   return log.text();
 }
 
-// Strata's tree: a submitter, its system and that one's runs.
+// Writes a run to Strata's tree of submitter, system and runs.
 inline void write_run(const strata::testing::TemporaryFolder& folder, const std::string& submitter,
                       const std::string& system, int number, const std::string& log,
                       const std::string& benchmark = "bert") {

@@ -1,5 +1,5 @@
-// Scores of two whole published rounds, against the official summarizer and a direct reading of the
-// logs.
+// Compares scores of two whole published rounds with the official summarizer and a direct reading
+// of the logs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ Expected expected_scores() {
   return scores;
 }
 
-// The name the official summarizer prints.
+// Returns the name that the official summarizer prints.
 std::string printed_name(const Score& score) {
   if (score.system.system_name != "tpu-v3") return score.system.system_name;
   return "TPUv3." + std::to_string(2 * *score.system.accelerators / *score.system.nodes);
@@ -39,9 +39,9 @@ std::string printed_name(const Score& score) {
 
 bool close(double a, double b) { return std::fabs(a - b) <= 1e-8 * std::fabs(b); }
 
-// The summarizer multiplies by what a folder's scaling.json says. It runs the convergence check
-// only then, and that writes its own factor there: a submitter's scores are all of the summarizer's
-// first run over the submission, or all of a later one.
+// The summarizer multiplies by the factor in a folder's scaling.json. Only afterwards it runs the
+// convergence check, which writes its own factor there. So all scores of a submitter come from the
+// summarizer's first run over the submission, or all from a later one.
 enum class OfficialRun { kFirst, kLater };
 
 double official_minutes(const Score& score, OfficialRun run) {
@@ -52,7 +52,7 @@ double official_minutes(const Score& score, OfficialRun run) {
          kMsPerMinute;
 }
 
-// The mean of run_stop - run_start without the extremes, straight from the text of the logs.
+// Returns the mean of run_stop - run_start without the extremes, from the text of the logs.
 double direct_ms(const Score& score) {
   static const std::regex kTime(R"re("time_ms": (\d+))re");
   std::vector<double> times;

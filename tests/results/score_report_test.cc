@@ -1,4 +1,4 @@
-// Tables and files of scores, whole: what is said of each folder, and of several together.
+// Compares whole tables and files of scores: notes on each folder, and on several together.
 #include "results/score_report.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Score score_of(const std::string& system) {
   return score;
 }
 
-// All that a score can have.
+// Returns a score with every field set.
 Score complete() {
   Score score = score_of("tower");
   score.system.accelerator = "H100, \"large\"";
@@ -60,7 +60,7 @@ Score complete() {
   return score;
 }
 
-// Few runs, some of which do not count.
+// Returns a score with few runs, some of which do not count.
 Score plain() {
   Score score = score_of("laptop");
   score.system.division = "open";
@@ -72,7 +72,7 @@ Score plain() {
   return score;
 }
 
-// Nothing that counts, nor anything that judges it.
+// Returns a score without counting runs and without rules.
 Score none(const std::string& system) {
   Score score = score_of(system);
   score.runs = {run("result_0.txt", 0, "aborted")};

@@ -160,7 +160,7 @@ TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
   EXPECT_THAT(score_one(folder).scaling_problem, HasSubstr("is a device"));
 }
 
-// The open rules let a log pass that says aborted.
+// By the open rules, a log with status aborted passes.
 TEST(Score, RunsThatDoNotSaySuccessDoNotCount) {
   const TemporaryFolder folder;
   write_runs(folder, std::vector<double>(10, 1000));
@@ -182,7 +182,7 @@ TEST(Score, RunsThatDoNotSaySuccessDoNotCount) {
     EXPECT_THAT(text, HasSubstr("result_0.txt, result_1.txt, result_2.txt"));
     EXPECT_THAT(text, HasSubstr("run_stop does not say success"));
   }
-  // One that ended twice took the time of the first end.
+  // If a run ends twice, its first end gives the time.
   BertLog log = BertLog::passing();
   log.at("run_stop").metadata = R"("status": "aborted")";
   log.append({"run_stop", "null", R"("status": "success")"});
@@ -234,7 +234,7 @@ TEST(Score, OnlyWhatWasJudgedIsScaledByRcp) {
   EXPECT_FALSE(score_one(folder).rcp_scaled_ms);
   EXPECT_FALSE(score_one(folder).held_to_rcp);
   write_runs(folder, {1000, 2000}, "closed");
-  const Score closed = score_one(folder);  // judged, whatever the outcome
+  const Score closed = score_one(folder);  // judged, with any outcome
   EXPECT_TRUE(closed.rcp.judged);
   EXPECT_TRUE(closed.rcp_scaled_ms);
   const Score before_rcp = score_directory(folder.path(), {.ruleset = "0.7.0"}).at(0);
@@ -243,7 +243,7 @@ TEST(Score, OnlyWhatWasJudgedIsScaledByRcp) {
   EXPECT_THAT(score_table({before_rcp}), HasSubstr("not judged"));
 }
 
-// Each file's fault is its own row's.
+// A problem with a file only affects its own row.
 TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
   const TemporaryFolder folder;
   write_runs(folder, {1000, 2000});
@@ -315,7 +315,7 @@ TEST(Score, EnergyIsIntegratedOverTheRun) {
                    event("power_measurement_stop", "null", 3000));
   folder.write(std::string(kFolder) + "power/result_0/sw_0.txt",
                event("interconnect_power_est", "10", 1000));
-  // 200 W on average and a switch of 10 W, over 10 s.
+  // The mean is 200 W, with a switch of 10 W, over 10 s.
   EXPECT_DOUBLE_EQ(score_one(folder).energy_joules.value_or(0), 2100);
 }
 

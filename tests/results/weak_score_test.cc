@@ -13,7 +13,7 @@ using ::strata::testing::TemporaryFolder;
 using ::strata::testing::whole_description;
 using ::strata::testing::write_text;
 
-// Models trained beside each other: the one of number i from minute i on, for ten minutes.
+// Writes models that train at the same time: number i starts at minute i and takes ten minutes.
 void write_models(const TemporaryFolder& folder, int models, int64_t nodes = 2) {
   for (int i = 0; i < models; ++i) {
     BertLog log = BertLog::passing("closed");

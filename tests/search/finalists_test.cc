@@ -7,19 +7,19 @@ namespace {
 
 class FinalistsTest : public testing_support::TemporaryDirectory {
  protected:
-  // A run of the finals that took so many samples; 0: it missed the target.
+  // Adds a run of the finals that took so many samples; 0: it missed the target.
   void add(int trial, uint64_t seed, int64_t samples, double seconds = 0) {
     log_.add({{trial, 0, plan_.seed}, {}, {Ending::kMissed, 0.1 * trial, 10, 1}});
     log_.add({{trial, kFinals, plan_.seed + 1 + seed},
               {},
               {samples > 0 ? Ending::kReached : Ending::kMissed, 0.5, samples, seconds}});
   }
-  // All of rung 0 are in the finals.
+  // All trials of rung 0 are in the finals.
   SearchPlan plan_{.trials = 3, .rungs = {10}, .finalists = 4, .seeds = 5};
   TrialLog log_{directory_ / "trials.jsonl"};
 };
 
-// Figures by scipy 1.16: stats.t.ppf, stats.ttest_ind(alternative="less").
+// scipy 1.16 computed the figures: stats.t.ppf, stats.ttest_ind(alternative="less").
 TEST_F(FinalistsTest, FiguresAreThoseOfScipy) {
   const int64_t won[] = {600, 640, 620, 700, 610}, base[] = {1120, 1072, 1168, 1120, 1216};
   for (uint64_t seed = 0; seed < 5; ++seed) {

@@ -75,7 +75,7 @@ TEST_F(SearchFolderTest, RunsOfAnotherSearchAreRefused) {
     folder.log().add({{1, 0, 1}, settings_of(plan_, 1), missed});
     folder.log().add({{0, kFinals, 2}, {}, missed});
   }
-  { SearchFolder folder(folder_, plan_); }  // its own
+  { SearchFolder folder(folder_, plan_); }  // the folder of the same search
   const std::string own = read_file(folder_ / "trials.jsonl");
   const auto refused = [&](const FinishedRun& foreign) {
     write_file_atomically(folder_ / "trials.jsonl", own + to_json_line(foreign) + "\n");

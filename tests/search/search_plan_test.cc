@@ -45,7 +45,7 @@ class SearchPlanTest : public testing_support::TemporaryDirectory {
     write_file_atomically(directory_ / "space.yaml", yaml);
     return load_search_plan(directory_ / "space.yaml");
   }
-  // Of the plan with one of its texts replaced; without the folder.
+  // Returns the message for the plan with one of its texts replaced, without the folder.
   std::string refused(const std::string& text, const std::string& by) {
     std::string yaml = kPlan;
     const size_t at = yaml.find(text);

@@ -33,7 +33,7 @@ class SearchPlotTest : public testing_support::TemporaryDirectory {
   TrialLog log_{directory_ / "trials.jsonl"};
 };
 
-// The numbers of a path: x and y in turns.
+// Returns the numbers of a path: x and y in turn.
 std::vector<double> numbers_of(const std::string& path) {
   std::vector<double> numbers;
   const std::regex number("[0-9.]+");
@@ -43,7 +43,7 @@ std::vector<double> numbers_of(const std::string& path) {
   return numbers;
 }
 
-// The path of a trial's line.
+// Returns the path of a trial's line.
 std::string line_of(const std::string& svg, int trial) {
   const std::string title = "\"><title>trial " + std::to_string(trial) + ", accuracy ";
   const size_t end = svg.find(title), begin = svg.rfind(" d=\"", end) + 4;
@@ -55,8 +55,8 @@ TEST_F(SearchPlotTest, ALineATrialOverItsAxes) {
   const drawing::Plot plot = plot_search(plan_, log_);
   EXPECT_EQ(plot.drawn, 6u);
   const std::string& svg = plot.picture.elements;
-  // Axes are the rate, the optimizer and the accuracy. Trial 2 has the largest rate, the last of
-  // three names and the highest accuracy; the lowest accuracy is trial 0's.
+  // The axes are the rate, the optimizer and the accuracy. Trial 2 has the largest rate, the last
+  // of three names and the highest accuracy; trial 0 has the lowest accuracy.
   const std::vector<double> best = numbers_of(line_of(svg, 2));
   ASSERT_EQ(best.size(), 6u) << svg;
   const double top = best[1], bottom = numbers_of(line_of(svg, 0)).at(1), height = bottom - top;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kBestRate = 3e-3, kTarget = 0.8;
 
-// A run's accuracy rises with samples towards what its rate allows, which is highest at kBestRate;
-// a seed adds a little noise.
+// A run's accuracy rises with samples towards a limit that depends on its rate and is highest at
+// kBestRate. The seed adds a little noise.
 RunResult train(const TrialRun& run, const Settings& settings, int64_t samples) {
   double rate = 1e-4;
   for (const Setting& setting : settings) {
@@ -101,10 +101,11 @@ TEST_F(SearchTest, FindsTheBestOfAllTrials) {
   TrialLog log(file());
   SyntheticRunner runner(4);
   ASSERT_TRUE(run_search(plan(), log, runner, hooks()));
-  // 27, 9 and 3 runs of rungs; two finalists, perhaps one of them the base, and the base.
+  // The rungs have 27, 9 and 3 runs. The finals have two finalists, one of which may be the base,
+  // and the base.
   EXPECT_GE(runner.started, 27 + 9 + 3 + 10);
   EXPECT_LE(runner.started, 27 + 9 + 3 + 15);
-  // Which is best needs no search.
+  // The best trial is known without a search.
   int best = 1;
   const auto distance = [](int trial) {
     return std::abs(std::log(std::stod(settings_of(plan(), trial).at(0).value) / kBestRate));
@@ -152,7 +153,7 @@ TEST_F(SearchTest, GoesOnWhereItWasStopped) {
   }
   const TrialLog log(file());
   EXPECT_EQ(lines_of(log), lines_of(whole));
-  // Of those under way when it was stopped one at most is made again.
+  // At most one of the runs in progress at the stop is repeated.
   EXPECT_LE(started, runner.started + runner.started / 10 + 1);
 }
 
@@ -167,7 +168,7 @@ TEST_F(SearchTest, AnEndedSearchMakesNoRun) {
 TEST_F(SearchTest, RunsThatFailedAreLastAndMadeAgain) {
   TrialLog log(file());
   SyntheticRunner runner(1);
-  runner.failing = {4, 5, 6, 8, 10};  // the best among them
+  runner.failing = {4, 5, 6, 8, 10};  // includes the best trial
   ASSERT_TRUE(run_search(plan(), log, runner, hooks()));
   for (const auto& [run, finished] : log.runs()) {
     if (run.stage > 0) {
@@ -178,7 +179,7 @@ TEST_F(SearchTest, RunsThatFailedAreLastAndMadeAgain) {
   run_search(plan(), log, again, hooks());
   EXPECT_GE(again.started, 3);
   EXPECT_EQ(log.find({4, 0, 3})->result.ending, Ending::kMissed);
-  // What follows is as if they had never failed, whatever the log still has.
+  // Later stages are as if the runs had never failed, whatever the log still has.
   TrialLog whole(file("whole"));
   SyntheticRunner never(1);
   ASSERT_TRUE(run_search(plan(), whole, never, hooks()));
@@ -205,7 +206,7 @@ TEST_F(SearchTest, OneInEtaGoesOn) {
   EXPECT_EQ(runs_of_stage(plan(), log, 0).size(), 27u);
   EXPECT_EQ(runs_of_stage(plan(), log, 1).size(), 9u);
   EXPECT_EQ(runs_of_stage(plan(), log, 2).size(), 3u);
-  // None that stays behind was better than one that goes on.
+  // No trial that was dropped is better than one that advances.
   const auto ranked = ranking(plan(), log, 0);
   for (const TrialRun& run : runs_of_stage(plan(), log, 1)) {
     for (size_t i = 9; i < ranked.size(); ++i) EXPECT_NE(run.trial, ranked[i]->run.trial);

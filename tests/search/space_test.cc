@@ -86,8 +86,7 @@ TEST(Space, ADimensionIsDrawnOnlyWhereItsConditionHolds) {
   }
 }
 
-// The share of trials below the point that halves a distribution is one half, within five standard
-// deviations.
+// Half of the trials must be below the median of a distribution, within five standard deviations.
 TEST(Space, ValuesAreSpreadAsTheirDistributionSays) {
   std::map<std::string, int> below;
   std::set<int> warmups;

@@ -81,7 +81,7 @@ TEST_F(TrialLogTest, ALineThatACrashHasCutIsMadeAgain) {
   }
 }
 
-// As on a disk that gets full in the middle of a line.
+// Simulates a disk that fills up in the middle of a line.
 TEST_F(TrialLogTest, ALineThatThereIsNoRoomForLeavesNoneOfItself) {
   TrialLog log(file_);
   log.add(run(1, 0, Ending::kMissed, 0.2));

@@ -1,4 +1,4 @@
-// What may happen to a process at any moment, drawn from a seed.
+// Random events of a process, drawn from a seed.
 #pragma once
 
 #include <signal.h>
@@ -11,13 +11,13 @@
 
 namespace strata::simulation {
 
-// The numbers are a function of seed and count alone, so several threads may draw.
+// Thread-safe: each number depends only on the seed and a count.
 class Chaos {
  public:
   // The process kills itself at its `dies_at`th moment; 0: never.
   Chaos(uint64_t seed, int64_t dies_at) : seed_(seed), dies_at_(dies_at) {}
 
-  // A moment: one in eight pauses for up to 200 us.
+  // A moment. One in eight pauses for up to 200 us.
   void moment() {
     const int64_t count = ++count_;
     if (count == dies_at_) ::kill(::getpid(), SIGKILL);

@@ -28,14 +28,14 @@ void flip_a_bit(const fs::path& path, loadbalance::Random& random) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// The last bytes of a file that was not flushed; the first `flushed` were.
+// Damages the last bytes of a file. The first `flushed` bytes had been flushed.
 void tear(const fs::path& path, uint64_t flushed, loadbalance::Random& random) {
   if (!fs::exists(path)) return;
   const uint64_t size = fs::file_size(path);
   if (size > flushed) fs::resize_file(path, flushed + below(random, size - flushed));
 }
 
-// Some part of the last checkpoint; empty where there is none.
+// Returns some part of the last checkpoint, or an empty path.
 fs::path some_part(const fs::path& checkpoints, loadbalance::Random& random) {
   const auto steps = harness::checkpoint_steps(checkpoints);
   if (steps.empty()) return {};
@@ -43,7 +43,7 @@ fs::path some_part(const fs::path& checkpoints, loadbalance::Random& random) {
   return parts.empty() ? fs::path() : parts[below(random, parts.size())];
 }
 
-// The last checkpoint that is whole, with which log and step trace were flushed.
+// Returns the last complete checkpoint; its log and step trace were flushed with it.
 std::optional<harness::ResumePoint> last_whole(const fs::path& checkpoints) {
   for (const int64_t step : harness::checkpoint_steps(checkpoints)) {
     const fs::path folder = harness::checkpoint_folder(checkpoints, step);
@@ -52,13 +52,13 @@ std::optional<harness::ResumePoint> last_whole(const fs::path& checkpoints) {
       for (const training::CheckpointFile& part : parts) part.verify();
       return harness::parse_note(parts.front().header().note);
     } catch (const Error&) {
-      continue;  // the one before
+      continue;  // try the one before
     }
   }
   return std::nullopt;
 }
 
-// Bytes of the first so many lines.
+// Returns the size of the first `lines` lines.
 uint64_t bytes_of_lines(const fs::path& path, int64_t lines) {
   const std::string text = read_file(path);
   size_t end = 0;

@@ -1,4 +1,4 @@
-// What a crash of machine or disk may leave of an interrupted run's files.
+// Damage that a crash of machine or disk may do to an interrupted run's files.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace strata::simulation {
 
-// Does one thing, or nothing, to the files of experiment 0. Returns what, in words. What training
-// flushed to disk before it went on is only damaged where a checksum must notice it.
+// Does at most one kind of damage to the files of experiment 0, and describes it. Data that
+// training flushed to disk are only damaged if a checksum must detect it.
 std::string damage(const harness::ResultTree& tree, loadbalance::Random& random);
 
 }  // namespace strata::simulation

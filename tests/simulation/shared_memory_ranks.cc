@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostRanks = 4, kChannels = 16;
 constexpr size_t kSlotBytes = 1 << 16;
 
-// What one communicator of all ranks has.
+// The shared state of one communicator.
 struct Channel {
   std::atomic<int> arrived = 0;
   std::atomic<int> generation = 0;
@@ -26,7 +26,7 @@ struct Channel {
 };
 
 struct Shared {
-  // How many communicators rank r has made: all make them in the same order.
+  // The number of communicators that each rank has made. All ranks make them in the same order.
   std::atomic<int> made[kMostRanks] = {};
   int64_t notes[kMostRanks] = {};
   Channel channels[kChannels];
@@ -60,7 +60,7 @@ class SharedMemoryCommunicator final : public comm::Communicator {
   void all_reduce_max(std::span<float> values) override {
     reduce(values, [](float a, float b) { return std::max(a, b); });
   }
-  // The rest of the data is of no use to the caller.
+  // Callers ignore the rest of the data.
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
     all_reduce_sum(data, count, dtype);
   }
@@ -95,7 +95,8 @@ class SharedMemoryCommunicator final : public comm::Communicator {
     while (channel_->generation == generation) ::sched_yield();
   }
 
-  // Piece by piece: every rank lays its own out, then combine(mine, bytes) makes the result.
+  // Works piece by piece: every rank publishes its own piece, then combine(mine, bytes) computes
+  // the result.
   template <typename Combine>
   void in_turns(void* data, int64_t bytes, int64_t multiple, const Combine& combine) {
     const auto most = static_cast<int64_t>(kSlotBytes) / multiple * multiple;

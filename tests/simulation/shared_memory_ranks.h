@@ -1,4 +1,4 @@
-// Ranks that are processes forked from one, which talk through shared memory: no launcher, no MPI.
+// Ranks as forked processes that communicate through shared memory, without launcher or MPI.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace strata::simulation {
 
-// Made before the processes are forked.
+// Must exist before the processes are forked.
 class SharedMemory {
  public:
   explicit SharedMemory(int ranks);
@@ -19,10 +19,10 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
 
   int ranks() const { return ranks_; }
-  // In the process of a rank. Every operation is a moment of `chaos`, which outlives it, as this
-  // does.
+  // Call in a rank's process. Every operation is a moment of `chaos`. `chaos` and this object must
+  // outlive the communicator.
   std::unique_ptr<comm::Communicator> communicator(int rank, Chaos& chaos);
-  // For what a rank has to say in the end.
+  // Returns a rank's result, which it writes at its end.
   int64_t& note(int rank);
 
  private:
@@ -31,7 +31,7 @@ class SharedMemory {
   size_t bytes_;
 };
 
-// Stands in for NCCL on a DeferredBackend: collectives as work of a stream, through a duplicate of
+// Replaces NCCL on a DeferredBackend: collectives run on a stream, through a duplicate of
 // `communicator`.
 std::unique_ptr<device::Collectives> make_stream_collectives(comm::Communicator& communicator,
                                                              void* stream);

@@ -25,7 +25,7 @@ namespace {
 constexpr double kLimit = 60;  // seconds
 constexpr pid_t kGone = -1;
 
-// Owns what it defers.
+// Owns the work that it defers.
 class LateBackend final : public testing_support::DeferredBackend {
  public:
   LateBackend(std::unique_ptr<device::Backend> inner, uint64_t seed)
@@ -51,7 +51,8 @@ void train(const Job& job, SharedMemory& shared, int rank) {
     }
     backend = std::move(late);
   }
-  // No backend of the program captures graphs here, so its configuration does not ask for them.
+  // The program has no backend here that captures graphs, so its configuration must not enable
+  // them.
   config::RunConfig config = job.config;
   config.device.graphs = job.graphs;
   training::BertSystem system(config, ranks, std::move(backend));

@@ -1,4 +1,4 @@
-// A job of several ranks, each a process, that runs the benchmark from its first file to its last.
+// A job that runs the whole benchmark with one process per rank.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,33 @@
 
 namespace strata::simulation {
 
-// What ranks compute on.
+// The device of the ranks.
 enum class Device : uint8_t {
-  kHostMemory,  // buckets are reduced by threads
-  kStreams,     // of a device that runs late, in any order that events allow; through the host
-  kCollectiveStreams  // with collectives as work of its streams
+  kHostMemory,        // threads reduce buckets
+  kStreams,           // a late device, which reduces in host memory
+  kCollectiveStreams  // collectives run on its streams, too
 };
 
 struct Job {
   config::RunConfig config;
   int ranks = 1;
   Device device = Device::kHostMemory;
-  bool graphs = false;  // that a late device captures and launches
-  uint64_t seed = 0;    // of pauses and of the order of a late device
+  bool graphs = false;  // a late device captures and launches graphs
+  uint64_t seed = 0;    // seed of pauses and of a late device's order
   int victim = 0;       // the rank that dies
-  int64_t dies_at = 0;  // its moment; 0: none dies
+  int64_t dies_at = 0;  // the moment of its death; 0: none dies
   harness::ExistingResults existing = harness::ExistingResults::kResume;
 };
 
 struct JobEnd {
   bool killed = false;    // the victim died
-  bool finished = false;  // all ranks came to their end
-  int64_t moments = 0;    // of rank 0, where it did
-  std::string messages;   // of all ranks
+  bool finished = false;  // all ranks reached their end
+  int64_t moments = 0;    // moments of rank 0, if it finished
+  std::string messages;   // messages of all ranks
 };
 
-// Forks the ranks and waits for them, at most a minute; when one dies kills the others. Throws
-// Error where they hang.
+// Forks the ranks and waits for them, at most a minute. If one dies, kills the others. Throws Error
+// if they hang.
 JobEnd run(const Job& job, const std::filesystem::path& messages);
 
 }  // namespace strata::simulation

@@ -31,7 +31,7 @@ Outcome outcome_of(const harness::ResultTree& tree) {
   std::istringstream lines(read_file(tree.step_trace(0)));
   for (std::string line; std::getline(lines, line);) {
     auto step = nlohmann::json::parse(line, nullptr, false);
-    if (!step.is_object()) continue;  // torn, so that a step's losses are missing
+    if (!step.is_object()) continue;  // incomplete line, so this step's losses are missing
     std::erase_if(step.get_ref<nlohmann::json::object_t&>(),
                   [](const auto& entry) { return entry.first.ends_with("seconds"); });
     outcome.losses.push_back(step.dump());
@@ -140,7 +140,8 @@ Simulated Simulation::run(uint64_t seed) {
   }
   if (end.messages.find("goes on after step") != std::string::npos) result.story += "; resumed";
   const Outcome outcome = outcome_of(tree);
-  // It died between run_stop and its last files: the log is whole, and the program says the rest.
+  // The run died between run_stop and its last files: the log is complete, and the program explains
+  // the rest.
   const bool had_ended = end.messages.find("are there and kept") != std::string::npos;
   if (had_ended) result.story += "; had ended";
   if (!had_ended && outcome.weights != whole.weights) result.problems.push_back("other weights");

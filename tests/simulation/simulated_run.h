@@ -1,5 +1,5 @@
-// One seed of the simulation: a run that dies, is damaged, is resumed, and must end as one that
-// nothing happened to.
+// One seed of the simulation: a run dies, is damaged and is resumed. It must end like an
+// undisturbed run.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace strata::simulation {
 
-// Weights and losses, which must have the same bits, of a run.
+// A run's weights and losses, which must have the same bits.
 struct Outcome {
-  int64_t moments = 0;              // that it had
-  std::string weights;              // the bytes of the saved file
-  std::vector<std::string> losses;  // of every step
+  int64_t moments = 0;              // number of moments
+  std::string weights;              // bytes of the saved file
+  std::vector<std::string> losses;  // one per step
 };
 
 struct Simulated {
-  std::string story;                  // what happened, on one line
-  std::vector<std::string> problems;  // none: as it should be
+  std::string story;                  // one line about the events
+  std::vector<std::string> problems;  // empty: no problem
 };
 
 class Simulation {
  public:
-  // Writes data and model below `folder`, which lives as long.
+  // Writes data and model below `folder`, which must outlive the object.
   explicit Simulation(std::filesystem::path folder);
 
   Simulated run(uint64_t seed);
@@ -36,7 +36,7 @@ class Simulation {
   const Outcome& uninterrupted(const Job& job);
 
   std::filesystem::path folder_;
-  std::map<std::string, Outcome> whole_;  // by what decides the bits
+  std::map<std::string, Outcome> whole_;  // by the settings that decide the bits
 };
 
 }  // namespace strata::simulation

@@ -1,5 +1,5 @@
-// Whole runs on simulated devices and ranks, with pauses, deaths and damaged files drawn from
-// seeds. Prints a line for each seed that ends otherwise than it should.
+// Runs the benchmark on simulated devices and ranks, with pauses, deaths and damaged files drawn
+// from seeds. Prints a line for each seed that fails.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 
-// A model of two layers a stage, in a folder of all ranks.
+// A model with two layers per stage, in a folder of all ranks.
 class BertSystemOfStages : public testing::Test {
  protected:
   BertSystemOfStages() {
@@ -38,7 +38,7 @@ class BertSystemOfStages : public testing::Test {
   config::RunConfig config_;
 };
 
-// Each stage takes its part of the whole model's weights, and all of them are saved again.
+// Each stage takes its part of the whole model's weights, and all parts are saved again.
 TEST_F(BertSystemOfStages, BeginsWithTheWeightsOfTheWholeModel) {
   for (const auto pipeline : {config::PipelineKind::kContiguous, config::PipelineKind::kModular}) {
     config_.parallel.pipeline = pipeline;

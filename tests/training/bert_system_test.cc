@@ -74,7 +74,7 @@ TEST_F(BertSystemTest, EndsAtTheFirstEvaluationThatReachesTheTarget) {
   EXPECT_GT(results[0].accuracy, 0);
 }
 
-// In the open division a warning, so that speed can be measured.
+// The open division only warns, so that speed can be measured.
 TEST_F(BertSystemTest, SettingsThatMeanNothingAreRefusedInTheClosedDivision) {
   config_.data.eval = config_.data.train;
   const Ranks ranks{*communicator_};
@@ -87,7 +87,7 @@ TEST_F(BertSystemTest, SettingsThatMeanNothingAreRefusedInTheClosedDivision) {
               HasSubstr("data.train has this file, too"));
 }
 
-// The weights, the data's order and dropout follow from the seed: warm-up leaves no trace.
+// Weights, order of the data and dropout follow from the seed; warm-up leaves no trace.
 TEST_F(BertSystemTest, WarmUpStepsDoNotChangeTheRun) {
   config_.run.seed = 11;
   const auto checkpoint = [&](int warmup_steps, const char* output) {
@@ -109,7 +109,7 @@ TEST_F(BertSystemTest, ExperimentsStartAfresh) {
   EXPECT_EQ(both[1].seed, 12u);
   const harness::ResultTree tree{config_.run.output, "Strata", "small"};
   const std::string second = read_file(tree.checkpoint(1));
-  // The second one alone, as a first.
+  // Runs the second experiment alone, as a first one.
   config_.run.seed = 12;
   config_.run.experiments = 1;
   config_.run.output = directory_ / "alone";
@@ -142,7 +142,7 @@ TEST_F(BertSystemTest, ACheckpointIsTakenWhateverTheStepTraceLacks) {
   }
 }
 
-// The processor has nothing to choose from and nothing to capture.
+// The CPU backend has nothing to tune and nothing to capture.
 TEST_F(BertSystemTest, AWarmUpThatTriedNothingSaysNothingOfIt) {
   config_.initialization.warmup_steps = 1;
   const Ranks ranks{*communicator_};
@@ -184,7 +184,7 @@ TEST_F(BertSystemTest, DataHaveAChecksumWhereARunMayGoOn) {
   EXPECT_NE(checksum(2, true), begun);
 }
 
-// Of the data it may know that it is there, until the clock runs.
+// Before the clock runs it may only check that the data exist.
 TEST_F(BertSystemTest, DoesNotLookIntoTheDataBeforeItStarts) {
   const std::string train = read_file(config_.data.train[0]),
                     eval = read_file(config_.data.eval[0]);
@@ -229,7 +229,7 @@ TEST_F(GoingOn, TheSameModelIsGoneOnWith) {
   EXPECT_EQ(facts->note, "a note");
 }
 
-// Of as many parameters all the same.
+// The models have the same number of parameters.
 TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
   const std::string model = read_file(directory_ / "model.json");
   const std::pair<const char*, const char*> changes[] = {
@@ -240,7 +240,7 @@ TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
       {R"("attention_probs_dropout_prob": 0)", "attention_probs_dropout_prob is 0.0, was 0.1"}};
   for (const auto& [change, said] : changes) {
     std::string changed = model;
-    changed.insert(changed.rfind('}'), std::string(", ") + change);  // the last of two is read
+    changed.insert(changed.rfind('}'), std::string(", ") + change);  // the last one is read
     write_file_atomically(directory_ / "model.json", changed);
     const std::string error = testing_support::error_of([&] { facts(); });
     EXPECT_THAT(error, HasSubstr(std::string("another model: ") + said)) << " for " << change;
@@ -251,7 +251,7 @@ TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
   EXPECT_THAT(error, HasSubstr("another model: norm is \"none\", was \"post\""));
 }
 
-// What is wrong with the data is known once the clock runs.
+// Problems with the data are found after the clock starts.
 TEST_F(BertSystemTest, ARunThatCannotStartLeavesNoResult) {
   config_.data.eval_samples = 11;
   EXPECT_THROW(run(), Error);

@@ -1,4 +1,4 @@
-// A device whose streams run late, which counts how often memory is taken.
+// A device with late streams that counts allocations.
 #pragma once
 
 #include "tests/support/deferred_backend.h"

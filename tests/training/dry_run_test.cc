@@ -13,7 +13,7 @@ class DryRunTest : public testing_support::TemporaryDirectory {
  protected:
   DryRunTest() {
     data::Instances evaluated = counting_instances(10);
-    for (int32_t& id : evaluated.masked_ids) id = kSmallestWord;  // other samples
+    for (int32_t& id : evaluated.masked_ids) id = kSmallestWord;  // makes the samples differ
     write_small_data(directory_ / "data.hdf5", counting_instances(48));
     write_small_data(directory_ / "eval.hdf5", evaluated);
     write_small_model(directory_ / "model.json");
@@ -72,7 +72,7 @@ TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
   EXPECT_TRUE(any_has(run.facts, "evaluation data: ")) << "the rest is checked all the same";
 }
 
-// The only problem is the expected one.
+// Expects this problem and no other.
 #define EXPECT_PROBLEM(part)                                                                  \
   do {                                                                                        \
     const DryRun run = checked();                                                             \
@@ -83,7 +83,8 @@ TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
 TEST_F(DryRunTest, SamplesThatAreTrainedOnAreNoEvaluationData) {
   std::filesystem::copy(directory_ / "data.hdf5", directory_ / "copy.hdf5");
   config_.data.eval = {directory_ / "copy.hdf5"};
-  EXPECT_PROBLEM("data.eval: shares 48 of 48 samples with data.train (48 training samples compared)");
+  EXPECT_PROBLEM(
+      "data.eval: shares 48 of 48 samples with data.train (48 training samples compared)");
   data::Instances one = counting_instances(10);
   for (size_t i = 0; i + 1 < one.masked_offsets.size() - 1; ++i) {
     for (uint64_t at = one.masked_offsets[i]; at < one.masked_offsets[i + 1]; ++at) {
@@ -170,7 +171,7 @@ TEST_F(DryRunTest, WhatIsNotThereIsCalledMissingByItsKey) {
   EXPECT_PROBLEM("data.shapes: ");
 }
 
-// More than a processor can address. Sanitizers end a process that asks for so much.
+// The size exceeds the address space. Sanitizers end a process that allocates so much.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(DryRunTest, TooLittleMemoryIsAProblem) {
   config_.batch.micro_batch = 1 << 30;

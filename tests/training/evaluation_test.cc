@@ -58,15 +58,15 @@ TEST_F(Evaluation, SeesTheModelAsItIsNow) {
   EXPECT_NE(evaluator.evaluate().mean_loss(), before);
 }
 
-// All weights are in memory: gathers are counted, nothing else.
+// Counts gathers without gathering, since all weights are in memory.
 class CountingGatherer final : public comm::WeightGatherer {
  public:
   void gather(int unit) override { ++gathers[unit]; }
 
-  std::map<int, int> gathers;  // of every unit
+  std::map<int, int> gathers;  // by unit
 };
 
-// Every gather is the weights' way to all ranks: none is made for nothing.
+// Every gather sends the weights to all ranks, so none may be unnecessary.
 TEST_F(Evaluation, GathersWeightsOnceAMicroBatch) {
   for (const auto& [samples, micro_batch, micro_batches] :
        {std::array{16, 8, 2}, {17, 8, 3}, {21, 7, 3}, {5, 8, 1}}) {

@@ -1,4 +1,4 @@
-// model.precision fp16: a scaled loss, and steps that all ranks skip.
+// Tests model.precision fp16: a scaled loss, and steps that all ranks skip.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ class Fp16OverRanks : public testing::TestWithParam<Case> {
     trainer_->start(*source_);
   }
 
-  // Between two tensors, where no operation writes, but which is reduced with them.
+  // Returns an element between two tensors. No operation writes it, but it is reduced with them.
   float& gap() {
     const bert::ParameterLayout& layout = model_->layout();
     int64_t end = 0;
@@ -87,7 +87,7 @@ class Fp16OverRanks : public testing::TestWithParam<Case> {
     return *elements_of(model_->parameters().gradients(), {end, end + 1}).as<float>();
   }
 
-  // A step in which `value` is in the gradient of rank `rank` alone.
+  // Runs a step with `value` only in the gradient of rank `rank`.
   StepResult step_with(float value, int rank) {
     if (world_->rank() == rank) gap() = value;
     const StepResult result = trainer_->step();
@@ -95,7 +95,7 @@ class Fp16OverRanks : public testing::TestWithParam<Case> {
     return result;
   }
 
-  // Weights, those that compute reads, and the optimizer's state, as this rank has them.
+  // Returns this rank's weights, compute weights and optimizer state.
   std::vector<std::vector<char>> bits() {
     std::vector<device::Tensor> tensors{model_->compute_weights()};
     for (const StateArray& array : trainer_->state().arrays) tensors.push_back(array.tensor);
@@ -137,15 +137,15 @@ TEST_P(Fp16OverRanks, AnInfinityOnOneRankLeavesAllWeightsAndMomentsAsTheyAre) {
   EXPECT_EQ(trainer_->loss_scale()->skipped_steps, world_->size());
 }
 
-// The first update is Adam's step 1, whose moments' corrections make every element's step the
-// learning rate, whatever its gradient is; that of step 2 is longer or shorter.
+// In Adam's step 1 the moments' corrections make every element's update the learning rate, whatever
+// its gradient is. In step 2 updates are longer or shorter.
 TEST(Fp16, ASkippedStepDoesNotAdvanceAdam) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
   config::RunConfig config = fp16_run(world->size());
   config.optimizer.epsilon = 1e-20;
   config.optimizer.weight_decay = 0;
-  config.loss_scale.initial = 1 << 24;  // times a probability: too much for binary16
+  config.loss_scale.initial = 1 << 24;  // this times a probability exceeds binary16
   const auto backend = make_backend(config, {world->rank(), world->size()});
   bert::Model model(small_bert(), *backend, capacity_of(*source, config.batch.micro_batch),
                     model_options(config, small_bert(), *world));
@@ -177,7 +177,7 @@ TEST(Fp16, ASkippedStepDoesNotAdvanceAdam) {
   EXPECT_GT(moved, std::ssize(initial) / 2);
 }
 
-// In 11 digits instead of 24; bf16 has 8. Double is the oracle, which scales nothing.
+// binary16 has 11 digits, bf16 8, f32 24. The oracle computes in double, without a scale.
 TEST(Fp16, LossesAreThoseOfDouble) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
@@ -200,7 +200,8 @@ TEST(Fp16, LossesAreThoseOfDouble) {
   }
 }
 
-// Without scaling, gradients this small would be lost; powers of two round nothing else.
+// Without scaling, such small gradients would be lost; scaling by powers of two changes nothing
+// else.
 TEST(Fp16, TheScaleMakesNoDifferenceWhereNothingIsTooSmallOrTooLarge) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
@@ -216,7 +217,7 @@ TEST(Fp16, TheScaleMakesNoDifferenceWhereNothingIsTooSmallOrTooLarge) {
   EXPECT_EQ(grown.steps.back().loss_scale, 1 << 18);
 }
 
-// Every way to share work out skips the same steps, and else has the same losses.
+// All ways to divide the work skip the same steps and have the same losses.
 TEST(Fp16, ShardsAndStagesSkipTheSameSteps) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
@@ -249,7 +250,7 @@ TEST(Fp16, ShardsAndStagesSkipTheSameSteps) {
     }
   }
   if (world->size() != 2) return;  // the model has two layers
-  // Two stages are one replica, whose gradients are those of the whole batch.
+  // Two stages are one replica, with the gradients of the whole batch.
   const auto single = comm::make_single_communicator();
   for (const auto clip : {kAfterAllReduce, config::ClipMode::kNone}) {
     config::RunConfig whole_model = config;

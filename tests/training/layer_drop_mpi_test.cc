@@ -1,4 +1,4 @@
-// Steps that leave out layers, by several ranks and in every order of work.
+// Tests dropped layers on several ranks and in every order of work.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 constexpr int kGlobalBatch = 24, kSteps = 4;
-// Of a loss: rounding. What other layers add differs by more than ten times that.
+// Rounding of a loss. Other dropped layers would change it by more than ten times as much.
 constexpr double kSame = 1e-5;
 
 bert::BertConfig model() {
-  bert::BertConfig config = small_bert(12);  // of which 2, 3, 4 and 6 stages have as many layers
+  bert::BertConfig config = small_bert(12);  // 2, 3, 4 and 6 stages divide these evenly
   config.hidden_size = config.intermediate_size = 32;
   config.heads = 1;
   config.norm = bert::Norm::kPre;
@@ -23,7 +23,7 @@ bert::BertConfig model() {
 
 class LayerDropOverRanks : public testing::Test {
  protected:
-  // Deep layers are left out three times in four from the second step on.
+  // Three in four of the deep layers are dropped from the second step on.
   config::RunConfig run(int ranks, int accumulation) const {
     config::RunConfig config = small_run();
     config.model.norm = config::NormKind::kPre;

@@ -1,5 +1,6 @@
-// Training beside MLCommons' program, which took the same steps of LAMB, each on all samples, from
-// the same checkpoint (tests/golden/reference/mlperf_reference.py). It computes in f32.
+// Compares training with MLCommons' program, which took the same steps of LAMB, each on all
+// samples, from the same checkpoint (tests/golden/reference/mlperf_reference.py). It computes in
+// f32.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 
 namespace strata::training {
 
-// Expects the reference's losses at its first `steps` steps, at most.
+// Expects the reference's losses in at most `steps` first steps.
 inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
                                                comm::Communicator& communicator, size_t steps,
                                                config::Sharding sharded = {}) {

@@ -19,7 +19,7 @@ class Options : public testing::Test {
   bert::Model model_{small_bert(), *backend_, {.tokens = 32, .sequences = 1, .masked = 8}};
 };
 
-// As in the paper, by default theta has all but fallen by the end: gamma is 100 / T.
+// As in the paper, gamma is 100 / T by default, so that theta is almost reached at the end.
 TEST_F(Options, LayersAreDroppedFasterTheShorterTheTrainingIs) {
   config_.layer_drop.theta = 0.5;
   config_.schedule.training_steps = 250;
@@ -39,7 +39,7 @@ TEST_F(Options, StatePerWeightIsWhatTheOptimizerKeeps) {
   }
 }
 
-// Counts how often an element is updated, and changes nothing.
+// Counts how often each element is updated, and changes nothing.
 class CountingOptimizer final : public optim::Optimizer {
  public:
   explicit CountingOptimizer(int64_t elements) : updates(static_cast<size_t>(elements)) {}
@@ -51,14 +51,15 @@ class CountingOptimizer final : public optim::Optimizer {
   }
   std::vector<device::StateTensor> state() override { return {}; }
 
-  std::vector<int> updates;  // of every element
+  std::vector<int> updates;  // by element
 };
 
 TEST_F(Options, AllIsUpdatedButWhatIsHeld) {
   const int64_t elements = model_.layout().size;
   const std::vector<Range> buckets = gradient_buckets(config_, model_.layout());
   ASSERT_GT(buckets.size(), 4u);
-  // Nothing; within a bucket, twice; over an end; a whole bucket; its beginning; the end of all.
+  // The cases: nothing; twice within a bucket; across an end; a whole bucket; its beginning; the
+  // end of all.
   const std::vector<std::vector<Range>> cases = {
       {},
       {{10, 20}, {30, 31}},
@@ -79,7 +80,7 @@ TEST_F(Options, AllIsUpdatedButWhatIsHeld) {
   }
 }
 
-// NCCL exchanges equal shards by one collective, and fast if they are aligned to 16 bytes.
+// NCCL exchanges equal shards in one collective, and is fast if they are aligned to 16 bytes.
 TEST(BucketsOfBertLarge, HaveEqualAlignedShardsAtAnyNumberOfRanks) {
   const bert::ParameterLayout layout(bert::load_bert_config("bert-large"));
   config::RunConfig config;
@@ -103,7 +104,7 @@ TEST(BucketsOfBertLarge, HaveEqualAlignedShardsAtAnyNumberOfRanks) {
           end = shard.end;
         }
         ASSERT_EQ(end, bucket.size());
-        // The last rank has next to nothing more than the others.
+        // The last rank has hardly more than the others.
         ASSERT_LT(bucket.size() - each * count, 8 * count);
       }
     }

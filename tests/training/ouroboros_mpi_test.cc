@@ -1,6 +1,6 @@
-// Training by modules with delayed gradients, on as many ranks as there are, one fewer than
-// modules. What it should give is computed by one process in double: the whole model's gradient of
-// every step, in queues from which each module takes it when its time has come.
+// Tests modules with delayed gradients on all ranks, which are one fewer than modules. A single
+// process computes the expected result in double: the whole model's gradient of every step goes
+// into queues, and each module takes it after its delay.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -49,14 +49,14 @@ config::RunConfig in_double(config::RunConfig config) {
   return config;
 }
 
-// One layer more than modules: with dropout, which a delayed backward must repeat.
+// One layer more than modules, with dropout, which a delayed backward must repeat.
 bert::BertConfig model_of(int modules) {
   bert::BertConfig config = small_bert(modules + 1);
   config.hidden_size = config.intermediate_size = 32;
   return config;
 }
 
-// The modules' first layers where `layers` = K + 1 are dealt to K modules: the second has two.
+// Returns a layer's module if `layers` = K + 1 are divided among K modules: the second has two.
 int module_of_layer(int layer) { return layer == 0 ? 1 : std::max(layer, 2); }
 
 // The definition (Yang et al., arXiv 1909.06695), with modules k = 1 ... K:
@@ -90,7 +90,7 @@ class Oracle {
     queue_.push_front(whole_gradient());
     if (std::ssize(queue_) > modules) queue_.pop_back();
     const bool delayed = step_ > config_.ouroboros.warmup_steps;
-    // Steps of which there is a gradient that is no part of the warm-up.
+    // The steps since the warm-up, which have delayed gradients.
     const int64_t since = step_ - config_.ouroboros.warmup_steps;
     const auto age_of = [&](int module) { return delayed ? modules - module : 0; };
     const auto is_there = [&](int module) { return !delayed || age_of(module) < since; };
@@ -108,7 +108,7 @@ class Oracle {
         if (updated[i]) gradient[i] = queue_[static_cast<size_t>(age_of(module))].own[i];
       }
     }
-    // The tied words: the head's part of this step, the input's of K - 1 steps before.
+    // The tied words sum this step's part of the heads and the input's part of K - 1 steps ago.
     const Range words = layout.words();
     for (int64_t i = words.begin; i < words.end; ++i) {
       const auto at = static_cast<size_t>(i);
@@ -124,7 +124,7 @@ class Oracle {
   }
 
  private:
-  // Of one step, with that step's weights.
+  // The gradient of one step, with that step's weights.
   struct Gradient {
     std::vector<double> own, input_words;  // [arena] with the head's part of the words; [V, H]
   };
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
                          config::name_of(test.param.optimizer), config::name_of(test.param.clip));
     });
 
-// Weights lie between 0.01 and 1; those of neighbouring delays differ by a thousandth and more.
+// Weights lie between 0.01 and 1. Neighbouring delays change them by at least a thousandth.
 TEST_P(OuroborosTraining, IsTheDefinitionWithQueuesOfGradients) {
   constexpr double kBound = 1e-12, kDifferent = 1e-4;
   const config::RunConfig config = in_double(run_of(GetParam(), modules()));
@@ -281,7 +281,7 @@ TEST_P(OuroborosTraining, IsTheDefinitionWithQueuesOfGradients) {
   EXPECT_GT(largest_difference(undelayed), kDifferent) << "no delay is to be seen";
 }
 
-// The same arithmetic in the same order: one rank with the whole model, without modules.
+// A single rank with the whole model has the same arithmetic in the same order.
 TEST_P(OuroborosTraining, WithoutDelayHasTheBitsOfOneRank) {
   if (GetParam().clip != ClipMode::kNone) return;  // norms are summed in another order
   config::RunConfig config = run_of(GetParam(), modules());
@@ -303,8 +303,8 @@ TEST_P(OuroborosTraining, WithoutDelayHasTheBitsOfOneRank) {
   }
 }
 
-// An evaluation overwrites nothing that is in flight, and is that of the whole model. In float: the
-// same weights whether or not there are evaluations, also where the device lags behind the host.
+// An evaluation overwrites nothing in flight and covers the whole model. In float, weights are the
+// same with and without evaluations, even if the device lags behind the host.
 TEST_P(OuroborosTraining, EvaluationsBetweenStepsChangeNothing) {
   config::RunConfig config = run_of(GetParam(), modules());
   const bert::BertConfig bert = model_of(modules());
@@ -335,7 +335,7 @@ TEST_P(OuroborosTraining, EvaluationsBetweenStepsChangeNothing) {
   }
 }
 
-// Also what delayed gradients and weights are kept in.
+// This includes the memory of delayed gradients and weights.
 TEST_P(OuroborosTraining, StepsTakeNoMemory) {
   const config::RunConfig config = run_of(GetParam(), modules());
   const auto cpu = make_backend(config);
@@ -347,8 +347,8 @@ TEST_P(OuroborosTraining, StepsTakeNoMemory) {
   EXPECT_EQ(device.allocations, before);
 }
 
-// Module k keeps activations of K - k + 1 micro-batches, and K - k copies of its weights, but for
-// the words.
+// Module k keeps activations of K - k + 1 micro-batches, and K - k copies of its weights except the
+// words.
 TEST_P(OuroborosTraining, TakesTheMemoryOfTheMicroBatchesInFlight) {
   const config::RunConfig config = run_of(GetParam(), modules());
   const bert::BertConfig bert = model_of(modules());
@@ -373,13 +373,13 @@ TEST_P(OuroborosTraining, TakesTheMemoryOfTheMicroBatchesInFlight) {
   EXPECT_EQ(parameter_memory(model, *optimizer).weights,
             model.parameters().weight_bytes() + 4 * own_weights * delay);
   if (rank > 0) {
-    // What a step sends is there once.
+    // There is one copy of the data that a step sends.
     const int64_t sent = capacity.tokens * bert.hidden_size * int64_t{sizeof(float)};
     EXPECT_EQ(model.activation_bytes(), (delay + 1) * (undelayed.activation_bytes() - sent) + sent);
     return;
   }
-  // Rank 0's last module has activations of one micro-batch, so more micro-batches take as much
-  // more as the first module has.
+  // Rank 0's last module has activations of one micro-batch, so only the first module's activations
+  // grow with the micro-batches.
   bert::ModelOptions more = options;
   ++more.in_flight;
   const bert::Model larger(bert, *backend, capacity, more);

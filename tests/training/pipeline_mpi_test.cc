@@ -1,5 +1,4 @@
-// Training by the stages of a pipeline. What it should give is that of ranks that have the whole
-// model each.
+// Tests the stages of a pipeline. Ranks that each have the whole model give the expected result.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -30,7 +29,8 @@ struct Case {
   OptimizerKind optimizer = OptimizerKind::kAdam;
 };
 
-// Two layers a stage, each at least a bucket: any division into stages has the same buckets.
+// Two layers per stage, each at least a bucket, so that any division into stages has the same
+// buckets.
 bert::BertConfig model_of(int stages) {
   bert::BertConfig config = small_bert();
   config.hidden_size = config.intermediate_size = 32;
@@ -38,7 +38,7 @@ bert::BertConfig model_of(int stages) {
   return config;
 }
 
-// A pipeline of as many stages as micro-batches, and one more where there are two.
+// Returns a pipeline with as many micro-batches as stages, or one more if there are two.
 config::RunConfig run_of(const Case& test, int stages) {
   config::RunConfig config = small_run();
   config.parallel = {stages, test.pipeline};
@@ -50,7 +50,7 @@ config::RunConfig run_of(const Case& test, int stages) {
   return config;
 }
 
-// The same samples on ranks that have the whole model.
+// Returns the same run on ranks with the whole model.
 config::RunConfig whole(config::RunConfig config) {
   config.parallel.stages = 1;
   config.batch.micro_batch *= config.batch.gradient_accumulation_steps;
@@ -75,7 +75,7 @@ double largest_difference(const bert::HostWeights& a, const bert::HostWeights& b
 
 class PipelineTraining : public testing::TestWithParam<Case> {
  protected:
-  // The numbers of stages that so many ranks can be.
+  // Returns the possible numbers of stages.
   std::vector<int> stages() const {
     std::vector<int> stages;
     for (int count = 2; count <= world_->size(); ++count) {
@@ -83,7 +83,7 @@ class PipelineTraining : public testing::TestWithParam<Case> {
     }
     return stages;
   }
-  // Those that have the same stage: one of each replica.
+  // Returns the ranks with the same stage, one per replica.
   std::unique_ptr<comm::Communicator> replicas(int stages) {
     return world_->split(world_->rank() % stages);
   }
@@ -142,8 +142,8 @@ TEST_P(PipelineTraining, EqualsThatOfWholeModels) {
   }
 }
 
-// In double, of one step: a replica's gradients, or, where there are two, their mean, which ranks
-// exchange in f32.
+// Compares one step in double: a replica's gradients, or, with two replicas, their mean, which
+// ranks exchange in f32.
 TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
   if (GetParam().clip != ClipMode::kNone) return;
   for (const int stages : this->stages()) {
@@ -191,8 +191,8 @@ TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
   }
 }
 
-// What is sent and received is in the device's order of work, also where the host is ahead of it;
-// recomputed activations and sharded state have the same bits.
+// Messages follow the device's order of work, even if the host is ahead. Recomputed activations and
+// sharded state have the same bits.
 TEST_P(PipelineTraining, HasTheSameBitsOnDevicesThatLagBehind) {
   for (const int stages : this->stages()) {
     SCOPED_TRACE(fmt::format("{} stages", stages));
@@ -214,8 +214,7 @@ TEST_P(PipelineTraining, HasTheSameBitsOnDevicesThatLagBehind) {
   }
 }
 
-// What micro-batches in flight keep, and what is sent and received, has its place before the first
-// step.
+// Activations of micro-batches in flight and messages have their memory before the first step.
 TEST_P(PipelineTraining, StepsTakeNoMemory) {
   for (const int stages : this->stages()) {
     for (const auto sharded : {config::Sharding::kNone, config::Sharding::kState}) {
@@ -239,8 +238,8 @@ TEST_P(PipelineTraining, StepsTakeNoMemory) {
   }
 }
 
-// A checkpoint is of the whole model: two stages go on from it with the same bits, and so, but for
-// rounding, does one rank.
+// A checkpoint holds the whole model: two stages resume with the same bits, one rank up to
+// rounding.
 TEST_P(PipelineTraining, GoesOnFromACheckpoint) {
   if (world_->size() % 2 != 0) return;
   constexpr int kBefore = 2;

@@ -1,4 +1,4 @@
-// The sample backend trains as the cpu backend does in f32.
+// Tests that the sample backend trains like the cpu backend in f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ class SampleBackendTest : public testing::Test {
     return train(config, *communicator_, *source_, kSeed, kSteps);
   }
 
-  // With dropout. Losses of every step, and norms of gradients, within 1e-4 of each other.
+  // Uses dropout. Every step's losses and gradient norms must agree within 1e-4.
   void expect_to_train_as_cpu_does(const config::RunConfig& config) {
     const TrainingHistory cpu = run_on("cpu", config), sample = run_on("sample", config);
     ASSERT_EQ(sample.steps.size(), cpu.steps.size());

@@ -45,9 +45,9 @@ inline void write_small_model(const std::filesystem::path& path, int layers = 1)
                                   std::to_string(layers) + "}");
 }
 
-// Every token is the one before plus one, so masked ones can be told from their neighbours. Half
-// of the samples have up to 16 tokens and half have 17 to 32: any stratified batch of an even
-// number of samples takes as many of these as of those.
+// Every token is the one before plus one, so neighbours reveal masked tokens. Half of the samples
+// have up to 16 tokens and half have 17 to 32, so that a stratified batch of an even number of
+// samples has as many of each.
 inline data::Instances counting_instances(int samples) {
   data::Instances out;
   for (int i = 0; i < samples; ++i) {
@@ -76,7 +76,7 @@ inline void write_small_data(const std::filesystem::path& path, const data::Inst
   data::write_instances(path, instances, info);
 }
 
-// The instances through a file, which is opened and then unlinked.
+// Writes the instances to a file, opens it and unlinks it.
 inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& instances) {
   const auto path = std::filesystem::path(testing::TempDir()) /
                     ("strata.small." + std::to_string(::getpid()) + ".hdf5");
@@ -86,7 +86,7 @@ inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& i
   return source;
 }
 
-// What data.shapes may name, of this process alone.
+// Writes a file for data.shapes that belongs to this process alone.
 inline std::filesystem::path write_small_shapes(const data::InstanceSource& source) {
   const auto path =
       std::filesystem::path(testing::TempDir()) / ("strata.shapes." + std::to_string(::getpid()));
@@ -101,7 +101,7 @@ inline config::RunConfig small_run() {
   config.batch.micro_batch = 8;
   config.batch.load_balance = {config::BalanceStrategy::kRandom, {16, 32}};
   config.optimizer.lr = 2e-3;
-  config.optimizer.epsilon = 1e-2;  // large, so that Adam sees how large gradients are
+  config.optimizer.epsilon = 1e-2;  // large, so that Adam's updates depend on the size of gradients
   config.schedule.warmup_steps = 4;
   config.schedule.training_steps = 40;
   config.clip = {config::ClipMode::kNone, 1.0};
@@ -112,11 +112,11 @@ inline config::RunConfig small_run() {
 
 struct TrainingHistory {
   std::vector<StepResult> steps;
-  bert::Losses evaluation;  // of all the data, in the end
+  bert::Losses evaluation;  // losses of all data, at the end
   bert::HostWeights weights;
 };
 
-// Norms and updates go over them, too. Of those that lie in this rank's memory.
+// Norms and updates cover the gaps, too. Checks the gaps in this rank's memory.
 inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
   const auto expect_zeros = [&](const device::Arena& arena, const Range& gap, const char* where) {
     for (const device::Arena::Run& run : arena.runs()) {
@@ -143,8 +143,8 @@ inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
   expect_gap_to(model.layout().size);
 }
 
-// `steps` steps of `bert` from random weights, with dropout, after as much warm-up as configured.
-// The second and the third are added to `timeline`, which may be null.
+// Trains `bert` for `steps` steps from random weights, with dropout, after the configured warm-up.
+// Adds the second and the third step to `timeline`, which may be null.
 inline TrainingHistory train(const config::RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
                              uint64_t seed, int steps, Timeline* timeline = nullptr,
@@ -169,19 +169,19 @@ inline TrainingHistory train(const config::RunConfig& config, device::Backend& b
   expect_gaps_between_gradients_to_be_zero(model);
   return history;
 }
-// On the configured backend.
+// Trains on the configured backend.
 inline TrainingHistory train(const config::RunConfig& config, comm::Communicator& communicator,
                              const data::InstanceSource& source, uint64_t seed, int steps) {
   const auto backend = make_backend(config, {communicator.rank(), communicator.size()});
   return train(config, *backend, communicator, source, seed, steps);
 }
 
-// The larger of two differences; infinite where one is no number, which std::max() may pass over.
+// Returns the larger difference, or infinity if one is NaN, which std::max() might ignore.
 inline double larger(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::infinity() : std::max(a, b);
 }
 
-// Of both losses, over all steps.
+// Returns the largest difference of both losses over all steps.
 inline double largest_loss_difference(const TrainingHistory& a, const TrainingHistory& b) {
   double largest = 0;
   const auto compare = [&](const device::LossTotals& x, const device::LossTotals& y) {

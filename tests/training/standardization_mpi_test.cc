@@ -1,4 +1,4 @@
-// Training with a standardization loss, by several ranks and in every order of work.
+// Tests a standardization loss on several ranks and in every order of work.
 #include <gtest/gtest.h>
 
 #include "tests/training/small_training.h"
@@ -10,11 +10,11 @@ using Axis = config::StandardizationAxis;
 
 constexpr uint64_t kSeed = 7;
 constexpr int kGlobalBatch = 24, kSteps = 4;
-// Of a loss: rounding.
+// Rounding of a loss.
 constexpr double kSame = 1e-5;
 
 bert::BertConfig model() {
-  bert::BertConfig config = small_bert(12);  // of which 2, 3, 4 and 6 stages have as many layers
+  bert::BertConfig config = small_bert(12);  // 2, 3, 4 and 6 stages divide these evenly
   config.hidden_size = config.intermediate_size = 32;
   config.heads = 1;
   config.norm = bert::Norm::kNone;
@@ -36,7 +36,7 @@ class StandardizationOverRanks : public testing::Test {
     const auto backend = make_backend(config, {communicator.rank(), communicator.size()});
     return train(config, *backend, communicator, *source_, kSeed, kSteps, nullptr, model());
   }
-  // Of the standardization loss, over all steps, and of the others.
+  // Returns the largest difference of any loss, including standardization, over all steps.
   static double largest_difference(const TrainingHistory& a, const TrainingHistory& b) {
     double largest = largest_loss_difference(a, b);
     for (size_t i = 0; i < a.steps.size(); ++i) {
@@ -65,7 +65,7 @@ TEST_F(StandardizationOverRanks, OfTokensIsTheSameHoweverBatchesAreCut) {
 
 TEST_F(StandardizationOverRanks, OfUnitsIsOfAMicroBatch) {
   const TrainingHistory whole = on(*single_, run(Axis::kUnit, 1, 1));
-  // The same micro-batches, whoever has them.
+  // The micro-batches are the same, whichever rank has them.
   const int ranks = world_->size();
   const TrainingHistory cut = on(*single_, run(Axis::kUnit, 1, ranks));
   EXPECT_LE(largest_difference(on(*world_, run(Axis::kUnit, ranks, 1)), cut), kSame);

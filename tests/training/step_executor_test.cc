@@ -30,7 +30,7 @@ data::Instances instances_of_one_length(int samples) {
   return out;
 }
 
-// Forward runs one micro-batch ahead of backward: two are in flight, and blocks are ready in the
+// Forward runs one micro-batch ahead of backward, so two are in flight, and blocks are ready at the
 // end.
 Schedule one_ahead(int blocks, int micro_batches) {
   using enum Task::Kind;
@@ -62,7 +62,8 @@ class StepExecutorTest : public testing::Test {
     }
   }
 
-  // Weights after `steps` steps in this order of work; batches are uploaded as soon as they can be.
+  // Returns the weights after `steps` steps in this order of work. Batches are uploaded as early as
+  // possible.
   bert::HostWeights train(const Schedule& schedule, device::Backend& backend, bool graphs = false,
                           uint64_t steps = 2) {
     const config::RunConfig config = small_run();
@@ -113,7 +114,7 @@ TEST_F(StepExecutorTest, EveryOrderOfWorkTrainsTheSameBits) {
   }
 }
 
-// What is recomputed is issued, and launched, in its place.
+// Recomputed forwards are issued and launched in their places.
 TEST_F(StepExecutorTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAnother) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const auto cpu = make_backend(small_run());
@@ -126,12 +127,12 @@ TEST_F(StepExecutorTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAn
   }
 }
 
-// The late device works on what it was given when it was given it: activations, batches and graphs
-// of the two micro-batches in flight are kept apart.
+// A late device computes with the data that it had when work was issued, so activations, batches
+// and graphs of the two micro-batches in flight must be separate.
 TEST_F(StepExecutorTest, MicroBatchesInFlightDoNotTouchEachOther) {
   constexpr uint64_t kSteps = 6;
   const int blocks = static_cast<int>(small_bert().layers) + 2;
-  // All of one shape, so that graphs are shared.
+  // All batches have one shape, so that graphs are shared.
   const auto source = open_small(instances_of_one_length(16));
   batches_.resize(4);
   for (uint32_t i = 0; i < 4; ++i) {
@@ -152,7 +153,7 @@ TEST_F(StepExecutorTest, MicroBatchesInFlightDoNotTouchEachOther) {
   }
 }
 
-// Its gradients are zeros, which the second micro-batch adds to, in forward already.
+// Its gradients are zeros, and the second micro-batch adds to them already in forward.
 TEST_F(StepExecutorTest, TheFirstMicroBatchMayHaveNoMaskedPosition) {
   batches_[0].masked_positions.clear();
   batches_[0].masked_ids.clear();

@@ -17,7 +17,7 @@ StepResult a_step() {
   step.step = 3;
   step.losses = bert::Losses{{12.0, 2, 8}, {3.0, 1, 4}};
   step.learning_rate = 5e-4;
-  step.tokens = 33;  // of one rank, which no trace shows
+  step.tokens = 33;  // one rank's tokens, which no trace shows
   step.global_tokens = 99;
   step.imbalance = 1.25;
   step.seconds = 0.5;

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 class TensorBoardTraceTest : public testing_support::TemporaryDirectory {
  protected:
-  // {tag: [[time, step, value], ...]}
+  // Returns {tag: [[time, step, value], ...]}.
   json read(const std::string& python, const std::string& option = "") {
     const auto printed = testing_support::run_command(
         "(" + python + " " STRATA_SOURCE_DIR "/tests/support/tfevents.py '" + directory_.string() +
@@ -25,7 +25,7 @@ class TensorBoardTraceTest : public testing_support::TemporaryDirectory {
     EXPECT_EQ(runs.size(), 1u) << printed.output;
     return runs.is_object() && runs.contains("run") ? runs["run"] : json();
   }
-  // Steps 1 to 4, of which the last two came to nothing, and on from the second.
+  // Writes steps 1 to 4, whose last two are lost, and resumes after the second.
   void write_resumed_run() {
     TensorBoardTrace first(directory_ / "run");
     for (int64_t number = 1; number <= 4; ++number) first.add(step(number, 10.0));
@@ -46,7 +46,7 @@ class TensorBoardTraceTest : public testing_support::TemporaryDirectory {
     result.seconds = 0.5;
     return result;
   }
-  // Without the times.
+  // Returns the points without their times.
   static json points(const json& tags, const std::string& tag) {
     json found = json::array();
     for (const json& point : tags.value(tag, json::array())) found.push_back({point[1], point[2]});

@@ -1,4 +1,4 @@
-// The smallest run that a measurement can take.
+// The smallest run for a measurement.
 #pragma once
 
 #include "config/run_config.h"

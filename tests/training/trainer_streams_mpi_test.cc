@@ -1,4 +1,4 @@
-// Training over ranks whose devices run deferred, with a stand-in for NCCL on their streams.
+// Tests ranks with deferred devices, and a fake NCCL on their streams.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct Case {
   int accumulation = 1;
   bool layer_order = false;
 
-  // Blocks take turns in memory, which graphs do not.
+  // Blocks share buffers, which graphs do not allow.
   bool by_turns() const { return sharded >= config::Sharding::kGradients; }
 };
 
@@ -47,7 +47,7 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
     if (GetParam().layer_order) {
       config.batch.accumulation_order = config::AccumulationOrder::kLayer;
     }
-    if (GetParam().by_turns()) config.reduce.bucket_megabytes = 0.02;  // every layer has one
+    if (GetParam().by_turns()) config.reduce.bucket_megabytes = 0.02;  // every layer has a bucket
     config.batch.round_tokens = 32;
     config.log.loss_interval_steps = 3;
     config.device.graphs = graphs;
@@ -126,8 +126,8 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
   }
 }
 
-// Of ranks that hold a model together and send each other what they compute on streams of their
-// own, by the device's own messages: at least so many a step.
+// Compares ranks that hold a model together and exchange results on their own streams, with at
+// least so many device messages per step.
 void expect_the_weights_of_host_memory(const config::RunConfig& config,
                                        const bert::BertConfig& bert, int steps,
                                        int messages_of_step) {
@@ -167,7 +167,7 @@ TEST(PipelineOnStreams, HoldsTheWeightsOfHostMemory) {
     config.parallel = {2, pipeline};
     config.batch.micro_batch = 2;
     config.batch.gradient_accumulation_steps = 3;
-    // Two borders or four, forward and back, by either rank.
+    // Either rank sends over two or four borders, in both directions.
     const int borders = pipeline == config::PipelineKind::kModular ? 4 : 2;
     expect_the_weights_of_host_memory(config, four_layers(), 3, 3 * borders);
   }
@@ -179,12 +179,12 @@ TEST(ModulesOnStreams, HoldTheWeightsOfHostMemory) {
     config::RunConfig config = small_run();
     config.ouroboros = {3, warmup_steps, config::TiedGradient::kSum};
     config.batch.micro_batch = 3;
-    // Over two borders, forward and back, by either rank.
+    // Either rank sends over two borders, in both directions.
     expect_the_weights_of_host_memory(config, four_layers(), 6, 2);
   }
 }
 
-// Spans of this rank by name, and how often.
+// Returns how many spans of each name this rank has.
 std::map<std::string, int> spans_of(const Timeline& timeline, int rank) {
   char name[] = "/tmp/strata_timeline_XXXXXX";
   const int file = ::mkstemp(name);
@@ -214,7 +214,7 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
     if (world_->rank() > 0) continue;
     EXPECT_EQ(spans.at("step 2"), 1);
     EXPECT_FALSE(spans.contains("step 4"));
-    // Of what is launched, nobody knows the parts.
+    // The parts of a launched graph are not timed.
     EXPECT_EQ(spans.contains("forward embeddings"), !graphs);
     if (graphs) continue;
     for (const char* computed : {"forward heads", "backward embeddings"}) {

@@ -77,7 +77,7 @@ TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
   EXPECT_EQ(first.weights, second.weights);
 }
 
-// What a device works on deferred, and in whatever order its streams' events allow, has the same
+// A deferred device runs work in any order that its streams' events allow, and must give the same
 // bits.
 TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   config::RunConfig config = mode_config();
@@ -94,7 +94,7 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
-// A GPU's host waits in such a copy, where nobody notices that the wait never ends.
+// A GPU's host waits in a copy to pageable memory, and nobody would notice the endless wait.
 TEST_P(TrainerModes, StepsCopyLossesAndNormsToPinnedMemory) {
   config::RunConfig config = mode_config();
   config.log.loss_interval_steps = 1;
@@ -105,7 +105,7 @@ TEST_P(TrainerModes, StepsCopyLossesAndNormsToPinnedMemory) {
     EXPECT_TRUE(history.steps.back().losses);
     return deferred.pageable_copies();
   };
-  const int of_the_end = pageable_copies(1);  // of the weights
+  const int of_the_end = pageable_copies(1);  // copies of the weights
   EXPECT_GT(of_the_end, 0);
   EXPECT_EQ(pageable_copies(4), of_the_end);
 }
@@ -130,7 +130,7 @@ TEST_P(TrainerModes, EveryOrderOfWorkHasTheSameBits) {
   expect_the_same();
 }
 
-// What a device launches has the bits of what it is given anew, wherever in a step it stands.
+// Launched graphs have the bits of issued work, at any place in a step.
 TEST_P(TrainerModes, MicroBatchesMayBeCaptured) {
   config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;
@@ -182,14 +182,15 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
     train(config, device, *communicator_, *source_, 7, 5);
     return device.rounded();
   };
-  // Four weights a layer, in every step (the first looks at them) and micro-batch of an evaluation.
+  // Four weights per layer, in every step (the first records them) and every micro-batch of an
+  // evaluation.
   const int64_t weights = 4 * small_bert().layers;
   EXPECT_EQ(rounded_with(1), weights * (5 + kSamples / 4));
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
-// Sums in another order may, in the end, round a value to another eight-bit number, from where on
-// losses differ by 1e-4; a mistake differs by 1e-5 in the second step.
+// Sums in another order may round a value to another eight-bit number in the end, after which
+// losses differ by 1e-4. A mistake makes them differ by 1e-5 in the second step.
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;
@@ -237,7 +238,7 @@ TEST_F(TrainerTest, LearnsInFloat8WhatItLearnsInThirtyTwo) {
 TEST_F(TrainerTest, LambLearnsToo) {
   config::RunConfig config = small_run();
   config.optimizer.name = config::OptimizerKind::kLamb;
-  config.optimizer.lr = 0.05;  // of a tensor's own norm
+  config.optimizer.lr = 0.05;  // relative to a tensor's own norm
   config.optimizer.epsilon = 1e-6;
   const bert::Losses before = run(config, 7, 0).evaluation, after = run(config, 7, 40).evaluation;
   EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
@@ -251,7 +252,7 @@ TEST_F(TrainerTest, MadgradAcClipAndSgdLearnToo) {
   config.optimizer.lr = 5e-3;
   EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
   config.optimizer.name = config::OptimizerKind::kAcClip;
-  config.optimizer.lr = 1;  // of gradients, not of signs
+  config.optimizer.lr = 1;  // scales gradients, not signs
   EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
   config.optimizer.name = config::OptimizerKind::kSgd;
   config.optimizer.lr = 0.05;
@@ -267,7 +268,7 @@ TEST_F(TrainerTest, StepsOfEveryOptimizerMayBeCaptured) {
   }
 }
 
-// Counts how often ranks look for the largest of their values.
+// Counts how often ranks sync their largest values.
 class CountingRanks : public comm::MirrorCommunicator {
  public:
   explicit CountingRanks(int& count) : count_(count) {}
@@ -280,7 +281,7 @@ class CountingRanks : public comm::MirrorCommunicator {
   int& count_;
 };
 
-// What fails on its first use, or takes long, does so before the clock runs.
+// Anything that fails or is slow on first use must run before the clock starts.
 TEST_F(TrainerTest, ADryRunStepTriesTheExchangeOfFloat8) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;
@@ -315,7 +316,7 @@ TEST_F(TrainerTest, ClippingMatters) {
   const TrainingHistory free = run(config, 7, 8);
   config.clip = {config::ClipMode::kAfterAllReduce, 0.3};
   const TrainingHistory clipped = run(config, 7, 8);
-  // Adam does not see a constant factor, but the norm, and with it the factor, changes.
+  // Adam ignores a constant factor, but the norm changes, and with it the factor.
   EXPECT_NE(free.weights, clipped.weights);
   EXPECT_GT(*clipped.steps[0].gradient_norm, 0.3);
   EXPECT_FALSE(free.steps[0].gradient_norm);
@@ -334,7 +335,7 @@ TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
     tokens += step.tokens;
     masked += step.losses->masked_lm.count;
   }
-  // One epoch: every sample once.
+  // One epoch has every sample once.
   const auto sum = [](std::span<const uint16_t> values) {
     return std::accumulate(values.begin(), values.end(), int64_t{0});
   };

@@ -86,14 +86,14 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   EXPECT_EQ(deferred.launches(), (kWarmUpSteps - first_is_issued) * GetParam().accumulation);
 }
 
-// Notes what it has not been given before: kinds of products, and their numbers of rows, where it
-// tells them apart (`rows` is not 0). Counts how often memory is taken.
+// Records new work: kinds of products, and their numbers of rows unless `rows` is 0. Counts
+// allocations.
 class TryingDevice : public testing_support::DeferredBackend {
  public:
   TryingDevice(device::Backend& inner, uint64_t seed, int64_t rows = 16)
       : DeferredBackend(inner, seed), rows_(rows) {}
 
-  // What losses were computed for, gradients or none.
+  // Returns how many losses were computed, with or without gradients.
   int classified() const { return classified_; }
   int tries() const { return static_cast<int>(tried_.size()); }
   int allocations() const { return allocations_; }
@@ -198,7 +198,7 @@ TEST_P(WarmUpTest, TwoStepsHaveEveryKindOfProduct) {
   EXPECT_EQ(device.tries(), tries);
 }
 
-// What a file tells of the shapes is not needed to train.
+// Training does not need the file of shapes.
 TEST_P(WarmUpTest, ShapesThatAreNotKnownAreNotPrepared) {
   config::RunConfig config = this->config(1);
   config.data.shapes.reset();

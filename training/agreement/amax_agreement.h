@@ -1,5 +1,5 @@
-// Ranks' agreement on the values that FP8 scales come from: losses then do not depend on
-// which rank a sample is on.
+// Syncs the largest absolute values (amax) that FP8 scales come from, so that losses do not depend
+// on the rank of a sample.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@ namespace strata::training {
 
 class AmaxAgreement {
  public:
-  // All ranks construct together, which connects them; all that is taken by reference must outlive
-  // it. Does nothing for one rank, or a model without FP8.
+  // Does nothing with one rank, or a model without FP8. All ranks construct together, which
+  // connects them. References must outlive the object.
   AmaxAgreement(const bert::Model& model, comm::Communicator& communicator);
 
-  // After the last micro-batch of a step, whose updates have waited for all reductions: no other
-  // collective is on its way. All ranks call together.
+  // All-reduces the values. Call after a step's last micro-batch, when its updates have waited for
+  // all reductions and no other collective is in flight. All ranks call together.
   void agree();
 
  private:
   const bert::Model& model_;
-  std::unique_ptr<device::Collectives> collectives_;  // null: there is nothing to agree on
+  std::unique_ptr<device::Collectives> collectives_;  // null: there is nothing to sync
 };
 
 }  // namespace strata::training

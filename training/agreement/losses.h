@@ -6,7 +6,7 @@
 
 namespace strata::training {
 
-// The sum of every rank's `losses`; the same bits on every rank.
+// Returns the sum of every rank's `losses`, with the same bits on every rank.
 bert::Losses all_reduce(comm::Communicator& communicator, const bert::Losses& losses);
 
 }  // namespace strata::training

@@ -1,4 +1,4 @@
-// The shapes of a run's micro-batches, which the lengths of its samples tell.
+// The shapes of a run's micro-batches, which follow from the lengths of its samples.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace strata::training {
 
-// What just holds a batch of these samples of `source`.
+// Returns the least capacity that holds these samples of `source` as a batch.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source,
                                 std::span<const uint32_t> samples);
 
-// What of a sample shapes its batch.
+// The properties of a sample that decide its batch's shape.
 struct SampleShape {
   int32_t length = 0;  // tokens
   int32_t masked = 0;  // positions
@@ -26,21 +26,21 @@ SampleShape shape_of(const data::SampleClass& alike);
 
 class BatchShapes {
  public:
-  // Batches are rounded up as `rounding` says.
+  // `rounding` decides how batches are rounded up.
   explicit BatchShapes(const bert::BatchRounding& rounding) : rounding_(rounding) {}
 
-  // One micro-batch, of these samples.
+  // Adds a micro-batch with these samples.
   void add(std::span<const SampleShape> samples);
 
-  // One of each shape: what comes most often first, then what came first.
+  // Returns one micro-batch per shape, sorted by frequency, then by first occurrence.
   std::vector<std::vector<SampleShape>> most_frequent() const;
-  // Enough of them to have all numbers of samples, of tokens and of masked positions that all have,
-  // if numbers of the latter that round up to the same multiple of `rows` are taken for one.
+  // Returns enough micro-batches to cover all numbers of samples, tokens and masked positions.
+  // Tokens and masked positions count as equal if they round up to the same multiple of `rows`.
   std::vector<std::vector<SampleShape>> covering(int64_t rows) const;
 
  private:
   struct Seen {
-    std::vector<SampleShape> samples;  // of the first
+    std::vector<SampleShape> samples;  // samples of the first batch with the shape
     int64_t times = 0;
     size_t order = 0;
   };
@@ -51,7 +51,7 @@ class BatchShapes {
   std::map<bert::BatchShape, Seen> seen_;
 };
 
-// Such samples, of random tokens.
+// Returns a batch of samples with these shapes and random tokens.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model,
                                   std::span<const SampleShape> samples);
 

@@ -10,16 +10,17 @@
 
 namespace strata::training {
 
-// Sequences of these lengths, of which so many tokens are masked each, at most all.
+// Returns sequences of these lengths. `masked` gives the masked positions of each, at most its
+// length.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   std::span<const int32_t> masked, uint64_t seed);
-// How many tokens of a sequence of `length` the recipe masks: 15 %, at least one, at most 76.
+// Returns how many tokens of a sequence MLPerf's recipe masks: 15 %, at least one, at most 76.
 int32_t masked_by_recipe(int32_t length);
-// The same with as many tokens masked as the recipe of MLPerf masks.
+// The same with the recipe's number of masked tokens.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   uint64_t seed);
 
-// Lengths that fill exactly `tokens` tokens, drawn with MLPerf Wikipedia's shares of short and full
+// Returns lengths that add up to `tokens`, drawn with MLPerf Wikipedia's shares of short and full
 // sequences: 6:3:2:5 in (0,128], (128,256], (256,384], (384,512] (docs/method.md, section 1.1).
 std::vector<int32_t> wikipedia_lengths(int64_t tokens, int32_t max_length, uint64_t seed);
 

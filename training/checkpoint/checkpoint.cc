@@ -9,7 +9,8 @@
 namespace strata::training {
 namespace {
 
-// Copies what of `piece` the array holds. Adds which elements.
+// Copies the elements of `piece` that the array holds to the device, and adds their ranges to
+// `copied`.
 void copy_piece(const Piece& piece, const StateArray& array, device::Backend& backend,
                 std::vector<Range>& copied) {
   for (const Range& held : array.holds) {
@@ -23,7 +24,7 @@ void copy_piece(const Piece& piece, const StateArray& array, device::Backend& ba
   }
 }
 
-// Elements of the ranges, none of which may be in two of them.
+// Returns the elements in all ranges. Throws Error if two ranges overlap.
 int64_t count_once(std::vector<Range> ranges, const StateArray& array) {
   std::ranges::sort(ranges, {}, &Range::begin);
   int64_t count = 0, end = 0;

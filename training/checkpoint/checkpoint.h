@@ -1,4 +1,4 @@
-// A checkpoint: a folder that holds every rank's part, and what is put back from it.
+// A checkpoint is a folder with a part for every rank.
 #pragma once
 
 #include <deque>
@@ -11,15 +11,15 @@
 
 namespace strata::training {
 
-// Where a rank's part lies.
+// Returns the path of a rank's part.
 std::filesystem::path part_path(const std::filesystem::path& folder, int rank);
 
-// All parts of a checkpoint. Throws Error where one is missing, is no such file, or is of another
-// checkpoint than the first.
+// Opens all parts of a checkpoint. Throws Error if a part is missing, is not such a file, or
+// belongs to another checkpoint than the first.
 std::deque<CheckpointFile> open_checkpoint(const std::filesystem::path& folder);
 
-// Overwrites what the arrays hold, whatever ranks wrote it. Throws Error where the parts have not
-// all of it, or have it in another dtype: the checkpoint is then of another model.
+// Overwrites all elements that the arrays hold, whichever ranks wrote them. Throws Error if the
+// parts lack some of them or have another dtype: the checkpoint then belongs to another model.
 void restore(const std::deque<CheckpointFile>& parts, const std::vector<StateArray>& arrays,
              device::Backend& backend);
 

@@ -133,7 +133,7 @@ CheckpointFile::CheckpointFile(const std::filesystem::path& path) : path_(path),
 }
 
 void CheckpointFile::verify() const {
-  // Read, not mapped: what the disk cannot give is an error here, not the process's end.
+  // The file is read, not mapped, so that a disk error throws instead of ending the process.
   std::ifstream file = open_to_read(path_, std::ios::binary);
   std::string piece;
   uint32_t computed = 0, stored = 0;

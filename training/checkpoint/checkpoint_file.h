@@ -1,5 +1,5 @@
-// One rank's part of a checkpoint: a safetensors file whose tensors are pieces of flat arrays, and
-// whose last tensor is a checksum of all before it.
+// One rank's part of a checkpoint: a safetensors file. Its tensors are pieces of flat arrays, and
+// the last one is a checksum of everything before it.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@
 namespace strata::training {
 
 struct CheckpointHeader {
-  int64_t step = 0;        // that was trained last
-  int64_t parameters = 0;  // of the model
+  int64_t step = 0;        // the last trained step
+  int64_t parameters = 0;  // parameters of the model
   PlanShape plan;
-  std::optional<optim::LossScale> loss_scale;  // of model.precision fp16
-  int rank = 0;                                // whose part this is
-  int ranks = 1;                               // parts of the checkpoint
-  std::string model;                           // as bert::to_text has it
+  std::optional<optim::LossScale> loss_scale;  // only with model.precision fp16
+  int rank = 0;                                // the rank whose part this is
+  int ranks = 1;                               // number of the checkpoint's parts
+  std::string model;                           // the model's bert::to_text
   std::string note;
 };
 
-// Elements `range` of an array; in the file the tensor "<array>/<range.begin>".
+// The elements `range` of an array. The file names the tensor "<array>/<range.begin>".
 struct Piece {
   std::string array;
   device::DType dtype = device::DType::kF32;
@@ -35,19 +35,19 @@ struct Piece {
   std::span<const std::byte> bytes;
 };
 
-// Writes it whole or not at all. Throws Error where it cannot be written.
+// Writes the file completely or not at all. Throws Error if it cannot be written.
 void write_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
                            std::span<const Piece> pieces);
 
 class CheckpointFile {
  public:
-  // Reads the header. Throws Error where `path` is no such file, or is cut short.
+  // Reads the header. Throws Error if `path` is not such a file, or is truncated.
   explicit CheckpointFile(const std::filesystem::path& path);
 
   const CheckpointHeader& header() const { return header_; }
-  // In host memory, read from the file when they are looked at.
+  // The pieces' bytes are mapped memory, read from the file on access.
   const std::vector<Piece>& pieces() const { return pieces_; }
-  // Reads all of it. Throws Error where the checksum is another.
+  // Reads the whole file. Throws Error if the checksum does not match.
   void verify() const;
 
  private:
@@ -55,7 +55,7 @@ class CheckpointFile {
   MappedFile file_;
   CheckpointHeader header_;
   std::vector<Piece> pieces_;
-  size_t checksum_at_ = 0;  // bytes before it
+  size_t checksum_at_ = 0;  // bytes before the checksum
 };
 
 }  // namespace strata::training

@@ -38,7 +38,7 @@ std::vector<Piece> CheckpointWriter::copy(const TrainingState& state) {
     }
   }
   if (!copy_ || copy_->bytes() < bytes) {
-    copy_.reset();  // before there is another
+    copy_.reset();  // frees memory before the next copy takes it
     copy_.emplace(backend_, bytes);
   }
   std::vector<Piece> pieces;

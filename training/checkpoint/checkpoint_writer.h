@@ -1,4 +1,4 @@
-// Writes a rank's part of checkpoints on a thread of its own, beside training.
+// Writes a rank's parts of checkpoints on its own thread, beside training.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,19 @@ namespace strata::training {
 
 class CheckpointWriter {
  public:
-  // `backend` outlives it.
+  // `backend` must outlive the writer.
   explicit CheckpointWriter(device::Backend& backend) : backend_(backend) {}
-  // Waits for the thread; what it could not write is lost without a word.
+  // Waits for the thread. Ignores its errors.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Copies what `state` has this rank write and returns; the file follows. Between steps, after
-  // finish(). Takes host memory for the copy, which it keeps. Throws Error where there is none.
+  // Copies the elements that `state` has this rank write, and returns while the thread writes the
+  // file. Call between steps, after finish(). Keeps its host memory for the next copy. Throws Error
+  // if there is too little.
   void begin(const std::filesystem::path& path, const CheckpointHeader& header,
              const TrainingState& state);
-  // Waits until the file is on disk. Throws Error where it could not be written.
+  // Waits until the file is on disk. Throws Error if it could not be written.
   void finish();
 
  private:
@@ -35,7 +36,7 @@ class CheckpointWriter {
   device::Backend& backend_;
   std::optional<device::HostBuffer> copy_;
   std::thread thread_;
-  std::optional<FirstError> error_;  // of the file that is being written
+  std::optional<FirstError> error_;  // why the file could not be written
 };
 
 }  // namespace strata::training

@@ -1,4 +1,4 @@
-// What training goes on from, besides its configuration and its data.
+// The state that training needs to resume, besides its configuration and data.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace strata::training {
 
-// A flat array in device memory, of which a rank may hold parts only.
+// A flat array in device memory. A rank may hold only parts of it.
 struct StateArray {
   std::string name;
   device::Tensor tensor;
-  std::vector<Range> holds;   // elements of the array, one range after another in `tensor`
-  std::vector<Range> writes;  // what this rank adds to a checkpoint; each lies in one of `holds`
+  std::vector<Range> holds;   // elements in `tensor`, one range after another
+  std::vector<Range> writes;  // elements for checkpoints, each range within `holds`
 };
 
-// The elements `range` of the array, which lie in one of the ranges that it holds; absent where
-// they do not.
+// Returns the elements `range` of the array, which must lie in one range of `holds`; else an absent
+// tensor.
 inline device::Tensor part_of(const StateArray& array, const Range& range) {
   int64_t place = 0;
   for (const Range& held : array.holds) {
@@ -34,8 +34,8 @@ inline device::Tensor part_of(const StateArray& array, const Range& range) {
   return {};
 }
 
-// The ranks and batch sizes that samples are dealt to: those of the run's first start, so that
-// global batches stay the same on other ranks.
+// The ranks and batch sizes that samples are dealt to. They stay those of the run's first start, so
+// that global batches stay the same on other ranks.
 struct PlanShape {
   int ranks = 1;
   int batch_per_rank = 1;
@@ -45,10 +45,10 @@ struct PlanShape {
 };
 
 struct TrainingState {
-  int64_t step = 0;        // that was trained last
-  int64_t parameters = 0;  // of the model
+  int64_t step = 0;        // the last trained step
+  int64_t parameters = 0;  // parameters of the model
   PlanShape plan;
-  std::optional<optim::LossScale> loss_scale;  // of model.precision fp16
+  std::optional<optim::LossScale> loss_scale;  // only with model.precision fp16
   std::vector<StateArray> arrays;
 };
 

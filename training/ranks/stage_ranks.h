@@ -1,4 +1,4 @@
-// Ranks that are stages of replicas of the model, and what stages send each other.
+// The ranks that are stages of the model's replicas, and the messages between stages.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,15 @@
 
 namespace strata::training {
 
-// Of P stages rank r is stage r mod P of replica r / P. Where there is one stage, every rank is a
-// replica.
+// With P stages, rank r is stage r mod P of replica r / P. With one stage, every rank is a replica.
 class StageRanks {
  public:
-  // `stage` is this rank's. All ranks construct together; `all` outlives it.
+  // `stage` is this rank's stage. All ranks construct together. `all` must outlive the object.
   StageRanks(const bert::Stage& stage, comm::Communicator& all);
 
-  // Those that have the same stage of other replicas: gradients are reduced over them, samples are
-  // dealt to them.
+  // The ranks with the same stage of all replicas. They share out the samples and reduce gradients.
   comm::Communicator& replicas() const { return replicas_ ? *replicas_ : all_; }
-  // The stages of this rank's replica, in order; null: this rank has the whole model.
+  // The stages of this rank's replica, in order; null if this rank has the whole model.
   comm::Communicator* stages() const { return stages_.get(); }
 
  private:
@@ -30,37 +28,36 @@ class StageRanks {
   std::unique_ptr<comm::Communicator> replicas_, stages_;  // null: there is one stage
 };
 
-// What crosses the borders of a stage.
+// Sends and receives activations and gradients between stages.
 class StageMessages {
  public:
-  // For any schedule with at most model.in_flight() micro-batches in flight. All ranks of `stages`
-  // construct together; all outlive it.
+  // Serves any schedule with at most model.in_flight() micro-batches in flight. All ranks of
+  // `stages` construct together. References must outlive the object.
   StageMessages(const bert::Model& model, comm::Communicator& stages);
 
-  // Begins what a task of `schedule` sends or receives; waits for what is still on its way from or
-  // to the same place.
+  // Begins the task's message. First waits for an earlier message that uses the same buffer.
   void begin(const Schedule& schedule, const Task& task, int64_t tokens);
-  // For what a forward or backward reads of another stage. Returns the task that receives it, if
-  // there is one.
+  // Waits for the message that a forward or backward reads. Returns the task that receives it, if
+  // any.
   std::optional<Task> wait_for_input_of(const Task& task);
-  // Until all that was sent may be overwritten, and all is here that was to be received.
+  // Waits until all messages have arrived and all sent buffers may be overwritten.
   void wait_for_all();
 
  private:
-  // Named by the task that begins it.
+  // The ticket of the message that `task` begins.
   std::optional<device::PointToPoint::Ticket>& under_way(const Task& task);
   void finish(const Task& task);
 
   const bert::Model& model_;
   std::unique_ptr<device::PointToPoint> point_to_point_;
-  // [kinds of messages][blocks][micro-batches in flight]; none: not under way.
+  // [kinds of messages][blocks][micro-batches in flight]; nullopt: no message is under way.
   std::vector<std::optional<device::PointToPoint::Ticket>> tickets_;
 };
 
-// Those of the whole model's weights that the stage has.
+// Returns the part of the whole model's weights that belongs to the model's stage.
 bert::HostWeights weights_of_stage(const bert::Model& model, const bert::HostWeights& whole);
-// The weights of all stages, of which this rank's are `own`, on every rank of `stages`, which call
-// together.
+// Returns the weights of all stages on every rank of `stages`; `own` are this rank's. All ranks of
+// `stages` call together.
 bert::HostWeights gather_stages(const bert::Model& model, const bert::HostWeights& own,
                                 comm::Communicator& stages);
 

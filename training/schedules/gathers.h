@@ -1,4 +1,4 @@
-// Orders of work for sharded weights.
+// Adds the gathers of sharded weights to a schedule.
 #pragma once
 
 #include <span>
@@ -10,15 +10,14 @@
 
 namespace strata::training {
 
-// Of each block of a model laid out like this, in the order of forward, the index in `units`, runs
-// of the arena, of the one with its weights.
+// Returns, for each block of a model with this layout, in the order of forward, the index in
+// `units` (ranges of the arena) of the unit that holds its weights.
 std::vector<int> units_of_blocks(const bert::ParameterLayout& layout, std::span<const Range> units);
 
-// `schedule`, with a task that gathers the weights of every unit before their use, and ahead of it:
-// as soon as the unit used before is there. `units`: of every block, as Schedule has them. Weights
-// that are still in memory are not gathered again: in layer order, units between the first and the
-// last are gathered twice a step, but for the two where forward turns back; the first and the last,
-// once.
+// Returns `schedule` with tasks that gather every unit's weights before their use, as soon as the
+// weights of the unit used before are in memory. `units`: see Schedule. Weights that are still in
+// memory are not gathered again. In layer order the first and the last unit are gathered once a
+// step, the others twice, except the two at the turn from forward to backward.
 Schedule with_gathers(const Schedule& schedule, const std::vector<int>& units);
 
 }  // namespace strata::training

@@ -30,7 +30,7 @@ std::vector<Range> own_modules(const bert::Stage& stage, int blocks) {
 Schedule ouroboros(const bert::Stage& stage, int blocks) {
   Schedule schedule{
       .name = "ouroboros", .stage = stage, .blocks = blocks, .micro_batches = 1, .in_flight = 1};
-  const auto other = [&](int64_t block) {  // has this block, which there is
+  const auto other = [&](int64_t block) {  // whether another stage has the block
     return block >= 0 && block < blocks && !stage.has_block(static_cast<int>(block), blocks);
   };
   for (int block = 0; block < blocks; ++block) {

@@ -10,7 +10,7 @@ namespace {
 
 using enum Task::Kind;
 
-// Work on one micro-batch that waits for at most one message, which comes first.
+// Work on one micro-batch. At most one message precedes it.
 struct Piece {
   std::optional<Task> receive;
   std::vector<Task> tasks;
@@ -21,7 +21,7 @@ class StagePieces {
   StagePieces(const bert::Stage& stage, int blocks, bool recompute)
       : stage_(stage), blocks_(blocks), recompute_(recompute) {}
 
-  // Blocks of the stage that follow each other, heads apart.
+  // Ranges of consecutive blocks on this stage, without the heads.
   std::vector<Range> runs() const {
     std::vector<Range> runs;
     for (int block = 0; block < heads(); ++block) {
@@ -93,7 +93,7 @@ Schedule schedule_of(const bert::Stage& stage, int blocks, int micro_batches, bo
           .recomputes = recompute};
 }
 
-// A message is received beside the piece before its own.
+// Appends the pieces. Each message is received beside the piece before the one that reads it.
 void append(const std::vector<Piece>& pieces, Schedule& schedule) {
   std::vector<Task>& tasks = schedule.tasks;
   for (size_t i = 0; i < pieces.size(); ++i) {

@@ -1,23 +1,23 @@
-// The stages of a pipeline, each with some of the layers (Lamy-Poirier, arXiv 2106.02679).
+// Pipeline parallelism: each stage has some of the layers (Lamy-Poirier, arXiv 2106.02679).
 #pragma once
 
 #include "training/schedules/schedule.h"
 
 namespace strata::training {
 
-// Of one stage. Layers that follow each other on it are a run. Forward takes all micro-batches
-// through one run, then through the next, backward the same in reverse; stage 0 takes each
-// micro-batch through the heads and back in between. What other stages send is received beside the
-// work on the micro-batch before. A block's gradients become ready after its last micro-batch. All
-// micro-batches are in flight.
+// The tasks of one stage. Consecutive layers on a stage form a run. Forward takes all micro-batches
+// through one run, then through the next, and backward does the same in reverse. In between, stage
+// 0 takes each micro-batch forward and backward through the heads. Messages of other stages arrive
+// beside the work on the previous micro-batch. A block's gradients become ready after its last
+// micro-batch. All micro-batches are in flight.
 //
-// With n micro-batches (at least as many as stages P) a stage waits for (P - 1) / n of its working
-// time where its layers are contiguous, (P - 1) / (n L / P) where they are modular: the next stage
-// then begins when a micro-batch is through one layer instead of L / P. L: layers of the model.
-// (Embeddings and heads, and the way from stage to stage, come on top.)
+// With n micro-batches (at least as many as stages P) and L layers, a stage waits for (P - 1) / n
+// of its working time if its layers are contiguous, and for (P - 1) / (n L / P) if they are
+// modular: the next stage then begins when a micro-batch has passed one layer instead of L / P.
+// Embeddings, heads and messages add to it.
 Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool recompute);
 
-// Its forwards alone, of as many micro-batches, to evaluate them.
+// The forwards alone, for evaluation.
 Schedule pipeline_forward(const bert::Stage& stage, int blocks, int micro_batches);
 
 }  // namespace strata::training

@@ -7,7 +7,7 @@
 namespace strata::training {
 namespace {
 
-// What has been done so far, in the order of the tasks.
+// The work that the tasks so far have done.
 class Progress {
  public:
   explicit Progress(const Schedule& schedule)
@@ -21,7 +21,7 @@ class Progress {
   // Micro-batches whose gradients are reduced together.
   int in_round() const { return schedule_.micro_batches / schedule_.rounds; }
 
-  // What keeps `task` from being next; empty: nothing.
+  // Returns why `task` cannot be next, or an empty text if it can.
   std::string add(const Task& task) {
     if (updated_) return "nothing may follow the update";
     if (task.micro_batch < 0 || task.micro_batch >= schedule_.micro_batches) {
@@ -61,7 +61,7 @@ class Progress {
   }
 
   int delay_of(int block) const { return lag_of(schedule_, {kBackward, block}); }
-  // With the same micro-batch as the block after it, which is here.
+  // Whether backward takes the same micro-batch through the block after it, on this stage.
   bool goes_back_together(int block) const {
     return block + 1 < schedule_.blocks && is_own(block + 1) &&
            delay_of(block + 1) == delay_of(block);
@@ -96,7 +96,7 @@ class Progress {
         if (reads_other_stage(block) && !has(kReceiveInput, block, m)) {
           return "its input is not received";
         }
-        // The first micro-batch's gradients overwrite, the others' are added.
+        // The first micro-batch's backward overwrites gradients, later ones add to them.
         if (m > 0 && !has(kForward, block, m - 1)) {
           return "the micro-batch before has not been there";
         }
@@ -130,7 +130,7 @@ class Progress {
       case kStash:
         if (delay_of(block) == 0) return "its backward is not delayed";
         if (has(kStash, block, m)) return "they were kept before";
-        // In the place of those that it has read.
+        // The stash overwrites the weights that backward has read.
         return has(kBackward, block, m) ? "" : "backward has not been there";
       case kReady:
         if (delay_of(block) > 0 && !has(kStash, block, m)) return "its weights are not kept";
@@ -172,7 +172,7 @@ class Progress {
     for (int block = 0; block < schedule_.blocks; ++block) {
       if (!is_own(block)) continue;
       for (int m = 0; m < schedule_.micro_batches; ++m) {
-        // For the next step.
+        // The next step reads this gradient.
         if (delay_of(block) > 0 && is_read_by_other_stage(block) &&
             !has(kReceiveGradient, block, m)) {
           return "the gradient that the next step reads was never received";
@@ -191,12 +191,13 @@ class Progress {
 
   const Schedule& schedule_;
   std::vector<uint32_t> done_;  // [blocks][micro-batches]: bits of kinds
-  std::vector<int> backwards_;  // micro-batches that a block's backward is through
-  std::vector<int> ready_;      // rounds of its gradients
-  std::vector<int> left_;       // backwards of a micro-batch that are to come
+  std::vector<int> backwards_;  // micro-batches that have passed each block's backward
+  std::vector<int> ready_;      // finished rounds of each block's gradients
+  std::vector<int> left_;       // backwards that each micro-batch still needs
   UnitsInMemory weights_;
-  Task in_memory_;  // whose activations are, where they are not kept
-  int begun_ = 0;   // micro-batches
+  // The task whose activations are in memory if activations are recomputed.
+  Task in_memory_;
+  int begun_ = 0;   // micro-batches that have begun
   int in_flight_ = 0;
   bool updated_ = false;
 };

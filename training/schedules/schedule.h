@@ -12,46 +12,46 @@
 
 namespace strata::training {
 
-// One piece of work, which becomes an operation of a step (step_list.h).
+// One piece of work; step_list.h makes it an operation of a step.
 struct Task {
   using Kind = comm::Operation::Kind;
   Kind kind = Kind::kForward;
-  int block = 0;  // its index in Model::blocks()
+  int block = 0;  // index in Model::blocks()
   int micro_batch = 0;
 
   bool operator==(const Task&) const = default;
 };
-// Forward, recompute or backward.
+// Returns whether the task is a forward, recompute or backward.
 bool reads_weights(const Task& task);
-// Whether it may wait for what another stage sends.
+// Returns whether such a task may wait for a message of another stage.
 bool reads_message(Task::Kind kind);
 
 struct Schedule {
   std::string name;
-  bert::Stage stage;  // that walks it
-  int blocks = 0;     // of the model
+  bert::Stage stage;  // stage of the rank that runs the schedule
+  int blocks = 0;     // blocks of the whole model
   int micro_batches = 0;
-  int in_flight = 1;        // micro-batches that may be between their forward and their backward
-  bool recomputes = false;  // blocks keep only their input: see bert::ModelOptions
-  // How often a block's gradients are reduced: 1, or after every micro-batch, each of which then
-  // overwrites what the one before left.
+  int in_flight = 1;        // most micro-batches between their forward and their backward
+  bool recomputes = false;  // blocks keep only their input; see bert::ModelOptions
+  // How often a block's gradients are reduced: once, or after every micro-batch, which then
+  // overwrites the gradients of the one before.
   int rounds = 1;
-  // Where weights are sharded: of every block, the unit that its weights are gathered with,
-  // counted from the heads' (comm/buckets/sharding/units.h). Empty: all weights are in memory.
+  // [blocks] the unit (comm/buckets/sharding/units.h) that each block's weights are gathered with,
+  // counted from the heads' unit. Empty if all weights are in memory.
   std::vector<int> units;
-  // Where backward is delayed: of every block of the model, by how many steps. The step that begins
-  // micro-batch t then goes back with micro-batch t - delay, and reads the weights of that one's
-  // forward. Empty: by none.
+  // [blocks of the model] the steps by which each block's backward is delayed, or empty. The step
+  // that begins micro-batch t then runs the backward of micro-batch t - delay, with the weights
+  // that its forward read.
   std::vector<int> delays;
   std::vector<Task> tasks;
 };
 
-// How many steps before its own the micro-batch began that a task is of: what goes back is delayed,
-// and a gradient is received as old as it is sent, a step before it is read.
+// Returns how many steps ago the task's micro-batch started: backward is delayed, and a gradient is
+// received as old as it was sent, one step before backward reads it.
 int lag_of(const Schedule& schedule, const Task& task);
 
-// Which blocks' weights are in memory: a unit takes the place of its neighbour's neighbours, apart
-// from the first and the last, which stay.
+// Tracks which blocks' weights are in memory. Units share two slots alternately, apart from the
+// first and the last, which stay.
 class UnitsInMemory {
  public:
   explicit UnitsInMemory(const std::vector<int>& units);
@@ -67,25 +67,29 @@ class UnitsInMemory {
   std::vector<bool> present_;
 };
 
-// Throws Error, saying which task, unless
-// - forward and backward of every block of the stage are there once for every micro-batch;
-// - forward follows the block before, or its receipt, and the forward of the micro-batch before;
-// - backward follows the block's forward and the backward of the block after, or its receipt;
-// - sends follow what they send; kReady all backwards of its block, or those of a round;
-// - kUpdate, the last task, follows everything, what other stages read included;
-// - at most `in_flight` micro-batches are begun and not finished;
-// - where the schedule recomputes, the last forward or recompute before a backward is of its block
+// Throws Error with the task unless
+// - every block of the stage has one forward and one backward for every micro-batch;
+// - forward follows the block before, or the receipt of its output, and the same block's forward of
+//   the previous micro-batch;
+// - backward follows the block's forward, and the backward of the block after or the receipt of its
+//   gradient;
+// - every send follows the task whose result it sends, and kReady all backwards of its block or
+//   round;
+// - kUpdate is the last task, and follows all sends to other stages, too;
+// - at most `in_flight` micro-batches have begun and not finished;
+// - if the schedule recomputes, the last forward or recompute before a backward has the same block
 //   and micro-batch;
-// - a delayed backward needs nothing of its own step, and its block's weights are stashed after it;
-// - where weights are gathered, those of every task are in memory;
-// - what is sent from a micro-batch's gradient, which has one place, leaves before the next is
-//   received there.
+// - a delayed backward needs nothing of its own step, and a stash of its block's weights follows
+//   it;
+// - if weights are gathered, the weights of every task are in memory;
+// - a stage sends a micro-batch's gradient before it receives the next one, since both use one
+//   buffer.
 void check_schedule(const Schedule& schedule);
 
-// Whether tasks begin with the last backward before their block's gradients are complete.
+// Returns whether `tasks` begin with the last backward before their block's gradients are complete.
 bool completes(std::span<const Task> tasks);
 
-// The stage that a task of `schedule` sends to or receives from; -1: it does neither.
+// Returns the stage that a task of `schedule` sends to or receives from, or -1 if there is none.
 int peer_of(const Schedule& schedule, const Task& task);
 
 }  // namespace strata::training

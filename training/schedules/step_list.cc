@@ -96,7 +96,8 @@ class Builder {
     return place;
   }
 
-  // The first of `tasks`, which go on to the end of the step.
+  // Adds the first of `tasks`, the rest of the step. The later ones tell whether it completes a
+  // block.
   void add_task(std::span<const Task> tasks) {
     const Task& task = tasks.front();
     const int lag = lag_of(schedule_, task);
@@ -109,7 +110,7 @@ class Builder {
       end.block = kNoObject;
       order_.add_updates(add(end, Lane::kCompute, {last_computed_}));
     } else if (task.kind == kGather) {
-      // Until then the memory is read for what was there.
+      // The weights take memory that the computation before still reads.
       gathered_[unit_of(task)] = add(task, Lane::kGathers, {last_computed_});
     } else if (peer_of(schedule_, task) >= 0) {
       int& last = last_of(task, lag);
@@ -143,8 +144,8 @@ class Builder {
     return last = add(task, Lane::kCompute, std::move(after));
   }
 
-  // Where gradients share memory, others have had it. The losses' gradients come in the heads'
-  // forward, those of the tied word embeddings among them.
+  // Waits for the reduction of the gradients that used this memory before, if gradients share it.
+  // The heads' forward computes gradients, too: the losses', and the tied word embeddings'.
   void add_before_writing(const Task& task, std::vector<int>& after) {
     const bool is_heads = task.block == schedule_.blocks - 1;
     const bool accumulates = task.micro_batch > 0 && schedule_.rounds == 1;
@@ -177,11 +178,11 @@ class Builder {
     if (task.block == 0 && plan_.tied_rows) order_.mark_rows_ready(place);
   }
 
-  // Of the same micro-batch, whose tasks follow each other.
+  // Returns the last task of the same micro-batch and lag: such tasks run one after another.
   int& last_of(const Task& task, int lag) {
     return last_.try_emplace({task.micro_batch, lag}, kNoObject).first->second;
   }
-  // Whether it is a forward's input, the reader's block and micro-batch, and how old it is.
+  // A received message: whether it is a forward's input, the reader's block, micro-batch and lag.
   using Receipt = std::tuple<bool, int, int, int>;
   static Receipt input_of(const Task& task, int lag) {
     return {task.kind == kForward, task.block, task.micro_batch, lag};
@@ -197,10 +198,11 @@ class Builder {
   StepList list_;
   comm::BucketOrder order_;
   int last_computed_ = kNoObject;
-  bool half_ready_ = false;                  // of the block whose backward came last
-  std::map<std::pair<int, int>, int> last_;  // of a micro-batch and lag
+  bool half_ready_ = false;                  // the last block's half has begun its reduction
+  // The last operation of each micro-batch and lag.
+  std::map<std::pair<int, int>, int> last_;
   std::map<Receipt, int> received_;
-  std::map<int, int> gathered_;  // units, last
+  std::map<int, int> gathered_;  // the last gather of each unit
 };
 
 }  // namespace

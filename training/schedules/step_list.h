@@ -1,5 +1,5 @@
-// The list of operations of a whole step: the schedule's forward and backward, and between them
-// what happens to gradients.
+// The list of operations of a whole step: the schedule's forward and backward, and the reduction
+// and update of gradients between them.
 #pragma once
 
 #include <functional>
@@ -16,28 +16,28 @@
 
 namespace strata::training {
 
-// What decides a step's operations, but for its buckets.
+// The step's properties that decide its operations, apart from its buckets.
 struct StepPlan {
   Schedule schedule;
-  // [blocks of the model] empty for those of other stages.
+  // [blocks of the model] empty for blocks of other stages
   std::vector<std::string> names;
-  std::vector<Range> gradients;               // what backward writes
-  std::vector<std::vector<Range>> completes;  // what is complete with the block, in this order
-  std::vector<Range> halves;                  // of these, what the first part of backward completes
-  bool shares_gradients = false;  // gradients share memory, so that they are written in turn
+  std::vector<Range> gradients;               // elements that backward writes
+  std::vector<std::vector<Range>> completes;  // elements that the block completes, in this order
+  std::vector<Range> halves;                  // the part that backward completes first
+  bool shares_gradients = false;  // gradients share memory, so blocks write them in turn
   bool tied_rows = false;
 };
-// `layout`: of the model, or of the schedule's stage of it. `tied_rows`: see
-// ParameterLayout::completes; `half_layers`: see bert::ModelOptions. Throws Error if the schedule
-// is for another number of blocks.
+// `layout` describes the model or the schedule's stage of it. See ParameterLayout::completes for
+// `tied_rows` and bert::ModelOptions for `half_layers`. Throws Error if the schedule is for another
+// number of blocks.
 StepPlan make_step_plan(const Schedule& schedule, const bert::ParameterLayout& layout,
                         bool tied_rows = false, bool half_layers = false,
                         bool shares_gradients = false);
 
-// Operations that follow each other and are of one micro-batch.
+// Consecutive operations of one micro-batch.
 struct Segment {
   int micro_batch = 0;
-  bool begins = false;  // its micro-batch
+  bool begins = false;  // whether the micro-batch's first segment
   int first = 0, end = 0;
 };
 
@@ -47,21 +47,22 @@ struct StepList {
   std::vector<int> frozen;  // blocks that the step does not update
 };
 
-// Does what an operation that is no bucket's says.
+// Runs an operation that is not a bucket's.
 using RunTask = std::function<void(const Task&)>;
 
-// The step that is the `delay_step`th with delayed backward; 0 where none is delayed, or long
-// since. What belongs to micro-batches from before is left out, and the gradients of blocks without
-// a backward are cleared. `work` and `run` null: the list is not to be run. All outlive the list.
+// Makes step number `delay_step` with delayed backward; 0 if backward is not delayed, or has been
+// for long. Leaves out operations of micro-batches that predate it, and clears the gradients of
+// blocks without a backward. If `work` and `run` are null, the list cannot be run. All arguments
+// must outlive it.
 StepList make_step_list(const StepPlan& plan, const comm::BucketPlan& buckets,
                         comm::BucketWork* work = nullptr, const RunTask* run = nullptr,
                         int delay_step = 0);
-// How many steps differ at the beginning of delayed backward.
+// Returns how many steps at the start of delayed backward differ from the later ones.
 int most_delay(const Schedule& schedule);
 
-// "clip 3", "forward layer_2"; the object alone is "bucket 3", "layer_2", or nothing.
+// Returns the operation's object: "bucket 3", "layer_2", or nothing.
 std::string object_of(const comm::Operation& operation, const StepPlan& plan);
-// The operation that completes a bucket, in its last round.
+// Returns the operation that completes a bucket in its last round.
 int ready_operation(const comm::OperationList& operations, int bucket);
 
 }  // namespace strata::training

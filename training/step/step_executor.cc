@@ -8,7 +8,7 @@
 namespace strata::training {
 namespace {
 
-// Whether both do the same for whichever micro-batch they are of.
+// Returns whether both segments have the same operations, whichever micro-batch they belong to.
 bool same_work(const comm::OperationList& list, const Segment& a, const Segment& b) {
   if (a.end - a.first != b.end - b.first) return false;
   for (int i = 0; i < a.end - a.first; ++i) {
@@ -54,7 +54,7 @@ void StepExecutor::check_captures() const {
     fail("schedule {}: blocks share memory, so graphs cannot be captured; use device.graphs false",
          name);
   }
-  // The update joins what a block that is ready begins: both must be captured in one graph.
+  // The update depends on what a ready block begins, so one graph must capture both.
   const comm::OperationList& operations = list_->operations;
   for (int place = 0; place < segments().back().first; ++place) {
     if (operations[place].kind != Task::Kind::kReady) continue;
@@ -104,8 +104,8 @@ bool StepExecutor::capture(const Segment& segment) {
   return graphs_->capture(graph_key(segment), [&] { issue_operations(segment, nullptr); });
 }
 
-// What is issued depends on the micro-batch's shape, the memory of its activations and the
-// operations.
+// The key covers all that decides the issued work: the micro-batch's shape, the activations' memory
+// and the operations.
 device::GraphCache::Key StepExecutor::graph_key(const Segment& segment) {
   const bert::Model::Shape shape = work_.model().shape(work_.micro_batch(segment.micro_batch));
   device::GraphCache::Key key(shape.begin(), shape.end());

@@ -1,4 +1,4 @@
-// Runs the steps of training: the list of operations of a step, on the executor of its buckets.
+// Runs training steps: each is a list of operations, run by the gradient buckets' executor.
 #pragma once
 
 #include <memory>
@@ -13,33 +13,35 @@ namespace strata::training {
 
 class StepExecutor {
  public:
-  // `graphs` null: every operation is issued; else segments are captured once and launched from
-  // then on. Throws Error if graphs cannot be captured. All else outlives it.
+  // Captures every segment once and launches it from then on; if `graphs` is null, issues every
+  // operation. Throws Error if graphs cannot be captured. The other arguments must outlive it.
   StepExecutor(StepWork& work, comm::GradientBuckets& buckets,
                std::unique_ptr<device::GraphCache> graphs = nullptr);
   StepExecutor(const StepExecutor&) = delete;
   StepExecutor& operator=(const StepExecutor&) = delete;
 
-  // Before every step of training, from 1; 0: a step that is none of training. Returns the arena
-  // elements that the step does not update: those whose first delayed backward is yet to come.
+  // Call before every step: `step` counts training steps from 1; 0 announces a dry run. Returns the
+  // arena elements that the step must not update, because their first delayed backward is yet to
+  // come.
   std::vector<Range> begin_step(int64_t step);
 
-  // In the order in which a step runs them.
+  // The segments of a step, in the order in which it runs them.
   const std::vector<Segment>& segments() const { return list_->segments; }
   bool captures_graphs() const { return graphs_ != nullptr; }
   device::GraphCache::Captured captured_graphs() const {
     return graphs_ ? graphs_->captured() : device::GraphCache::Captured();
   }
 
-  // Runs a segment and, where `times` is not null, times it. Returns the times of the step with its
-  // last segment, else zeros.
+  // Issues a segment's operations and times them unless `times` is null. Returns the step's times
+  // after its last segment, else zeros.
   comm::StepTimes issue(const Segment& segment, ComputeTimes* times = nullptr);
-  // Launches it where graphs are captured and it is not timed, else issues it.
+  // Launches the segment's graph if graphs are captured and `times` is null, else issues the
+  // segment.
   comm::StepTimes run(const Segment& segment, ComputeTimes* times = nullptr);
-  // Adds when the operations of the last timed step ran, but for forward and backward.
+  // Adds when the last timed step's operations ran, except forward and backward.
   void add_times(Timeline& timeline) const { timeline.add(buckets_.times(), names_); }
-  // Captures it instead, for every run to launch: it has run before with this shape. Returns
-  // whether there was room; see device::GraphCache.
+  // Captures the segment for every later run(). Requires that it has run with this shape before.
+  // Returns whether there was room; see device::GraphCache.
   bool capture(const Segment& segment);
 
  private:
@@ -53,7 +55,8 @@ class StepExecutor {
   comm::GradientBuckets& buckets_;
   const std::unique_ptr<device::GraphCache> graphs_;
   const RunTask run_task_;
-  std::vector<std::string> names_;  // of the blocks
+  // The blocks' names.
+  std::vector<std::string> names_;
   // The undelayed step, then the first steps with delayed backward, then all later ones.
   std::vector<StepList> lists_;
   const StepList* list_ = nullptr;

@@ -126,8 +126,8 @@ void StepWork::compute(const Task& task) {
   if (times_) times_->end(task, block.name());
 }
 
-// The gradients of a frozen block must not count in norms. Those of tied words have the heads' part
-// even then.
+// A frozen block's gradients must not count in norms. The tied word embeddings still get the heads'
+// part.
 void StepWork::complete(const Task& task) {
   if (task.kind == kFreeze) {
     model_.clear_gradients(model_.untied(block(task)));

@@ -1,4 +1,4 @@
-// What the operations of a step do that are no bucket's.
+// The operations of a step that work on blocks. comm::BucketWork does those on buckets.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,18 @@ namespace strata::training {
 // The schedule with delayed backward that training changes to after some steps.
 struct DelayedWork {
   Schedule schedule;
-  int64_t after_steps = 0;  // in which no backward is delayed
-  bool averages_tied =
-      false;  // the two parts of the word embeddings' gradient; else they are summed
+  int64_t after_steps = 0;  // the steps without delayed backward
+  // The word embeddings' gradient averages its two parts; otherwise it sums them.
+  bool averages_tied = false;
 };
 
 class StepWork {
  public:
-  // For `schedule`, later for `delayed`; the model must have been made for its stage and as many
-  // micro-batches in flight. `stages`: the ranks of that schedule's pipeline, which construct
-  // together; null: it has one. `weights`: gathers them, if the schedule does. Throws Error if a
-  // schedule does not suit the model. All that is given by reference or pointer outlives it.
+  // Runs `schedule`, and later `delayed`. Requires a model that was made for the schedule's stage
+  // and as many micro-batches in flight. `stages` are the ranks of the schedule's pipeline, which
+  // construct together, or null if it has one stage. `weights` gathers weights if the schedule
+  // does, else it is null. Throws Error if a schedule does not suit the model. References and
+  // pointers must outlive it.
   StepWork(bert::Model& model, const Schedule& schedule, comm::Communicator* stages = nullptr,
            comm::WeightGatherer* weights = nullptr, std::optional<DelayedWork> delayed = {});
 
@@ -34,18 +35,18 @@ class StepWork {
   const Schedule& schedule() const { return schedule_; }
   const std::optional<DelayedWork>& delayed() const { return delayed_; }
 
-  // Before every step: the steps since backward was delayed, this one included; 0: it is not.
+  // Call before every step. `delay_step` counts the steps with delayed backward from 1; 0: without.
   void begin_step(int64_t delay_step) { delay_step_ = delay_step; }
-  // Between steps: the index, among the micro-batches in flight, of activations that nothing needs;
-  // 0 if none are needed.
+  // Call between steps. Returns the index, among the micro-batches in flight, of activations that
+  // no backward needs any more, or 0 if none are needed.
   int free_activations() const;
   // The uploaded batch becomes micro-batch `number` of the step (see Model::begin).
   void begin(int number, const bert::TrainingStep& step);
   const bert::MicroBatch& micro_batch(int number) { return in_flight(number).micro_batch; }
 
-  // Does what an operation says. `rows`: of the buckets that the list is made with.
+  // Runs an operation. `buckets` must belong to the buckets that the list was made with.
   void run(const Task& task, comm::BucketWork& buckets);
-  // What runs from now on is timed; null: it is not.
+  // Times all later operations; null stops timing.
   void time(ComputeTimes* times) { times_ = times; }
 
  private:
@@ -62,7 +63,7 @@ class StepWork {
   bert::Block& block(const Task& task) const {
     return *model_.blocks()[static_cast<size_t>(task.block)];
   }
-  // `task`'s micro-batch, counted since backward was delayed.
+  // Returns `task` with its micro-batch numbered from the start of delayed training.
   Task numbered(const Task& task) const;
   void compute(const Task& task);
   void complete(const Task& task);
@@ -70,8 +71,8 @@ class StepWork {
   bert::Model& model_;
   const Schedule schedule_;
   std::vector<InFlight> in_flight_;
-  std::optional<StageMessages> messages_;  // of a pipeline
-  comm::WeightGatherer* weights_;          // null: all are in memory
+  std::optional<StageMessages> messages_;  // only in a pipeline
+  comm::WeightGatherer* weights_;          // null: all weights are in memory
   const std::optional<DelayedWork> delayed_;
   int64_t delay_step_ = 0;
   ComputeTimes* times_ = nullptr;

@@ -15,34 +15,35 @@ namespace strata::training {
 
 struct ComputeSeconds {
   double forward = 0;
-  double backward = 0;       // until the last gradient was complete
-  double last_backward = 0;  // of the last micro-batch, which communication runs beside
-  double waiting = 0;        // for what other stages send
+  double backward = 0;       // time until the last gradient was complete
+  double last_backward = 0;  // the last micro-batch's, which hides communication
+  double waiting = 0;        // wait for messages of other stages
 };
 
-// Marks Stream::kCompute as a step is issued, which must not be captured (Backend::capture).
+// Records times on Stream::kCompute while a step is issued. Must not be captured
+// (Backend::capture).
 class ComputeTimes {
  public:
   explicit ComputeTimes(device::Backend& backend) : stopwatch_(backend.make_stopwatch()) {}
 
-  // What is issued next belongs to the task that ends next.
+  // Starts the clock for the task whose end() comes next.
   void begin();
-  // A block's forward or backward has been issued, or the wait for what it receives is over.
+  // Call after issuing a block's forward or backward, or after the wait for its message.
   void end(const Task& task, const std::string& block);
 
-  // Over the tasks since the last call; waits for them. Adds what ran when to `timeline`, which may
-  // be null.
+  // Returns the seconds of the tasks since the last call, and waits for them. Adds each task's span
+  // to `timeline`, unless it is null.
   ComputeSeconds read(Timeline* timeline);
 
  private:
-  // What ended with a mark: a task, or what was before the first one.
+  // The task that ended at a mark, or nothing for a start of the clock.
   struct Ended {
     std::optional<Task> task;
     std::string block;
   };
 
   std::unique_ptr<device::Stopwatch> stopwatch_;
-  std::vector<Ended> ended_;  // of every mark
+  std::vector<Ended> ended_;  // one per mark
 };
 
 }  // namespace strata::training

@@ -13,14 +13,14 @@
 namespace strata::training {
 namespace {
 
-// Rows of a rank, from top to bottom: whole steps, then the lanes.
+// The rows of a rank, from top to bottom: whole steps, then the lanes.
 constexpr size_t kStepRow = 0, kRows = 1 + comm::kLanes;
 size_t row_of(comm::Lane lane) { return 1 + static_cast<size_t>(lane); }
 const char* name_of_row(size_t row) {
   return row == kStepRow ? "step" : name_of(static_cast<comm::Lane>(row - 1));
 }
 
-// What names a rank's lanes and puts them in order.
+// Events that name a rank's lanes and sort them.
 std::string lane_descriptions(int rank) {
   std::string lines;
   const auto describe = [&](const char* what, size_t lane, const nlohmann::json& arguments) {
@@ -37,7 +37,7 @@ std::string lane_descriptions(int rank) {
   return lines;
 }
 
-// `text` of rank `root`, on every rank.
+// Returns `text` of rank `root` on every rank.
 std::string shared_text(comm::Communicator& communicator, std::string text, int root) {
   uint64_t size = text.size();
   communicator.broadcast(&size, sizeof size, root);

@@ -1,4 +1,4 @@
-// What ranks did when, as a picture: Chrome trace JSON, for ui.perfetto.dev or chrome://tracing.
+// A timeline of all ranks as Chrome trace JSON, for ui.perfetto.dev or chrome://tracing.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace strata::training {
 
-// Spans of time on this rank's clock: whole steps, and below them the lanes of their operations.
+// Spans of time on this rank's clock: whole steps, and below them their operations by lane.
 class Timeline {
  public:
-  // Times start where all ranks leave a barrier here, so that ranks of several machines line up
-  // but for its latency. All ranks construct together.
+  // Times start when all ranks leave a barrier here, so that ranks of several machines line up
+  // within its latency. All ranks construct together.
   explicit Timeline(comm::Communicator& communicator);
 
   void add_step(std::string name, Clock::time_point begin, Clock::time_point end);
-  // In ns of that clock.
+  // Times are in ns since the timeline's start.
   void add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
-  // `blocks`: their names.
+  // `blocks` are the names of the model's blocks.
   void add(std::span<const comm::OperationTime> operations,
            std::span<const std::string> blocks = {});
 
-  // Writes every rank's spans as one file, on rank 0; all ranks call together. Throws Error where
-  // it cannot be written.
+  // Writes every rank's spans to one file, on rank 0. All ranks call together. Throws Error if it
+  // cannot be written.
   void write(const std::filesystem::path& path) const;
 
  private:

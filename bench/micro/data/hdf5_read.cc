@@ -8,7 +8,7 @@
 namespace strata::bench::micro {
 namespace {
 
-// A micro-batch of samples from all over a file, which the operating system has in memory.
+// Reads a micro-batch of samples from all over a file in the page cache.
 void hdf5_read(benchmark::State& state, data::InstanceForm form) {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "data.hdf5";

@@ -7,7 +7,7 @@ namespace {
 
 constexpr data::Recipe kRecipe{.dupe_factor = 2};
 
-// `reference`: with the random numbers of MLPerf's program.
+// `reference` uses the random numbers of MLPerf's program.
 void make_instances(benchmark::State& state, bool reference) {
   const data::Vocabulary vocabulary = synthetic_vocabulary();
   const data::Corpus corpus = synthetic_corpus(state.range(0), vocabulary);

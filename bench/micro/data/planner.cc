@@ -7,8 +7,8 @@
 namespace strata::bench::micro {
 namespace {
 
-// One step's plan, as every rank makes it. Of a plan that begins: `first` is its first step's,
-// which touches memory that later ones touch again, `slowest` the longest of the others.
+// Plans one step, as every rank does. The counters of a new plan: `first` is its first step, which
+// touches memory that later steps touch again; `slowest` is the longest of the others.
 void plan_step(benchmark::State& state, const std::string& strategy) {
   const auto histogram = loadbalance::in_proportion(loadbalance::mlperf_wikipedia_histogram(),
                                                     static_cast<uint64_t>(state.range(0)));

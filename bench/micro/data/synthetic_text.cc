@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kWords = 20'000;
 constexpr int64_t kEndings = 26;
 
-// Words of letters, different for different numbers, none the beginning of all others.
+// Returns a word that differs for every number. No word begins all others.
 std::string word(int64_t number) {
   std::string text;
   for (++number; number > 0; number /= 20) {
@@ -27,7 +27,7 @@ std::string word(int64_t number) {
 }
 std::string ending(int64_t number) { return {static_cast<char>('a' + number), 'y'}; }
 
-// 0 is the most frequent: its logarithm is uniform.
+// Draws from a distribution with uniform logarithm, so that 0 is most frequent.
 int64_t zipf(std::mt19937_64& random, int64_t count) {
   const double uniform = static_cast<double>(random() >> 11) * 0x1p-53;
   return static_cast<int64_t>(std::pow(static_cast<double>(count), uniform)) - 1;

@@ -1,4 +1,4 @@
-// Text, logs and corpora of any size, the same on every machine.
+// Synthetic text, logs and corpora of any size, the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace strata::bench::micro {
 
-// The special entries, then words and endings of words that words_of is made of.
+// Returns the special entries, and words and word endings that make up synthetic_text.
 data::Vocabulary synthetic_vocabulary();
-// `words` words, few of them frequent and many rare (Zipf's law), some of them of several pieces,
-// with capitals, commas and full stops.
+// Returns `words` words, few frequent and many rare (Zipf's law). Some have several pieces. The
+// text has capitals, commas and full stops.
 std::string synthetic_text(int64_t words);
-// Documents of some 20 sentences of some 25 tokens.
+// Returns documents of about 20 sentences with about 25 tokens each.
 data::Corpus synthetic_corpus(int64_t documents, const data::Vocabulary& vocabulary);
-// The log of a run of BERT in the open division with `evaluations` evaluations, which the rules of
-// training 2.1.0 pass.
+// Returns the log of a BERT run in the open division with `evaluations` evaluations. It passes the
+// rules of training 2.1.0.
 std::string synthetic_log(int64_t evaluations);
 
-// A directory that is gone with its owner.
+// A temporary directory that its destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

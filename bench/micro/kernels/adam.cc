@@ -8,7 +8,7 @@ using device::DType;
 using device::Stream;
 using device::Tensor;
 
-// One pass over what it needs, clipping included.
+// Measures one pass with clipping.
 void adam_update(benchmark::State& state, DType dtype) {
   const int64_t size = state.range(0);
   const auto backend = cpu_backend(dtype);

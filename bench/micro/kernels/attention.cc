@@ -45,7 +45,7 @@ void attention(benchmark::State& state, DType dtype, bool backward) {
                                                    .d_qkv = d_qkv});
     backend->synchronize(Stream::kCompute);
   }
-  // Two GEMMs a head forward, four backward; backward's scores are computed again, which does not
+  // Forward has two GEMMs a head, backward four. Backward's second computation of scores does not
   // count.
   const double product = 2.0 * static_cast<double>(tokens * length * hidden);
   count_work(state, (backward ? 4 : 2) * product,

@@ -8,8 +8,8 @@ using device::DType;
 using device::Stream;
 using device::Tensor;
 
-// What comm::BucketArithmetic issues for a bucket ahead of its all-reduce with
-// clip.mode=bucket_before_allreduce: its norm, then clipping, in place or into the reduced dtype.
+// Measures what comm::BucketArithmetic issues for a bucket ahead of its all-reduce with
+// clip.mode=bucket_before_allreduce: the norm, then clipping, in place or into the reduced dtype.
 void bucket_clip(benchmark::State& state, DType reduce_dtype) {
   const int64_t size = state.range(0);
   const auto backend = cpu_backend(reduce_dtype);

@@ -8,7 +8,7 @@ using device::DType;
 using device::Stream;
 using device::Tensor;
 
-// With gradients: three GEMMs, and the cross-entropy between them.
+// Measures the loss with gradients: three GEMMs, and the cross-entropy between them.
 void classifier_loss(benchmark::State& state, DType dtype) {
   const int64_t rows = state.range(0), hidden = state.range(1), classes = state.range(2);
   const auto backend = cpu_backend(dtype);

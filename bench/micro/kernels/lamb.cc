@@ -8,8 +8,8 @@ using device::DType;
 using device::Stream;
 using device::Tensor;
 
-// Both halves, of one tensor. The second halves' directions are the next iteration's gradients:
-// the time does not depend on the numbers.
+// Measures both halves for one tensor. The second half's directions are the next iteration's
+// gradients, since the time does not depend on the numbers.
 void lamb_update(benchmark::State& state, DType dtype) {
   const int64_t size = state.range(0);
   const auto backend = cpu_backend(dtype);

@@ -7,7 +7,7 @@
 namespace strata::bench::micro {
 namespace {
 
-// Draws the weights that every process draws before its first step, allocation included.
+// Measures the initial weights that every process draws, allocation included.
 void random_weights(benchmark::State& state, const std::string& model) {
   const bert::ParameterLayout layout(bert::load_bert_config(model));
   const auto threads = static_cast<unsigned>(state.range(0));

@@ -5,7 +5,7 @@
 namespace strata::bench::micro {
 namespace {
 
-// The events of a log in memory.
+// Measures reading the events of a log in memory.
 void log_scan(benchmark::State& state) {
   const std::string text = synthetic_log(state.range(0));
   uint64_t events = 0;

@@ -5,7 +5,7 @@
 namespace strata::bench::micro {
 namespace {
 
-// The verdict of all rules on a log that is read, with rules that are compiled.
+// Measures the verdict of all rules on a parsed log, with compiled rules.
 void rule_evaluation(benchmark::State& state, const std::string& ruleset) {
   const auto log = compliance::EventLog::from_text(synthetic_log(state.range(0)), "log");
   compliance::RuleStore rules;
@@ -18,7 +18,7 @@ void rule_evaluation(benchmark::State& state, const std::string& ruleset) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(log.event_count()));
 }
 
-// From their text.
+// Measures compiling rules from their text.
 void rule_compilation(benchmark::State& state, const std::string& file) {
   for (auto _ : state) {
     compliance::RuleStore rules;

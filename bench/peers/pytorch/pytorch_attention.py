@@ -79,6 +79,6 @@ for name, make in (("packed", packed), ("padded", padded)):
             forward, backward = seconds(make, backend)
             results.append({"sequences": name, "kernel": backend.name, "forward_seconds": forward,
                             "backward_seconds": backward})
-        except Exception as error:  # whatever this kernel does not take
+        except Exception as error:  # this kernel does not support the input
             results.append({"sequences": name, "kernel": backend.name, "error": str(error).splitlines()[0][:200]})
 print(json.dumps(results))

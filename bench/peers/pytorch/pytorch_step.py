@@ -92,7 +92,8 @@ if options.sorted:
     all_lengths = [[next(in_order) for _ in lengths] for lengths in all_lengths]
 batches = [make_batch(lengths, config) for lengths in all_lengths]
 if options.variant == "compiled" and options.masked_only and len({where.size(1) for _, where in batches}) > 1:
-    # Compiled once for any number of masked positions, not for the first batch's and then again.
+    # One compilation serves any number of masked positions; otherwise the second batch would
+    # compile again.
     for _, where in batches:
         torch._dynamo.maybe_mark_dynamic(where, 1)
 
@@ -104,7 +105,7 @@ def step(batch, where):
     update(model, optimizer, 1.0)
 
 
-# Where lengths differ, each once: torch.compile compiles for shapes.
+# Warms up with every batch if lengths differ, because torch.compile compiles per shape.
 for number in range(max(3, len(batches)) if options.sorted else 3):
     step(*batches[number % len(batches)])
 times = []
@@ -114,7 +115,7 @@ for number in range(options.steps):
     step(*batches[number % len(batches)])
     synchronize()
     times.append(time.perf_counter() - begin)
-# Of the batches that were timed, with what is not padding alone.
+# The figures are of the timed batches, without padding.
 timed = [all_lengths[number % len(batches)] for number in range(options.steps)]
 sequences = sum(map(len, timed)) / len(timed)
 tokens = sum(map(sum, timed))
@@ -129,7 +130,7 @@ print(json.dumps({
     "device": torch.cuda.get_device_name() if on_gpu else "cpu",
     "tokens_per_second": tokens / sum(times),
     "seconds_per_step": statistics.median(times),
-    # Sorted, steps differ in length.
+    # Sorted batches differ in time, so their mean counts.
     "sequences_per_second": sequences / (statistics.mean if options.sorted else statistics.median)(times),
     "peak_memory_bytes": memory,
     "matrix_peak_flops_per_second": peak(lambda: a @ b, 2 * size**3),

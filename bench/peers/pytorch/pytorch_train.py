@@ -22,7 +22,7 @@ from pytorch_bert import autocast, config_of, scores, update
 from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
 
-EVALUATED_AT_ONCE = 8  # samples
+EVALUATED_AT_ONCE = 8  # samples per evaluation batch
 
 
 class Samples:

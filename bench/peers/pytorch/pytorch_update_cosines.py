@@ -81,7 +81,7 @@ def pytorch_update(weights, config, samples, attention, dtype):
         for name, weight in model.named_parameters():
             gradient, weight.grad = weight.grad.double(), None
             direction = gradient / (gradient.abs() + EPSILON)
-            # LAMB: vectors have no trust ratio.
+            # LAMB has no trust ratio for vectors.
             ratio = weight.double().norm() / direction.norm() if weight.dim() == 2 else 1
             updates[name] = (ratio * direction).float()
     return updates

@@ -1,4 +1,4 @@
-// --gbits, --latency-us, --real-network and --sleep, for measurements of ranks that communicate.
+// The options --gbits, --latency-us, --real-network and --sleep of measurements with communication.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace strata::cli {
 
 inline constexpr double kBytesPerGigabit = 1e9 / 8;
 
-// A number of [least, most], which CLI::Range does not ask of nan.
+// Accepts a number in [least, most]. CLI::Range would accept nan.
 inline CLI::Validator between(double least, double most) {
   return {[=](std::string& text) {
             double value = 0;
@@ -29,7 +29,7 @@ inline CLI::Validator between(double least, double most) {
 }
 inline CLI::Validator a_speed() { return between(1e-6, 1e9); }
 
-// `gigaflops` outlives the parsing.
+// `gigaflops` must outlive the parsing.
 inline void add_sleep_option(CLI::App& command, double& gigaflops) {
   command
       .add_option("--sleep", gigaflops,
@@ -43,7 +43,7 @@ struct LinkOptions {
   double gigabits_per_second = 0;
   double latency_microseconds = 0;
 
-  // The link to emulate; absent: none.
+  // Returns the link to emulate, or nullopt for none.
   std::optional<comm::Link> link() const {
     if (real_network) return std::nullopt;
     return comm::Link{gigabits_per_second * kBytesPerGigabit, latency_microseconds * 1e-6};
@@ -54,7 +54,7 @@ struct AddedLinkOptions {
   CLI::Option *real_network, *speed;
 };
 
-// `options` outlives the parsing.
+// `options` must outlive the parsing.
 inline AddedLinkOptions add_link_options(CLI::App& command, LinkOptions& options,
                                          const std::string& speed_help) {
   CLI::Option* real = command.add_flag("--real-network", options.real_network,

@@ -75,7 +75,7 @@ void print_json(const bench::PlanBenchmark& b) {
 
 using Groups = std::vector<std::pair<std::string, std::vector<bench::PlannedStep>>>;
 
-// In the order in which keys come first.
+// Groups the steps by key, in the order in which keys first occur.
 template <typename Key>
 Groups grouped(const std::vector<bench::PlannedStep>& steps, const Key& key) {
   Groups groups;

@@ -36,7 +36,7 @@ struct BenchScheduleOptions {
   bool json = false;
 };
 
-// One line for every section.
+// Shows one line per section.
 class SectionProgress {
  public:
   void update(std::string_view section, size_t done, size_t total) {

@@ -16,7 +16,7 @@ ordered_json to_json(const bench::Compared& value) {
       {"measured", value.measured}, {"formula", value.formula}, {"deviation", value.deviation()}};
 }
 
-// Bytes of a rank, the mean, of what was counted over all ranks.
+// Converts bytes over all ranks to the mean of a rank.
 ordered_json bytes_to_json(int64_t measured, int64_t formula, int ranks) {
   return {{"measured", static_cast<double>(measured) / ranks},
           {"formula", static_cast<double>(formula) / ranks},
@@ -129,7 +129,7 @@ void print(const std::vector<bench::Skipped>& skipped) {
   }
 }
 
-// Of activations: columns of a table.
+// Prints the table columns for activations.
 void print_memory_head() {
   fmt::print("{:<25}{:>12}{:>9}{:>10}", "MB a rank", "activations", "formula", "deviation");
 }
@@ -158,7 +158,7 @@ void print(const bench::DataParallelOrders& section) {
   print(section.skipped);
 }
 
-// Numbers that are equal to a formula, or not.
+// Says whether a measured number equals its formula.
 const char* equality(int64_t measured, int64_t formula) {
   return measured == formula ? "equal" : "unequal";
 }

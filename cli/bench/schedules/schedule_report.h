@@ -1,4 +1,4 @@
-// What `strata bench schedule` prints.
+// The output of `strata bench schedule`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,9 @@
 namespace strata::cli {
 
 nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& benchmark);
-// Tables for people, on standard output.
+// Prints tables for people on standard output.
 void print_tables(const bench::ScheduleBenchmark& benchmark);
-// What every column is, for --help.
+// Explains every column, for --help.
 extern const char* const kScheduleColumns;
 
 }  // namespace strata::cli

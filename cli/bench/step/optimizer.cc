@@ -31,7 +31,7 @@ std::vector<std::string> names_of() {
   return names;
 }
 
-// Leaves `value` where `name` is empty.
+// Sets `value` unless `name` is empty.
 template <typename Enum>
 void choose(const std::string& name, Enum& value) {
   for (const auto& choice : config::choices_of<Enum>()) {

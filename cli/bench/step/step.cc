@@ -95,7 +95,7 @@ void print_table(const bench::StepBenchmark& b) {
   fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
 }
 
-// The operations of one step, on a rank with one stage of the model.
+// The operations of one step on a rank with one stage of the model.
 struct Explanation {
   training::StepPlan plan;
   int own_blocks = 0;
@@ -103,7 +103,7 @@ struct Explanation {
   comm::OperationList operations;
 
   const bert::Stage& stage() const { return plan.schedule.stage; }
-  // Steps since the operation's micro-batch began.
+  // Returns how many steps ago the operation's micro-batch began.
   int lag_of(const comm::Operation& operation) const {
     if (operation.object == comm::kNoObject || is_of_bucket(operation.kind)) return 0;
     return training::lag_of(plan.schedule, {operation.kind, operation.object, operation.round});
@@ -155,7 +155,7 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
   return result;
 }
 
-// An operation a line.
+// Prints one operation per line.
 void print(const Explanation& explanation) {
   const training::Schedule& schedule = explanation.plan.schedule;
   const bert::Stage& stage = explanation.stage();
@@ -186,7 +186,7 @@ void print(const Explanation& explanation) {
   }
 }
 
-// Of every stage, one after another.
+// Prints all stages, one after another.
 void print_explanation(const config::RunConfig& config, int ranks, bool json) {
   const int ranks_of_replica = config::ranks_of_replica(config);
   training::check_stages(config, training::make_bert_config(config), ranks_of_replica);

@@ -1,4 +1,4 @@
-// --steps and --tokens, for every measurement of training steps.
+// The options --steps and --tokens of measurements of training steps.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace strata::cli {
 
-// Both outlive the parsing; what they hold is the default.
+// `steps` and `micro_batch_tokens` hold the defaults, and must outlive the parsing.
 inline void add_step_options(CLI::App& command, const std::string& steps_help, int& steps,
                              int64_t& micro_batch_tokens) {
   command.add_option("--steps", steps, steps_help)

@@ -48,7 +48,7 @@ def compare(strata, submitter, usage, ruleset):
             words = [strata, "score", submitter, "--usage", usage, "--ruleset", ruleset, "--summary", output]
             subprocess.run(words + rules + flags, capture_output=True, check=False)
             ours, official_csv = read(output), read(f"{folder}/official{ending}.csv")
-            # The detailed table of weak scaling is in another file there.
+            # The official tool writes the detailed table of weak scaling to another file.
             if ours != official_csv and not (ending and usage == "hpc"):
                 different.append(f"official{ending}.csv, {len(official_csv.splitlines())} lines")
         return different

@@ -30,8 +30,8 @@ import logs
 import official
 from mutations import Mutator
 
-BATCH = 250  # logs of one round, for one call of strata
-MAX_WRITTEN = 200  # differences written as files
+BATCH = 250  # logs of one round per call of strata
+MAX_WRITTEN = 200  # most differences written as files
 OWN_RULES = "Strata's rules"
 OFFICIAL_RULES = "official rules"
 

@@ -138,7 +138,7 @@ class OfficialPackages:
         checker.check_directory = self.check_convergence
         self.main = package_checker.mlp_compliance.main
         package_checker.mlp_compliance.main = self.check_log
-        package_checker.logging = self  # whose only use here are the errors
+        package_checker.logging = self  # its only use here are the errors
         warnings.simplefilter("ignore")
 
     def error(self, message, *_):
@@ -150,7 +150,7 @@ class OfficialPackages:
     warning = info
 
     def check_convergence(self, *args, **options):
-        options["set_scaling"] = False  # leave the folder as it is
+        options["set_scaling"] = False  # leaves the folder unchanged
         try:
             return self.check_directory(*args, **options)
         except Exception as error:
@@ -158,7 +158,7 @@ class OfficialPackages:
             return True, "", 1.0
 
     def check_log(self, *args):
-        official.cached_yaml.loads = 0  # of this log
+        official.cached_yaml.loads = 0  # counts the files of this log
         try:
             return self.main(*args)
         except Exception as error:

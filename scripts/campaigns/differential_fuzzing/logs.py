@@ -14,7 +14,7 @@ import tempfile
 import official
 
 TOKEN = ":::MLLOG "
-OLD_TOKEN = ":::MLL "  # of round 0.6: ':::MLL seconds key: {"value": ..., "metadata": ...}'
+OLD_TOKEN = ":::MLL "  # format of round 0.6: ':::MLL seconds key: {"value": ..., "metadata": ...}'
 
 Seed = collections.namedtuple("Seed", "name usage ruleset lines")
 
@@ -32,7 +32,7 @@ PROTOCOL_AFTER = [
     "run_stop",
 ]
 USUAL_VALUES = ["0.9", "0", "100", "100000", '{"BBOX": 0.5, "SEGM": 0.5}', '{"FID": 50, "CLIP": 0.5}', "true", '"text"']
-EVENTS_KEPT = 2  # of a key, at either end of a published log
+EVENTS_KEPT = 2  # events of a key at either end of a published log
 
 
 def line_of(key, value, metadata, time_ms):
@@ -65,7 +65,7 @@ def shorten(lines):
         places[key].append(place)
     kept = set()
     for key, of_key in places.items():
-        many = len(of_key) > 2 * EVENTS_KEPT and key != "weights_initialization"  # whose full list rules ask for
+        many = len(of_key) > 2 * EVENTS_KEPT and key != "weights_initialization"  # rules need the full list of these
         kept.update(of_key[:EVENTS_KEPT] + of_key[-EVENTS_KEPT:] if many else of_key)
     return [line for place, line in enumerate(lines) if place in kept]
 
@@ -221,4 +221,4 @@ class Seeds:
         made = [seed for seed in self.of(usage, ruleset) if not only_bert or seed.name.endswith("_bert")]
         choices = [pool for pool in (own, own, made, fits if usage == "training" else made) if pool]
         pool = rng.choice(choices)
-        return rng.choices(pool, [1 / len(seed.lines) for seed in pool])[0]  # as many lines of each
+        return rng.choices(pool, [1 / len(seed.lines) for seed in pool])[0]  # prefers short logs, so that each gives as many lines

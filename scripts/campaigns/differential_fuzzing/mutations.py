@@ -72,7 +72,7 @@ class Mutator:
     def place(self, lines):
         return self.rng.randrange(len(lines))
 
-    # Lines.
+    # Mutations of lines.
 
     def drop(self, lines):
         del lines[self.place(lines)]
@@ -135,7 +135,7 @@ class Mutator:
         token = self.rng.choice(tokens)
         lines[place] = lines[place].replace(TOKEN, token)
 
-    # Bytes.
+    # Mutations of bytes.
 
     def in_line(self, lines):
         place = self.place(lines)
@@ -154,7 +154,7 @@ class Mutator:
         place, at = self.in_line(lines)
         lines[place] = lines[place][:at] + lines[place][at + self.rng.randrange(1, 9):]
 
-    # Fields of an event.
+    # Mutations of an event's fields.
 
     def with_event(self, lines, change):
         place = self.place(lines)

@@ -21,7 +21,7 @@ from mlperf_logging.compliance_checker import mlp_compliance
 
 PACKAGE = os.path.dirname(os.path.dirname(mlp_compliance.__file__))
 RULES = os.path.join(PACKAGE, "compliance_checker")
-MAX_RULE_FILES = 64  # of one log; Strata's own limit, beyond which the official checker goes on for ever
+MAX_RULE_FILES = 64  # rule files per log: Strata's limit, beyond which the official checker never ends
 
 # keyed: the keys with an error; loose: the number of errors without a key; crash: the exception that ended the check.
 Verdict = collections.namedtuple("Verdict", "passed keyed loose warnings crash")
@@ -100,7 +100,7 @@ def check(path, usage, ruleset):
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # rules of round 0.6 print
             checker.check_file(path, f"{usage}_{ruleset}/common.yaml")
-    except Exception as error:  # whatever ends the official program
+    except Exception as error:  # any error ends the official program
         crash = type(error).__name__
     return Verdict(
         passed=crash is None and not checker.has_messages(),
@@ -126,7 +126,7 @@ def rule_records(usage, ruleset):
         with open(os.path.join(folder, name)) as file:
             try:
                 parsed = yaml.load(file, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
-            except yaml.YAMLError:  # of one file of round 0.7
+            except yaml.YAMLError:  # one file of round 0.7 is invalid
                 continue
             records += [(name, record["KEY"]) for record in parsed or [] if "KEY" in record]
     return records

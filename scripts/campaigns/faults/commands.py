@@ -34,12 +34,12 @@ class Command:
 
     name: str
     arguments: str
-    start: str = ""  # a folder of the inputs that {out} is a copy of when the command starts
+    start: str = ""  # a folder of the inputs; {out} begins as its copy
     ranks: int = 1
     failing_rank: int = 0
-    exit_code: int = 0  # where nothing fails
-    checks_folders: bool = False  # one that cannot be listed fails its check: exit code 1
-    of_parts: bool = False  # its output may be of what could be read; the message names the rest
+    exit_code: int = 0  # exit code without a fault
+    checks_folders: bool = False  # a folder that cannot be listed fails its check: exit code 1
+    of_parts: bool = False  # its output may cover only the readable inputs; the message names the rest
 
     def words(self, strata, inputs, out):
         words = [strata] + [
@@ -150,7 +150,7 @@ def make_inputs(strata, inputs, out):
     results = inputs / "trained/Strata/results/small/bert"
     shutil.copy(results / "result_0.safetensors", inputs / "weights.safetensors")
     (inputs / "points.json").write_text(json.dumps(points_above(results)))
-    # A run that was killed before it could evaluate.
+    # A run that was killed before its first evaluation.
     run(TRAIN + " --set run.output={inputs}/interrupted/out")
     log = inputs / "interrupted" / TREE / "result_0.txt"
     lines = log.read_text().splitlines(keepends=True)

@@ -10,9 +10,9 @@
 //   STRATA_FAULT_FROM    the first call for memory, of the libraries' too, that may be from there
 //   STRATA_FAULT_DEPTH   how many frames of a stack tell places apart
 //
-// Calls count while main() runs, on every thread and in forked children, and only those that the
-// program asked for: what MPI's libraries, those that they call, and the loader call for themselves
-// is theirs, and so is the memory of HDF5 and oneDNN.
+// Counts calls while main() runs, on every thread and in forked children, and only the program's
+// own. Calls that MPI's libraries, their libraries and the loader make for themselves do not count,
+// nor does the memory of HDF5 and oneDNN.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -65,24 +65,24 @@ constexpr const char* kKinds[kKindCount] = {"write",  "read",   "open",   "close
                                             "memory", "thread", "socket", "fork"};
 constexpr int kMostFrames = 48;
 
-// faults.py reads it by these offsets.
+// faults.py reads this by its offsets.
 struct Report {
   std::atomic<uint64_t> counts[32];
   uint64_t failed;              // 1 once the call has failed
-  uint64_t frames;              // of `stack`
+  uint64_t frames;              // length of `stack`
   uint64_t stack[kMostFrames];  // return addresses: offsets in the program, 0 in a library
-  char call[64];                // its name
-  char path[4096];              // its file
+  char call[64];                // name of the call
+  char path[4096];              // file of the call
 };
 
 struct Place {
-  std::atomic<uint64_t> name;  // see place(); 0: nothing is here
+  std::atomic<uint64_t> name;  // see place(); 0: unused
   std::atomic<uint64_t> calls;
-  std::atomic<uint64_t> first;  // its first call among all calls for memory
-  uint64_t frames;              // of `stack`
+  std::atomic<uint64_t> first;  // number of its first call among all calls for memory
+  uint64_t frames;              // length of `stack`
   uint64_t stack[kMostFrames];  // as in Report
 };
-// A hash table: a place stands at its name or after it. faults.py reads it.
+// A hash table: a place is stored at its name's index or after it. faults.py reads it.
 constexpr uint64_t kMostPlaces = 1 << 16;
 struct Places {
   Place places[kMostPlaces];
@@ -95,11 +95,11 @@ uint64_t failing_call = 0;
 int failing_error = 0;
 uint64_t failing_place = 0;  // 0: any
 uint64_t failing_from = 0;
-std::atomic<uint64_t> memory_calls = 0;  // of the program and of libraries
-std::atomic<uint64_t> calls_there = 0;   // from the failing place
+std::atomic<uint64_t> memory_calls = 0;  // calls of the program and of libraries
+std::atomic<uint64_t> calls_there = 0;   // calls from the failing place
 int place_depth = 0;
 std::atomic<bool> counting = false;
-// No thread allocates memory to learn that it is inside this library.
+// With this TLS model, no thread allocates memory to learn that it is inside this library.
 thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
 
 template <typename Function>
@@ -122,7 +122,7 @@ Owner owner_of(void* address, Kind kind) {
                            "/libevent", "/libhwloc", "/libucp", "/libucs", "/libfabric"}) {
     if (std::strstr(name, part)) return Owner::kMpi;
   }
-  // These crash, or pass over it, where they get no memory or a file does not close.
+  // These libraries crash, or ignore it, if they get no memory or a file does not close.
   for (const char* part : {"/libhdf5", "/libdnnl", "/libxlsxwriter", "/libminizip"}) {
     if ((kind == kMemory || kind == kMap || kind == kClose) && std::strstr(name, part))
       return Owner::kOther;
@@ -138,7 +138,8 @@ bool is_programs(Kind kind, void* caller) {
   int i = 0;
   for (; i < count && owner == Owner::kWhoeverCalledIt; ++i) owner = owner_of(frames[i], kind);
   if (owner != Owner::kLibrary) return owner == Owner::kProgram;
-  // The program's, unless MPI called the library, as its hwloc asks X11 for graphics cards.
+  // The call is the program's, unless MPI called the library, as its hwloc asks X11 for graphics
+  // cards.
   for (; i < count; ++i) {
     owner = owner_of(frames[i], kind);
     if (owner == Owner::kProgram || owner == Owner::kMpi) break;
@@ -146,7 +147,7 @@ bool is_programs(Kind kind, void* caller) {
   return owner != Owner::kMpi;
 }
 
-// Puts the return addresses of this call into `stack`; returns how many.
+// Writes the return addresses of this call to `stack` and returns their number.
 uint64_t note_stack(uint64_t* stack) {
   void* frames[kMostFrames];
   const int count = ::backtrace(frames, kMostFrames);
@@ -175,13 +176,13 @@ void describe(const char* call, const char* path) {
   report->failed = 1;
 }
 
-// Whether calls of `kind` are looked at: all where none is to fail, else one kind until it has.
+// Returns whether calls of `kind` count: all if none is to fail, else one kind until it has failed.
 bool matters(Kind kind) {
   return failing_kind == kKindCount || (kind == failing_kind && report->failed == 0);
 }
 
-// Names the place of a call: a hash (FNV-1a) of the return addresses of the innermost `place_depth`
-// frames outside the C library, relative to where their files are loaded.
+// Returns the place of a call: a hash (FNV-1a) of the return addresses of the innermost
+// `place_depth` frames outside the C library, relative to the load addresses of their files.
 uint64_t place() {
   void* frames[kMostFrames];
   const int count = ::backtrace(frames, kMostFrames);
@@ -214,7 +215,7 @@ void note_place() {
   }
 }
 
-// Counts a call of the program's. True where it is the one to fail.
+// Counts a call of the program. Returns whether it is the one to fail.
 bool is_chosen(Kind kind) {
   if (failing_place != 0) return place() == failing_place && ++calls_there == failing_call;
   const uint64_t call = ++report->counts[kind];
@@ -222,13 +223,13 @@ bool is_chosen(Kind kind) {
   return kind == failing_kind && call == failing_call;
 }
 
-// Counts a call. True, with errno, where it is the one to fail.
+// Counts a call. Returns whether it is the one to fail, and then sets errno.
 bool fails(Kind kind, const char* call, const char* path, void* caller) {
   if (!counting || inside || !matters(kind)) return false;
   if (kind == kMemory && ++memory_calls < failing_from) return false;
   inside = true;
   const int before = errno;
-  // A place that was noted is the program's.
+  // A recorded place is always the program's.
   const bool chosen = (failing_place != 0 || is_programs(kind, caller)) && is_chosen(kind);
   if (chosen) describe(call, path);
   errno = chosen ? failing_error : before;
@@ -236,7 +237,7 @@ bool fails(Kind kind, const char* call, const char* path, void* caller) {
   return chosen;
 }
 
-// The same for a call on an open file.
+// Does the same for a call on an open file.
 bool fails(Kind kind, const char* call, int fd, void* caller) {
   if (!counting || inside || !matters(kind)) return false;
   char link[64], path[4096];
@@ -248,14 +249,14 @@ bool fails(Kind kind, const char* call, int fd, void* caller) {
   return fails(kind, call, path, caller);
 }
 
-// What a call does that fails, or that half of its bytes are for.
+// Returns the result of a failing call, or of a call with half of its bytes.
 template <typename Call>
 ssize_t short_of(size_t size, const Call& call) {
   return failing_error != 0 ? -1 : call((size + 1) / 2);
 }
 
-// A stream writes from within the C library: its file is a full disk for the time of the call. An
-// interruption does not get out of there.
+// Simulates a full disk: a stream writes from within the C library, so its file is a full disk
+// during the call. Interruptions do not leave the C library.
 template <typename Call>
 auto on_a_full_disk(std::FILE* stream, const Call& call) {
   if (failing_error != ENOSPC) return call();
@@ -274,7 +275,7 @@ auto on_a_full_disk(std::FILE* stream, const Call& call) {
 
 mode_t mode_of(va_list arguments) { return static_cast<mode_t>(va_arg(arguments, unsigned)); }
 
-// ---- From main() to its end
+// ---- main()
 
 using Main = int (*)(int, char**, char**);
 Main real_main = nullptr;
@@ -290,7 +291,7 @@ int counted_main(int argc, char** argv, char** environment) {
   return result;
 }
 
-// The file that a variable names, shared with whoever reads it; nullptr where there is none.
+// Maps the file that a variable names, shared with its readers. Returns null if there is none.
 template <typename Content>
 Content* map_file(const char* variable) {
   const char* path = std::getenv(variable);
@@ -302,7 +303,7 @@ Content* map_file(const char* variable) {
 }
 
 __attribute__((constructor)) void begin() {
-  ::unsetenv("LD_PRELOAD");  // what the program starts is another program
+  ::unsetenv("LD_PRELOAD");  // other programs that this one starts are not tested
   report = map_file<Report>("STRATA_FAULT_REPORT");
   if (!report) return;
   places = map_file<Places>("STRATA_FAULT_PLACES");
@@ -438,7 +439,7 @@ int memfd_create(const char* name, unsigned flags) noexcept {
   REAL(memfd_create);
   return fails(kOpen, "memfd_create", "/memfd:", CALLER) ? -1 : real(name, flags);
 }
-// A file whose close fails is closed all the same.
+// A failing close still closes the file.
 int close(int fd) {
   REAL(close);
   const bool failing = fails(kClose, "close", fd, CALLER);

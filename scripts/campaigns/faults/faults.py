@@ -32,7 +32,7 @@ from judge import Judge, Outcome, files_of
 
 SOURCE = pathlib.Path(__file__).with_name("fault.cc")
 SHORT = 0
-# How the calls of a kind fail, in the order of fault.cc. After EINTR a program must go on.
+# The ways in which calls of a kind fail, in the order of fault.cc. After EINTR a program must go on.
 KINDS = {
     "write": [errno.ENOSPC, errno.EINTR, SHORT],
     "read": [errno.EIO, errno.EINTR, SHORT],
@@ -54,8 +54,8 @@ PLACE = struct.Struct("3Q Q 48Q")  # struct Place of fault.cc
 MOST_PLACES = 1 << 16
 
 
-# A launcher that waits although all ranks and the log's keeper have ended, or dies of a signal
-# itself, is not strata's: the run is made again, so many times at most.
+# If a launcher waits although all ranks and the log's keeper have ended, or if a signal kills it,
+# that is no fault of strata: the run is repeated, at most so many times.
 LAUNCHER_HANGS = "hangs"
 LAUNCHES = 4
 LOOK_EVERY = 5  # seconds
@@ -97,7 +97,7 @@ class Fault:
     """The `at`th call of a kind fails as `reason` says; the rest is known after the run."""
 
     kind: str
-    at: int  # among the calls from `place`
+    at: int  # index among the calls from `place`
     reason: int
     place: Place | None = None  # None: any
     happened: bool = False
@@ -121,7 +121,7 @@ class Bench:
         self.strata = str(options.strata.resolve())
         self.limit = options.limit
         self.depth = options.depth
-        self.launcher = collections.Counter()  # what it did instead of ending
+        self.launcher = collections.Counter()  # unusual endings of the launcher
         self.library = folder / "fault.so"
         self.inputs, self.out = folder / "inputs", folder / "run"
         self.report, self.places_file = folder / "report", folder / "places"
@@ -187,7 +187,7 @@ class Bench:
                 return process.returncode, *(t.decode(errors="replace") for t in (out, err))
             except subprocess.TimeoutExpired:
                 alive = alive_of_run(process.pid, of_rank)
-            # It has started the ranks, is alone, and does nothing.
+            # The launcher has started the ranks, is alone, and does nothing.
             if words[0] == str(MPIRUN) and self._has_begun() and alive.keys() == {process.pid}:
                 if alive == before:
                     return self._end(process, LAUNCHER_HANGS)
@@ -241,7 +241,7 @@ class Bench:
         """Of every stack where in strata the call was made, innermost first."""
         addresses = sorted({address for stack in stacks for address in stack if address})
         asked = "\n".join(hex(address - 1) for address in addresses) + "\n"
-        # Every answer is one line; what strata was built without is "?? ??:0".
+        # Every answer is one line; code without debug information gives "?? ??:0".
         found = subprocess.run(["addr2line", "-Cfpe", self.strata], input=asked,
                                capture_output=True, text=True, check=False).stdout.splitlines()
         names = dict(zip(addresses, found))
@@ -282,9 +282,9 @@ def command_of(name):
     return next(command for command in COMMANDS if command.name == name)
 
 
-# Where a library ends the process and the program can do nothing about it.
+# Libraries that end the process; the program cannot prevent it.
 LIBRARIES = {
-    # The destructor of a value moves what is in it to a list.
+    # The destructor of a value moves its contents to a list, which needs memory.
     "nlohmann json": r"nlohmann::.*::json_value::destroy",
 }
 
@@ -292,9 +292,9 @@ LIBRARIES = {
 @dataclasses.dataclass
 class Tally:
     calls: int = 0
-    places: int = 0  # with --places
+    places: int = 0  # only with --places
     runs: int = 0
-    refused: int = 0  # ended with 2
+    refused: int = 0  # runs that ended with 2
     survived: int = 0
     in_library: int = 0  # see LIBRARIES
     violations: int = 0
@@ -303,7 +303,7 @@ class Tally:
 def judge_run(bench, judge, command, fault):
     outcome = bench.run(command, fault)
     if fault.call == "readdir" and fault.reason in (errno.EINTR, SHORT):
-        fault.happened = False  # the C library's business
+        fault.happened = False  # the C library handles it
     if not fault.happened:
         return outcome, []
     return outcome, judge.violations(fault, outcome)
@@ -349,7 +349,7 @@ def run_kind(bench, judge, command, kind, tally, calls):
             fault = Fault(kind, at, reason, place)
             outcome, violations = judge_run(bench, judge, command, fault)
             if not fault.happened:
-                continue  # threads make more and fewer calls from run to run
+                continue  # the number of threads' calls varies from run to run
             tally.runs += 1
             if violations:
                 wrong.append({"replay": as_replay(command, fault), "call": fault.call,
@@ -410,7 +410,7 @@ def print_table(tallies, key):
             for field in COLUMNS:
                 setattr(row, field, getattr(row, field) + getattr(tally, field))
     columns = [field for field in COLUMNS if field != "places" or rows["all"].places]
-    rows["all"] = rows.pop("all")  # last
+    rows["all"] = rows.pop("all")  # moves it to the end
     print(f"| {('command', 'call')[key]} | " + " | ".join(COLUMNS[field] for field in columns), "|")
     print("| --- |" + " ---: |" * len(columns))
     for name, row in rows.items():

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import zipfile
 import zlib
 
-# What a message says in place of a file's name, where the call has none.
+# The words that a message has instead of a file name, if the call has none.
 WANTED = {
     "memory": "memory|alloc|space",
     "map": "memory|map",
@@ -17,7 +17,7 @@ WANTED = {
     "socket": "socket",
     "fork": "process|cannot be run",
 }
-# What a run looks at for its description of the machine alone.
+# The files that only the description of the machine reads.
 MACHINE = ("/proc/", "/sys/", "/etc/", "/usr/lib/os-release")
 
 
@@ -117,9 +117,9 @@ class Judge:
                 if fault.kind != "remove":
                     wrong.append(f"leaves {name}")
             elif content == self.before.get(name):
-                pass  # as it was
+                pass  # unchanged
             elif name.endswith(".log") and content.decode(errors="replace") == outcome.out:
-                pass  # --log-output keeps what was printed
+                pass  # --log-output keeps the printed text
             elif self.command.of_parts:
                 if not is_readable(name, content):
                     wrong.append(f"torn: {name}")
@@ -147,7 +147,7 @@ class Judge:
         if fault.survivable:
             wrong.append("a call that was cut short must be made again")
         if fault.path.startswith(MACHINE) and "describes another system" in said:
-            return wrong  # what could not be read is missing, and its fields are named
+            return wrong  # unreadable fields are missing, and the message names them
         if not self._names(fault, said):
             wrong.append(f"the message does not name {fault.path or fault.kind}")
         return wrong
@@ -158,10 +158,10 @@ class Judge:
             return re.search(WANTED.get(fault.kind, "."), said, re.IGNORECASE) is not None
         path = re.sub(r"\.tmp\.\d+\.\d+$", "", fault.path)
         path = re.sub(r"/\.probe\.\d+$", "", path)
-        path = re.sub(r"\.interrupted\.\d+$", "", path)  # what is set aside has its old name
+        path = re.sub(r"\.interrupted\.\d+$", "", path)  # an archived file counts under its old name
         if path.startswith(("/memfd:", "/proc/self/fd/")):
             return "picture" in said or "converter" in said or "workbook" in said
-        if re.search(r"/tmp\.\w+ \(deleted\)$", path):  # libxlsxwriter's
+        if re.search(r"/tmp\.\w+ \(deleted\)$", path):  # libxlsxwriter's file
             return "temporary files" in said
         return path in said or pathlib.Path(path).name in said
 
@@ -169,7 +169,7 @@ class Judge:
         if fault.path.startswith(MACHINE) or fault.path == "standard error":
             return []
         if self._names(fault, outcome.err) and fault.path:
-            return []  # it went on without, and says so
+            return []  # it went on without, and reported it
         wrong = [f"leaves {name}" for name in outcome.files
                  if name not in self.good.files and fault.kind != "remove"]
         if without_numbers(outcome.out) != without_numbers(self.good.out):

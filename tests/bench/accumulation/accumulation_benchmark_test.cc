@@ -17,7 +17,7 @@ const AccumulationBenchmark& drawn() {
   return result;
 }
 
-// The closed form of the literature by hand: 0.74 / 256 sqrt(1024 / 6), and of two levels.
+// The closed form for one level, 0.74 / 256 sqrt(1024 / 6), and for two.
 TEST(AccumulationBenchmark, HasTheClosedForms) {
   EXPECT_NEAR(sum_error(7, 1024, 0), 0.03776, 1e-5);
   EXPECT_NEAR(sum_error(7, 4096, 64) / sum_error(7, 4096, 0), std::sqrt(128.0 / 4096), 1e-12);
@@ -25,8 +25,8 @@ TEST(AccumulationBenchmark, HasTheClosedForms) {
   EXPECT_EQ(sum_error(5, 100, 100), sum_error(5, 100, 0));
 }
 
-// The variance of what rounding adds, but for a factor: every addition rounds by a share of the
-// partial sum, whose variance is its number of terms. The first addition, to 0, is exact.
+// Returns the variance that rounding adds, except for a factor. Every addition rounds by a share of
+// the partial sum, whose variance is its number of terms. The first addition, to 0, is exact.
 double brute_force_variance(int64_t terms, int64_t chunk) {
   std::vector<int64_t> sums(static_cast<size_t>(terms), 1);  // terms in each partial sum
   double variance = 0;
@@ -46,8 +46,8 @@ double brute_force_variance(int64_t terms, int64_t chunk) {
   return variance;
 }
 
-// Also where the terms are no power of the chunk: 4096 terms in chunks of 256 leave 16 sums, a
-// level that is not full. c log_c(n) in place of the sum over levels is 19 % off there.
+// Includes terms that are no power of the chunk: 4096 terms in chunks of 256 leave 16 sums, a level
+// that is not full. There, c log_c(n) instead of the sum over levels is 19 % off.
 TEST(AccumulationBenchmark, ClosedFormsAreThoseOfEveryAddition) {
   struct Case {
     int64_t terms, chunk;
@@ -67,8 +67,8 @@ TEST(AccumulationBenchmark, ClosedFormsAreThoseOfEveryAddition) {
   EXPECT_GT(whole_levels / (sum_error(7, 4096, 256) / sum_error(7, 4096, 0)), 1.18);
 }
 
-// Of 300 draws a root mean square is known within 4 %, one standard deviation. Rounded sums of 5
-// and 6 bits swamp their terms, which the closed form knows nothing of.
+// A root mean square of 300 draws is known within 4 %, one standard deviation. Sums of 5 and 6 bits
+// are left out, because they swamp their terms, which the closed form ignores.
 TEST(AccumulationBenchmark, ErrorsAreThoseOfTheClosedForm) {
   int compared = 0;
   for (const SumError& line : drawn().sums) {

@@ -37,7 +37,7 @@ TEST(MachineBenchmarkTest, PeaksAreOfTheDtypesThatTheProcessorMultiplies) {
   EXPECT_GT(b.copy_peak, 1e8);
 }
 
-// No longer than the sizes leave room for.
+// Sequences are no longer than the sizes allow.
 TEST(MachineBenchmarkTest, AttentionAndTheOptimizerAreTheFirstModels) {
   const MachineBenchmark b = benchmark_machine(kSmall, [](const std::string&) {});
   EXPECT_EQ(b.attention.length, 64);

@@ -9,7 +9,7 @@ namespace {
 
 const Clock::time_point kStaticInitialisation = Clock::now();
 
-// The process started before its statics were initialised, and not long before.
+// The process started shortly before its statics were initialised.
 TEST(ProcessTime, IsCountedFromTheStartOfTheProcess) {
   const double resolution = 0.02;
   const double at_least = seconds_since(kStaticInitialisation);

@@ -48,8 +48,8 @@ TEST(Bubble, HasThePaperShares) {
   }
 }
 
-// All stages on one simulated clock: a layer's forward takes 1, its backward 2, heads `heads`, a
-// message `travel`.
+// Simulates all stages on one clock: a layer's forward takes 1, its backward 2, the heads `heads`,
+// a message `travel`.
 class SimulatedPipeline {
  public:
   using Kind = training::Task::Kind;
@@ -65,7 +65,7 @@ class SimulatedPipeline {
     clocks_.resize(schedules_.size());
   }
 
-  // Until stage 0 ends its last backward.
+  // Runs until stage 0 ends its last backward.
   double run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -78,7 +78,7 @@ class SimulatedPipeline {
   }
 
  private:
-  // False: what it waits for has not been sent.
+  // Returns false if the message that it waits for has not been sent.
   bool step(size_t stage) {
     const training::Schedule& schedule = schedules_[stage];
     const training::Task& task = schedule.tasks[at_[stage]];

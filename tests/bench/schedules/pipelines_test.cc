@@ -5,8 +5,8 @@
 namespace strata::bench {
 namespace {
 
-// Two replicas of two stages. The second has a tenth more to compute; both wait an eighth as long
-// as a stage computes its layers.
+// Two replicas of two stages. The second has a tenth more to compute. Both wait an eighth of the
+// time that a stage takes for its layers.
 TEST(SlowestReplica, IsHeldAgainstItsOwnLayers) {
   const double spans[] = {9, 8, 9.9, 9.8}, compute[] = {8.5, 8, 9.3, 8.8};
   const ReplicaTimes slowest = slowest_replica(spans, compute, 2);

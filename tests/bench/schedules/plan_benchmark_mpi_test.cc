@@ -49,7 +49,7 @@ TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllow
 }
 
 TEST_F(PlanBenchmarkOverRanks, AtALinksSpeedAStepTakesAtLeastWhatItSends) {
-  if (ranks_.size() == 1) return;  // it sends nothing
+  if (ranks_.size() == 1) return;  // a single rank sends nothing
   options_.ranks = {2};
   options_.micro_batches = {1};
   options_.speeds = {5e7};

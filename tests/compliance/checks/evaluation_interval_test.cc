@@ -5,7 +5,7 @@
 namespace strata::compliance {
 namespace {
 
-// By hand: 0.05 * (230.23 * 448 + 3000000) = 155157.15, six whole 25000s; and so on.
+// Computed by hand: 0.05 * (230.23 * 448 + 3000000) = 155157.15, six whole 25000s; and so on.
 TEST(EvaluationInterval, AgreesWithTheFormulaComputedByHand) {
   EXPECT_EQ(mlperf_evaluation_interval(1), 150'000);
   EXPECT_EQ(mlperf_evaluation_interval(448), 150'000);    // 155157.15

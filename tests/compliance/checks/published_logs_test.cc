@@ -1,4 +1,4 @@
-// Agreement with the official tools over two whole published rounds.
+// Compares with the official tools over two whole published rounds.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -28,15 +28,15 @@ constexpr const char* kNoRounds = "the published rounds are absent (../shared/da
 constexpr const char* kNoPackage =
     "the official rule files are absent (set STRATA_MLPERF_LOGGING to an installed mlperf_logging)";
 
-// A path of the tables, such as v1.1/Azure/..., in the unpacked tree.
+// Returns a path of the tables, such as v1.1/Azure/..., in the unpacked tree.
 fs::path unpacked(const std::string& path) {
   return published_round(path.substr(0, path.find('/'))).parent_path() / path;
 }
 
 bool have_rounds() { return !published_round("v1.1").empty() && !published_round("v2.0").empty(); }
 
-// Checks every log of expected_verdicts.tsv that `wanted` takes; verdict and numbers of errors and
-// warnings must agree.
+// Checks every log of expected_verdicts.tsv that `wanted` accepts. Verdict and numbers of errors
+// and warnings must agree.
 template <typename Wanted>
 size_t compare_verdicts(RuleStore& rules, Wanted wanted) {
   auto rows = read_table(published_data() / "expected_verdicts.tsv");
@@ -92,7 +92,7 @@ TEST(PublishedLogs, EveryOfficialRuleFileCompiles) {
   EXPECT_GT(compiled, 200u);
 }
 
-// scripts/campaigns/differential_fuzzing/every_round.py has the official checker beside it.
+// scripts/campaigns/differential_fuzzing/every_round.py compares with the official checker.
 TEST(PublishedLogs, EveryOfficialRulesetWantsAStatusAndTakesAborted) {
   if (official_package().empty()) GTEST_SKIP() << kNoPackage;
   const std::regex name("(training|hpc)_([0-9]+[.][0-9]+[.][0-9]+)");
@@ -122,7 +122,7 @@ TEST(PublishedLogs, EveryOfficialRulesetWantsAStatusAndTakesAborted) {
   EXPECT_TRUE(tried.contains("training_6.1.0") && tried.contains("hpc_3.0.0"));
 }
 
-// Verdict, message and scaling of every folder and both passes.
+// Compares verdict, message and scaling of every folder and both passes.
 void compare_convergence(const fs::path& directory, const std::string& only) {
   std::map<std::string, FolderConvergence> folders;
   size_t compared = 0;

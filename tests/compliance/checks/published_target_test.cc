@@ -23,7 +23,7 @@ TEST(PublishedTarget, IsTheBenchmarksInItsRound) {
   EXPECT_EQ(published_target("", ""), std::nullopt);
 }
 
-// The first number that an accuracy is held against, where there is one for all runs.
+// Returns the first number that an accuracy is compared with, if all runs have the same.
 std::optional<double> official_target(const std::string& rule_file) {
   static const std::regex kTarget(R"(ATLEAST_ONE_CHECK: " *\(?v\['value'\] [<>]= ([0-9.]+))"),
       kByBatch("ATLEAST_ONE_CHECK:.* if ");

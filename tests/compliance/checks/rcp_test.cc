@@ -23,13 +23,13 @@ RcpVerdict check(const FolderConvergence& folder, RcpPass pass = RcpPass::kPrune
   return check_rcp(folder, {}, "training", ruleset, pass);
 }
 
-// The built-in points of round 2.0, pruned and full.
+// Returns the built-in points of round 2.0, pruned and full.
 const ReferencePoints& points() {
   static const ReferencePoints loaded = *load_reference_points({}, "training", "2.0.0", "bert");
   return loaded;
 }
 
-// scipy.stats.ttest_ind_from_stats(m1, s1, n1, m2, s2, n2), one-sided.
+// Values of scipy.stats.ttest_ind_from_stats(m1, s1, n1, m2, s2, n2), one-sided.
 TEST(Rcp, TTestAgreesWithScipy) {
   EXPECT_NEAR(one_sided_p_value(9, 1, 10, 10, 1.5, 8), 0.05471849295521927, 1e-9);
   EXPECT_NEAR(one_sided_p_value(10, 1, 10, 9, 1.5, 8), 1 - 0.05471849295521927, 1e-9);
@@ -42,7 +42,7 @@ TEST(Rcp, OlympicMeanDropsBothEnds) {
   EXPECT_TRUE(std::isnan(olympic_mean({1, 2}, 1)));
 }
 
-// numpy.mean of 1/2, 1/3, ..., 1/(n + 1), sorted: the same bits, however long the sum is.
+// Values of numpy.mean for 1/2, 1/3, ..., 1/(n + 1), sorted. Sums of any length have the same bits.
 TEST(Rcp, MeansAreNumPysToTheLastBit) {
   for (const auto& [count, mean] : std::map<size_t, double>{{5, 0.29},
                                                             {8, 0.22862103174603174},
@@ -58,7 +58,7 @@ TEST(Rcp, MeansAreNumPysToTheLastBit) {
     for (size_t i = count + 2; i > 0; --i) values.push_back(1 / static_cast<double>(i));
     EXPECT_EQ(olympic_mean(values, 1), mean) << count;
   }
-  // Of 1/3 to 1/10: eight, whose sum in order would end in other bits.
+  // The eight numbers 1/3 to 1/10 would give other bits if they were summed in order.
   std::vector<double> eight;
   for (int i = 11; i > 1; --i) eight.push_back(1.0 / i);
   EXPECT_EQ(olympic_mean(eight, 1), 0.17862103174603172);
@@ -113,14 +113,14 @@ TEST(Rcp, InterpolatedPointsLieOnTheLine) {
   EXPECT_TRUE(slower.passed);
   EXPECT_NEAR(*slower.reference_mean, mean, 1e-12);
   EXPECT_DOUBLE_EQ(slower.scaling, 1);
-  // Faster by less than the spread is scaled, by far more refused.
+  // A mean that is faster by less than the spread is scaled, by far more refused.
   const RcpVerdict faster = check(runs(batch, std::vector<double>(10, mean * 0.999)));
   EXPECT_TRUE(faster.passed);
   EXPECT_NEAR(faster.scaling, 1 / 0.999, 1e-9);
   EXPECT_FALSE(check(runs(batch, std::vector<double>(10, mean / 2))).passed);
 }
 
-// Rule: results of llama31_405b may be faster by an evaluation interval, from round 5.0 on.
+// From round 5.0 on, the rules let results of llama31_405b be faster by an evaluation interval.
 TEST(Rcp, OneBenchmarkMayBeFasterByAnEvaluationInterval) {
   const strata::testing::TemporaryFolder folder;
   const std::string json =

@@ -63,7 +63,7 @@ TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
   for (const LogEvent& event : BertLog::passing("closed").events)
     log.events.insert(log.events.end(), 8, event);
   const LogVerdict verdict = verdict_on(log);
-  EXPECT_GT(verdict.warnings.size(), 10u);  // as the official checker counts them
+  EXPECT_GT(verdict.warnings.size(), 10u);  // the official checker's count
   const std::vector<Finding> shorter = merge_repeats(verdict.warnings);
   ASSERT_EQ(shorter.size(), 1u);
   EXPECT_THAT(shorter[0].summary, HasSubstr("keys are logged 8 times each instead of once"));

@@ -1,4 +1,4 @@
-// Any bytes as a log: read, checked, reviewed, and mined for convergence and seeds.
+// Reads any bytes as a log: checks, reviews, convergence and seeds.
 #include <cstdint>
 #include <string>
 

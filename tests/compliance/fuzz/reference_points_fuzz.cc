@@ -1,4 +1,4 @@
-// Any bytes as a file of reference convergence points, and the points between them.
+// Reads any bytes as a file of reference convergence points, and interpolates between the points.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Any bytes as rule code, and as a file of rules. The first byte chooses.
+// Runs any bytes as rule code, or as a file of rules. The first byte decides.
 #include <cstdint>
 #include <memory>
 #include <string>

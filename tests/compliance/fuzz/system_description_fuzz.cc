@@ -1,4 +1,4 @@
-// Any bytes as a system description.
+// Reads any bytes as a system description.
 #include <cstdint>
 #include <string_view>
 

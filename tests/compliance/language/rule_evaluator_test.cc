@@ -11,9 +11,9 @@ namespace {
 
 constexpr uint64_t kSteps = 1'000'000;
 
-// The repr() of a JSON text's value, of one integer divided by another or compared to it, of an
-// expression's value or of the state after statements; ERROR where the code raises or does not
-// compile.
+// Returns the repr() of a JSON text's value, of one integer divided by another or compared to it,
+// of an expression's value or of the state after statements, or ERROR if the code raises or does
+// not compile.
 std::string run(const std::string& kind, const std::string& code) {
   Fragment fragment;
   Heap heap(256u << 20, kSteps);
@@ -52,7 +52,7 @@ std::string unescape(std::string text) {
   return text;
 }
 
-// What is left out of the language on purpose, so that the answer differs from Python's.
+// Returns whether the language deliberately lacks this, so that the answer differs from Python's.
 bool is_left_out(const std::string& code) {
   return code == "s['a'] = s['b'] = 1" ||  // chained assignment
          code == "{'a':1} | {'a':1}" || code.find("'abc' %") != code.npos ||
@@ -61,7 +61,8 @@ bool is_left_out(const std::string& code) {
          code.find("* 9223372036854775807") != code.npos;
 }
 
-// Sequences times integers, and integers beyond 64 bits, which become floats.
+// Returns whether Python's answer differs: sequences times integers, and integers beyond 64 bits,
+// which become floats.
 bool is_beyond(const std::string& code, const std::string& expected) {
   if (expected.size() > 18 && expected.find_first_not_of("-0123456789") == expected.npos)
     return true;
@@ -151,7 +152,7 @@ TEST(RuleParser, NestingIsBounded) {
   EXPECT_NE(fault(blocks, false), "");
 }
 
-// The limits that docs/compliance.md names, and one beyond them.
+// Tests the limits in docs/compliance.md, and one beyond them.
 TEST(RuleParser, NestingMayReachItsLimits) {
   const auto repeated = [](int count, const std::string& text) {
     std::string out;
@@ -178,8 +179,8 @@ TEST(RuleParser, NestingMayReachItsLimits) {
   EXPECT_THAT(fault(blocks(21), false), HasSubstr("nested too deeply"));
 }
 
-// Whatever an expression is part of, its depth counts: 110 sums, twenty times inside of it, are too
-// deep, where neither is alone.
+// Depth counts in every part of an expression: 110 sums inside of twenty levels are too deep,
+// though neither is alone.
 TEST(RuleParser, NestingIsBoundedInEveryPartOfAnExpression) {
   for (const std::string part : {"min(X)",
                                  "min(1, X)",
@@ -251,7 +252,7 @@ TEST(RuleEvaluator, HostileCodeIsStopped) {
   expect_stopped("for i in range(1000000): s[i] = i");
 }
 
-// What looks like one step, and takes as many as there are ways through the value.
+// This looks like one step, but takes as many as there are ways through the value.
 TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
   const std::string lists =
       "for i in range(50): s['x'] = [s['x'], s['x']]; s['y'] = [s['y'], s['y']]\n";
@@ -272,7 +273,7 @@ TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
   expect_stopped(dicts + "s['x'] == s['y']");
 }
 
-// A step for every element, of lists and dictionaries of 1000.
+// Every element takes a step, in lists and dictionaries of 1000.
 TEST(RuleEvaluator, WalksAreCharged) {
   const std::string thousand =
       "s['l'] = list(range(1000)); s['m'] = list(range(1000)); s['d'] = {}\n"
@@ -286,7 +287,7 @@ TEST(RuleEvaluator, WalksAreCharged) {
   }
 }
 
-// Of events too, whatever it costs to read them.
+// Loops over events are charged, too, whatever it costs to read them.
 TEST(RuleEvaluator, LoopsOverEventsAreCharged) {
   Heap heap(16u << 20, kSteps);
   const Value line = heap.line();
@@ -384,7 +385,7 @@ TEST(RuleEvaluator, CyclesAndDepthAreBounded) {
   EXPECT_EQ(run("eval", "10 ** 100000"), "ERROR");
 }
 
-// Values inside of 600 others, as docs/compliance.md says; JSON ends at 500.
+// Values may be inside of 600 others (docs/compliance.md); JSON ends at 500.
 TEST(RuleEvaluator, ValuesMayNestToTheirLimit) {
   const auto result = [](int depth, const std::string& code) {
     return run("exec", "s['x'] = (); s['y'] = ()\nfor i in range(" + std::to_string(depth) +

@@ -57,7 +57,7 @@ TEST(RuleFile, KeysAreFoundByName) {
     EXPECT_FALSE(table.find(absent)) << absent;
 }
 
-// Code that looks at a part of an event is told of in full where it fails.
+// A failure reports the whole event, even if the code reads only a part of it.
 TEST(RuleFile, AFindingShowsTheWholeEvent) {
   const std::string line =
       R"(:::MLLOG {"namespace": "", "time_ms": 1, "event_type": "E", "key": "k", "value": 7, "metadata": {"a": "b"}})";
@@ -120,7 +120,7 @@ TEST(RuleFile, FiftyFilesMayBeIncluded) {
   EXPECT_THROW(include(51), Error);
 }
 
-// Small files that would be as large as their aliases make them.
+// Aliases could make these small files very large.
 TEST(RuleFile, WhatAliasesRepeatIsCharged) {
   const auto refused = [](const std::string& text) {
     const std::string error = error_of(text);
@@ -206,7 +206,7 @@ TEST(RuleStore, HostileRulesAreStopped) {
       "- BEGIN:\n    CODE: |\n      for line in loglines: loglines.append(line)\n"
       "      for a in range(99999):\n        for b in range(99999): pass\n");
   ASSERT_FALSE(endless.passed());
-  // The steps are those of all files together, and no event that rules add gives more.
+  // All files share the steps, and events that rules add give no more.
   const LogVerdict adds = check_with(
       "- BEGIN:\n    CODE: |\n      for line in loglines:\n        for i in range(1000): "
       "loglines.append(line)\n");
@@ -220,7 +220,7 @@ TEST(RuleStore, HostileRulesAreStopped) {
   EXPECT_THAT(nested.errors[0].summary, HasSubstr("too many steps"));
 }
 
-// A loop reads all of an event, also what rules do not see of it.
+// A loop reads all of an event, even the parts that rules do not see.
 TEST(RuleStore, LoopsAreChargedByTheLengthOfEvents) {
   const TemporaryFolder folder;
   folder.write("training_5.0.0/common.yaml",
@@ -241,7 +241,7 @@ TEST(RuleStore, LoopsAreChargedByTheLengthOfEvents) {
   EXPECT_THAT(verdict.errors[0].summary, HasSubstr("too many steps"));
 }
 
-// What failed, where the rule stands and where in the log; and that code after it still runs.
+// A finding says what failed, where the rule is and where in the log. Later code still runs.
 TEST(RuleStore, EveryFindingHasItsPlace) {
   const LogVerdict verdict = check_with(R"yaml(
 - BEGIN: {CODE: "s['x'] = 1 / 0"}
@@ -259,7 +259,7 @@ TEST(RuleStore, EveryFindingHasItsPlace) {
 )yaml");
   std::string text;
   for (const Finding& finding : verdict.errors) {
-    // Of what was found, what follows the value or the log's line.
+    // Prints the part of the found text after the value or the log's line.
     text += fmt::format("{}|{}|{}|{}:{}|{}\n", finding.key, finding.summary,
                         finding.found.substr(finding.found.rfind('}') + 1), finding.rule_file,
                         finding.rule_line, finding.log_line);
@@ -307,7 +307,7 @@ TEST(RuleStore, RulesMayAddEventsForLaterFiles) {
   EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
 }
 
-// A loop sees them after those of the log, also one that began before they were added.
+// A loop sees them after the log's events, even if it began before they were added.
 TEST(RuleStore, EventsThatRulesAddAreSeenByTheirLoops) {
   const LogVerdict verdict = check_with(R"yaml(
 - BEGIN:

@@ -7,7 +7,7 @@
 namespace strata::compliance {
 namespace {
 
-// Letters of what is used: ll, v['value'], whole.
+// Returns a letter for everything that the code uses: ll, v['value'], whole.
 std::string uses(const Fragment& fragment) {
   RuleUses uses;
   add_uses(fragment, uses);

@@ -45,7 +45,7 @@ TEST(CheckerParams, WhatIsNoFilePermitsNothing) {
   EXPECT_TRUE(read_checker_params(folder.path()).empty());
 }
 
-// Of the root for all systems, of a system and of a benchmark for theirs.
+// The root's parameters apply to all systems, those of a system or a benchmark only to it.
 TEST(CheckerParams, OfTheRootHoldForTheWholeSubmissionAndAreSaid) {
   for (const char* place : {"Acme/", "Acme/results/box/", kBoxRuns}) {
     const TemporaryFolder folder;
@@ -82,7 +82,7 @@ TEST(CheckerParams, OptionsOfTheCommandDoTheSame) {
   EXPECT_TRUE(check_acme(folder, options).passed()) << package_text(check_acme(folder, options));
 }
 
-// Runs that do not converge cannot be waved through.
+// No parameter permits runs that do not converge.
 TEST(CheckerParams, TooFewConvergedRunsFailWhateverIsPermitted) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int run) {
@@ -98,7 +98,7 @@ TEST(CheckerParams, TooFewConvergedRunsFailWhateverIsPermitted) {
 TEST(CheckerParams, QuietLeavesWarningsOutAndTheVerdictAlone) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int run) {
-    log.append(log.at("train_samples"));  // twice the same: a warning
+    log.append(log.at("train_samples"));  // the repetition gives a warning
     if (run == 0) log.without("run_stop");
   });
   PackageOptions options;
@@ -110,7 +110,7 @@ TEST(CheckerParams, QuietLeavesWarningsOutAndTheVerdictAlone) {
   for (const LogVerdict& log : quiet.folders.at(0).logs) EXPECT_TRUE(log.warnings.empty());
   EXPECT_THAT(package_text(quiet), Not(HasSubstr("warning")));
   folder.write("Acme/package_checker_params", "werror\nquiet\n");
-  EXPECT_FALSE(check_acme(folder).passed());  // what is an error is no warning
+  EXPECT_FALSE(check_acme(folder).passed());  // errors are no warnings
 }
 
 TEST(CheckerParams, SamplesOfBertMayBeThoseOfTrainSamples) {

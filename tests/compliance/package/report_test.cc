@@ -1,4 +1,4 @@
-// Reports, whole: what is said about what failed, and that nothing is said about the rest.
+// Compares whole reports: they explain failures and say nothing about the rest.
 #include "compliance/package/report.h"
 
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ LogVerdict failed_log() {
   return log;
 }
 
-// A submitter with a folder of each outcome, and one where all is well.
+// Returns a submitter with a folder of each outcome, and one without problems.
 std::vector<PackageVerdict> two_packages() {
   PackageVerdict mixed{.path = "Strata", .submitter = "Strata", .systems = {}, .folders = {}};
   mixed.systems = {{"systems/laptop.json", {}, {"a small thing"}, {}},
@@ -83,7 +83,7 @@ TEST(Report, OfSeveralLogsEndsWithACount) {
   again.path = "result_3.txt";
   const std::string all = logs_text({failed, again, passed, unjudged}, false);
   EXPECT_TRUE(all.ends_with("4 logs: 1 passed, 1 not judged, 2 failed\n")) << all;
-  // Where it does not change, the ruleset stands once.
+  // The ruleset appears once if it does not change.
   EXPECT_EQ(all.find("ruleset:"), all.rfind("ruleset:")) << all;
   EXPECT_THAT(all, HasSubstr("passed result_1.txt"));
   const std::string quiet = logs_text({failed, passed, passed, unjudged}, true);
@@ -94,7 +94,7 @@ TEST(Report, OfSeveralLogsEndsWithACount) {
   EXPECT_EQ(logs_text({passed}, true), "passed result_1.txt\n");
 }
 
-// A package, quietly: what did not pass, and the verdict.
+// A quiet package text has only what did not pass, and the verdict.
 TEST(Report, OfAPackageIsQuietIfAsked) {
   const std::string text = package_text(two_packages().front(), true);
   EXPECT_THAT(text, Not(HasSubstr("systems/laptop.json")));

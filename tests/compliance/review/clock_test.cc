@@ -1,4 +1,4 @@
-// The clock of a run: pauses, resumptions, and what lies outside.
+// Tests the review of a run's clock: pauses, resumptions, and events outside the run.
 #include "compliance/review/clock.h"
 
 #include "tests/compliance/review/runs.h"
@@ -7,7 +7,7 @@
 namespace strata::compliance {
 namespace {
 
-// Ten evaluations, every two minutes from the second on; the run stops at once.
+// Returns ten evaluations, every two minutes from the second on; the run stops after the last one.
 RunRecord steady_run() {
   RunRecord run = run_of(0, 0, 20);
   run.submission["benchmark"] = {"bert", 1};
@@ -114,7 +114,7 @@ TEST(Clock, CountsThatFallAreNoticed) {
   EXPECT_EQ(clock_ids(run), Ids{});
 }
 
-// Two evaluations after the run, the later saved model first, each of two metrics.
+// Two evaluations after the run, the later saved model first, with two metrics each.
 TEST(Clock, StableDiffusionIsEvaluatedAfterTheRunInAnyOrder) {
   RunRecord run = run_of(0, 0, 20);
   run.submission["benchmark"] = {"stable_diffusion", 1};
@@ -153,7 +153,7 @@ TEST(Clock, CountsOfUnlikeThingsAreNotCompared) {
 
 TEST(Clock, AnEvaluationOutsideTheRunIsNoticed) {
   RunRecord late = steady_run();
-  late.evaluations.back().time_ms += 5;  // which processes may differ by
+  late.evaluations.back().time_ms += 5;  // processes may differ by this
   EXPECT_EQ(clock_ids(late), Ids{});
   late.evaluations.back().time_ms += 79;
   const auto doubts = review_clock(late);

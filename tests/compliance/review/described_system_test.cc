@@ -1,4 +1,4 @@
-// Logs against their system's description; names and counts are of the published rounds.
+// Compares logs with their system's description. Names and counts come from the published rounds.
 #include "compliance/review/described_system.h"
 
 #include "tests/compliance/review/runs.h"
@@ -76,7 +76,7 @@ TEST(DescribedSystem, NamesOfOneCompanyAgree) {
     system.submitter = described;
     EXPECT_EQ(system_ids(run_saying({{"org", logged}}), system), Ids{}) << logged;
   }
-  // Two letters that another name happens to hold tell nothing.
+  // Two letters that another name happens to contain prove nothing.
   DescribedSystem system = kSystem;
   system.submitter = "ASUSTeK";
   EXPECT_EQ(system_ids(run_saying({{"org", "US"}}), system), Ids{"review/system/submitter"});
@@ -128,7 +128,7 @@ TEST(DescribedSystem, PlatformsCountAccelerators) {
   EXPECT_EQ(system_ids(run_saying({{"platform", "1xDSS8440x10A100-PCIE-80GB"}}), dell),
             Ids{"review/system/accelerators"});
   EXPECT_EQ(system_ids(run_saying({{"platform", "1xDSS8440x8A100-PCIE-80GB"}}), dell), Ids{});
-  // Of the whole system, or at the name's front, they are no nodes.
+  // A count of the whole system's accelerators, or at the name's front, is no number of nodes.
   dell.nodes = 2;
   EXPECT_EQ(system_ids(run_saying({{"platform", "16xA100"}}), dell), Ids{});
   dell.nodes = 1;
@@ -242,7 +242,7 @@ TEST(DescribedSystem, SpellingsOfOneNameAreNotMixed) {
 TEST(DescribedSystem, RunsOfOneFolderSayTheSame) {
   std::vector<RunRecord> runs(6, kRun);
   EXPECT_EQ(ids_of(review_same_system(runs)), Ids{});
-  runs[2].submission.clear();  // says nothing
+  runs[2].submission.clear();  // the log names nothing
   EXPECT_EQ(ids_of(review_same_system(runs)), Ids{});
   for (size_t i = 1; i < 6; ++i) {
     runs[i] = run_saying({{"platform", "dgx" + std::to_string(i) + "\n"}});

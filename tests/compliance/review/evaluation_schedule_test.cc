@@ -1,4 +1,4 @@
-// BERT's evaluations against the rules' formula; counts are of the published rounds.
+// Compares BERT's evaluations with the rules' formula. Counts come from the published rounds.
 #include "compliance/review/evaluation_schedule.h"
 
 #include <limits>
@@ -9,7 +9,7 @@
 namespace strata::compliance {
 namespace {
 
-// Evaluations after first, first + distance, ... samples.
+// Returns a run with evaluations after first, first + distance, ... samples.
 RunRecord bert_run(double batch, double first, double distance, int evaluations) {
   RunRecord run = run_of(0, 0, 60);
   run.submission = {{"benchmark", {"bert", 1}}, {"division", {"closed", 2}}};
@@ -60,7 +60,7 @@ TEST(EvaluationSchedule, CountsOfOtherThingsAreNotConstants) {
 }
 
 TEST(EvaluationSchedule, MoreEvaluationsThanTheFormulaAreNoticed) {
-  // Twice as often finds the target sooner.
+  // A run that evaluates twice as often finds the target sooner.
   const auto doubts = review_evaluations(bert_run(448, 150080, 75040, 40), "2.0.0");
   ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
   EXPECT_THAT(doubts[0].text, HasSubstr("39 of 40 evaluations"));
@@ -105,11 +105,11 @@ TEST(EvaluationSchedule, TrainSamplesAreTheReferencesOrTheRuns) {
     run.numbers["train_samples"].value = differs;
     EXPECT_EQ(schedule_ids(run), Ids{"review/data/train-samples"}) << differs;
   }
-  run.numbers.erase("train_samples");  // which the rules say
+  run.numbers.erase("train_samples");  // the rules then give the number
   EXPECT_EQ(schedule_ids(run), Ids{});
 }
 
-// Of a benchmark that counts epochs.
+// Returns a run of a benchmark that counts epochs.
 RunRecord run_in_epochs(const std::string& benchmark, std::vector<double> counts,
                         double batch = 56) {
   RunRecord run = bert_run(batch, 0, 0, 0);
@@ -129,7 +129,7 @@ TEST(EvaluationSchedule, InEpochsIsThatOfTheRules) {
   EXPECT_EQ(schedule_ids(run_in_epochs("ssd", {1, 2, 3})), Ids{});
   EXPECT_EQ(ids_of(review_evaluations(run_in_epochs("ssd", {5, 10, 15}), "1.1.0")), Ids{});
   EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {1000, 1020, 1040})), Ids{});
-  // 4 batches of 48 are 192 samples an epoch.
+  // 4 batches of 48 are 192 samples per epoch.
   EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {875, 893, 911}, 48)), Ids{});
 }
 
@@ -180,7 +180,7 @@ TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
   const Ids both = {"review/data/train-samples", "review/data/eval-samples"};
   EXPECT_EQ(ids_of(review_evaluations(run, "1.1.0")), both);
   EXPECT_EQ(schedule_ids(run), both);
-  EXPECT_EQ(ids_of(review_evaluations(run, "2.1.0")), Ids{});  // whose logs nobody has looked at
+  EXPECT_EQ(ids_of(review_evaluations(run, "2.1.0")), Ids{});  // its logs have not been checked
   // maskrcnn's logs hold an iteration limit.
   run.submission["benchmark"].text = "maskrcnn";
   EXPECT_EQ(schedule_ids(run), Ids{});

@@ -1,4 +1,4 @@
-// By how much convergence passes or fails.
+// Tests the margin by which convergence passes or fails.
 #include "compliance/review/headroom.h"
 
 #include "tests/compliance/review/runs.h"
@@ -46,11 +46,11 @@ TEST(Headroom, CountsInMedianEvaluations) {
 }
 
 TEST(Headroom, SaysHowManyEvaluationsAreMissing) {
-  // Eight runs lack 3,000 each, 24,000 together: one evaluation. 160,000 each: nine.
+  // Eight runs lack 3,000 each, 24,000 together: one evaluation. With 160,000 each they lack nine.
   EXPECT_EQ(headroom_of(rcp_of(2497000, 2500000), 8, 150000)->missing, 1);
   EXPECT_EQ(headroom_of(rcp_of(2340000, 2500000), 8, 150000)->missing, 9);
   EXPECT_EQ(headroom_of(rcp_of(2350000, 2500000), 8, 150000)->missing, 8);
-  // As many as it says do make it pass, one fewer does not.
+  // The named number of evaluations makes it pass; one fewer does not.
   for (const double mean : {2497000.0, 2340000.0, 2350000.0, 2111111.0}) {
     const double missing = headroom_of(rcp_of(mean, 2500000), 8, 150000)->missing;
     EXPECT_GE(mean + missing * 150000 / 8, 2500000 - 1e-3) << mean;
@@ -90,7 +90,7 @@ TEST(Headroom, WhereCountsAreConstantsThereIsNone) {
   EXPECT_THAT(texts[0], Not(HasSubstr("nearest")));
 }
 
-// Convergence may be judged by train_samples where evaluations count nothing.
+// train_samples may decide convergence if evaluations count nothing.
 TEST(Headroom, WithoutCountsGoesByBertsFormula) {
   const std::vector<RunRecord> constants(10, evaluated({1, 1, 1}));
   const auto texts =

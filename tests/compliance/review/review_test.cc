@@ -1,4 +1,4 @@
-// The review of logs and packages: that it changes no verdict unless asked to.
+// Tests the review of logs and packages, which changes no verdict unless asked to.
 #include "compliance/review/review.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using ::strata::testing::BertLog;
 using ::strata::testing::LogEvent;
 using ::strata::testing::TemporaryFolder;
 
-// Ten runs of Acme, the open division's, whose description says what `submitter` is.
+// Writes ten runs of Acme in the open division. Its description names `submitter`.
 void write_acme(const TemporaryFolder& folder, const std::string& submitter,
                 const std::string& logged = "Acme") {
   for (int i = 0; i < 10; ++i) {
@@ -37,7 +37,7 @@ void write_acme(const TemporaryFolder& folder, const std::string& submitter,
 PackageVerdict check_acme(const TemporaryFolder& folder, bool strict = false) {
   RuleStore rules;
   PackageOptions options;
-  options.ruleset = "0.7.0";  // which asks for no description
+  options.ruleset = "0.7.0";  // this round needs no description
   options.strict = strict;
   return check_package(folder.path() / "Acme", rules, options);
 }
@@ -75,12 +75,12 @@ TEST(Review, OfALogChangesNoVerdict) {
   EXPECT_TRUE(check_log_of(BertLog::passing(), true).passed());
 }
 
-// Odd lines and times, and the line that each finding names.
+// Tests odd lines and times, and the line that each finding names.
 TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
   struct Case {
     const char* what;
     std::function<void(BertLog&)> change;
-    std::string id, key;  // of the event in whose line it is
+    std::string id, key;  // id of the finding, key of the event on its line
     std::string text;
   };
   const auto scaled = [](double factor) {
@@ -225,7 +225,7 @@ TEST(Review, FindsRunsBesideThoseSubmitted) {
   for (int i = 0; i < 6; ++i) {
     BertLog log = BertLog::passing("open");
     for (auto& event : log.events) event.time_ms += 60'000 * (20 + i);
-    log.at("run_stop").time_ms += 20'000;  // slower
+    log.at("run_stop").time_ms += 20'000;  // makes the run slower
     folder.write("Acme/results/box/bert/all/result_" + std::to_string(i) + ".txt", log.text());
   }
   EXPECT_EQ(ids_of(review_in(check_acme(folder)).remarks), Ids{"review/runs/window"});

@@ -1,4 +1,4 @@
-// What a log says of its run, whatever the log holds.
+// Tests the facts of a run for any contents of its log.
 #include "compliance/review/run_record.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(RunRecord, HoldsWhoWhenAndHowMuch) {
   log.set("train_samples", "156725653").set("eval_samples", "[10000]");
   log.append({"submission_org", "\"Another\"", ""});
   const RunRecord record = record_of(log.text());
-  EXPECT_EQ(record.said("org"), "Strata");  // the first
+  EXPECT_EQ(record.said("org"), "Strata");  // the first one counts
   EXPECT_EQ(record.said("division"), "closed");
   EXPECT_EQ(record.said("poc_name"), "");
   EXPECT_EQ(record.number("train_samples"), 156725653);
@@ -78,7 +78,7 @@ TEST(RunRecord, NoticesBlocksThatStartAgain) {
   EXPECT_EQ(record_of(BertLog::passing().text()).restarts, 0u);
 }
 
-// Logs of which nobody can say that a block did not stop.
+// In these logs blocks may have stopped.
 TEST(RunRecord, BlocksThatMayHaveStoppedDoNotStartAgain) {
   const auto restarts = [](const std::vector<std::string>& blocks, bool several_processes = false) {
     BertLog log = BertLog::passing().without("block_start").without("block_stop");
@@ -185,7 +185,7 @@ TEST(RunRecord, RemarksCountTheirLine) {
 
 TEST(RunRecord, TextsAreFitToBePrinted) {
   EXPECT_EQ(printable_text("a\x1b[2Jb\nc\x7f"), R"(a\x1b[2Jb\x0ac\x7f)");
-  // A character is not cut in two.
+  // Characters are not cut.
   EXPECT_EQ(printable_text(std::string(79, 'x') + "\u00e9\u00e9"), std::string(79, 'x') + "...");
   EXPECT_EQ(printable_text(std::string(80, 'x')), std::string(80, 'x'));
 }

@@ -1,4 +1,4 @@
-// Which of the runs were submitted.
+// Tests which of the runs were submitted.
 #include "compliance/review/run_windows.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace strata::compliance {
 namespace {
 
-// Runs one after another, a minute between them, numbered from `first`.
+// Returns runs in a row with a minute between them, numbered from `first`.
 std::vector<RunRecord> series(const std::vector<double>& minutes, int first = 0, double start = 0) {
   std::vector<RunRecord> runs;
   for (const double one : minutes) {
@@ -34,7 +34,7 @@ TEST(RunWindows, AScoreDropsTheFastestAndTheSlowest) {
   EXPECT_EQ(window_score({}, 0), HUGE_VAL);
 }
 
-// The example of the rules: 10 runs, of which 5 consecutive ones are submitted, in 6 windows.
+// The example of the rules: 5 consecutive ones of 10 runs are submitted, in 6 windows.
 TEST(RunWindows, AreConsecutiveByTheTimeOfLaunch) {
   std::vector<RunRecord> runs = series({10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   std::ranges::reverse(runs);
@@ -63,7 +63,7 @@ TEST(RunWindows, NeedEnoughRuns) {
 }
 
 TEST(RunWindows, TheFastestOfManyIsNoticed) {
-  // Fast runs first, which are the submitted ones.
+  // The fast runs come first and are submitted.
   const auto runs = series({10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20, 20, 20});
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
   ASSERT_EQ(ids_of(reviewed.remarks), Ids{"review/runs/window"});
@@ -78,7 +78,7 @@ TEST(RunWindows, TheMedianOfManyIsNot) {
   const auto runs = series({15, 15, 15, 15, 15, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20});
   EXPECT_EQ(runs_ids(runs), Ids{});
   EXPECT_EQ(review_runs(runs, {}, 5, 1).notes.size(), 1u);
-  // Nor is a slow one: nobody gains.
+  // A slow window is not reported either, because it gains nothing.
   auto slow = series({30, 30, 30, 30, 30, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20});
   EXPECT_EQ(runs_ids(slow), Ids{});
 }
@@ -102,7 +102,7 @@ TEST(RunWindows, RunsPickedOutAreNotConsecutive) {
   EXPECT_EQ(std::ranges::count(ids, "review/runs/window"), 1);
 }
 
-// All of 12 choose 5 choices, counted.
+// Counts all choices of 5 out of 12.
 TEST(RunWindows, ChanceIsThatOfChoicesAtRandom) {
   const std::vector<double> minutes = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
   const double score = 13 * kMinute;
@@ -196,7 +196,7 @@ TEST(RunWindows, ASameRunTwiceIsNoticed) {
   EXPECT_THAT(remarks[0].text, HasSubstr("same run as result_1.txt"));
   again.path = "other/result_1.txt";
   EXPECT_THAT(find_same_runs({&runs[1], &again})[0].text, HasSubstr("bert/result_1.txt"));
-  // Of runs that have no times nothing is known.
+  // Runs without times cannot be compared.
   RunRecord nothing;
   EXPECT_EQ(ids_of(find_same_runs({&nothing, &nothing})), Ids{});
 }
@@ -208,7 +208,7 @@ TEST(RunWindows, RunsAtOnceAreANote) {
   EXPECT_EQ(ids_of(reviewed.remarks), Ids{});
   ASSERT_EQ(reviewed.notes.size(), 1u);
   EXPECT_THAT(reviewed.notes[0], HasSubstr("up to 3 runs"));
-  // One that starts when another ends does not overlap it.
+  // A run that starts when another ends does not overlap it.
   EXPECT_TRUE(review_runs({run_of(0, 0, 5), run_of(1, 5, 5)}, {}, 2, 0).notes.empty());
 }
 

@@ -1,4 +1,4 @@
-// Runs as records, without their logs.
+// Makes records of runs without logs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace strata::compliance {
 inline constexpr double kDay0 = 1.7e12;
 inline constexpr double kMinute = 6e4;
 
-// result_`number`.txt of a run that started `start` minutes after some day and took `minutes`.
+// Returns result_`number`.txt of a run that started `start` minutes after some day and took
+// `minutes`.
 inline RunRecord run_of(int number, double start, double minutes, bool success = true) {
   RunRecord run;
   run.path = "bert/result_" + std::to_string(number) + ".txt";

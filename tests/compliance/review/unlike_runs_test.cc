@@ -43,7 +43,7 @@ TEST(UnlikeRuns, RunsMadeAlikeHaveNoRemark) {
   std::vector<RunSettings> runs;
   for (int i = 0; i < 3; ++i) {
     BertLog log = BertLog::passing();
-    // Seeds differ, and what was trained on; a number may be written in several ways.
+    // Seeds and trained samples may differ. The same number may be written in several ways.
     log.set("seed", std::to_string(i)).set("train_samples", std::to_string(1000 * i));
     log.set("opt_base_learning_rate", i == 0 ? "0.001" : i == 1 ? "1e-3" : "1.0e-03");
     if (i > 0) log.without("num_warmup_steps");

@@ -34,7 +34,7 @@ class Merge : public ::testing::Test {
   std::string error_of(const std::vector<std::string>& sources, const std::string& output = "out") {
     return testing_support::error_of([&] { merge(sources, output); });
   }
-  // Neither the output nor what it was made in.
+  // Expects neither the output nor its temporary folder.
   void expect_nothing_made() {
     for (const fs::path& path : list_directory(folder_.path()))
       EXPECT_THAT(path.filename().string(), Not(HasSubstr("out"))) << path;
@@ -161,7 +161,7 @@ TEST_F(Merge, LargeFilesAreComparedToTheirLastByte) {
   EXPECT_EQ(read_file(at("out/Acme/systems/large")), large + "1");
 }
 
-// Of terabytes, on disks that hold files with holes.
+// The trees have terabytes, on disks that support sparse files.
 TEST_F(Merge, WhatDoesNotFitIsRefusedAtOnce) {
   constexpr uintmax_t kHuge = uintmax_t{8} << 40;
   for (const char* name : {"a/Acme/systems/huge", "c/Acme/systems/huge"}) {

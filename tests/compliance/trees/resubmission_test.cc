@@ -95,7 +95,7 @@ TEST_F(Resubmit, WhatTheRoundBeforeHasNotIsNew) {
   EXPECT_EQ(compare().systems.at(0).sameness, Sameness::kSame);
 }
 
-// What lies outside of either tree is neither read nor compared.
+// Files outside of either tree are neither read nor compared.
 TEST_F(Resubmit, LinksAndDevicesAreNotFollowed) {
   const std::string code = "new" + std::string(kCode);
   ASSERT_EQ(::mkfifo((folder_.path() / (code + "pipe")).c_str(), 0600), 0);

@@ -1,4 +1,4 @@
-// Any bytes as a measured cost model, and as the value of a configuration's key.
+// Reads any bytes as a measured cost model, and as the value of a configuration's key.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Any bytes as a configuration; what is read from it can be written and read again.
+// Reads any bytes as a configuration. A valid one must survive being written and read again.
 #include <cstdint>
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "device/sample/sample_backend.h"
 #include "tests/support/fuzz_file.h"
 
-// Configurations name backends, and make none.
+// Configurations name backends without making any.
 namespace strata::device {
 std::unique_ptr<Backend> make_reference_backend() { return nullptr; }
 namespace cpu {

@@ -30,7 +30,7 @@ TEST(InterruptionDeathTest, AnotherOneLaterEndsTheProcess) {
       {
         const Interruption interruption;
         std::raise(SIGINT);
-        ::usleep(600'000);  // later than the same event may arrive again
+        ::usleep(600'000);  // after the time in which the same event may arrive again
         std::raise(SIGINT);
         ::_exit(0);
       },

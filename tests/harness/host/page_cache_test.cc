@@ -20,7 +20,7 @@ class PageCache : public testing_support::TemporaryDirectory {
  protected:
   PageCache() { write_file_atomically(path_, std::string(kPages * 4096, 'x')); }
 
-  // Pages of the file that are in memory.
+  // Returns the number of the file's pages in memory.
   size_t resident() const {
     const int fd = ::open(path_.c_str(), O_RDONLY);
     void* memory = ::mmap(nullptr, kPages * 4096, PROT_READ, MAP_SHARED, fd, 0);
@@ -33,7 +33,7 @@ class PageCache : public testing_support::TemporaryDirectory {
     return count;
   }
 
-  // Files on tmpfs and overlays of it live in the cache alone.
+  // Files on tmpfs and on overlays of it live only in the cache.
   bool on_a_disk() const {
     constexpr long kTmpfs = 0x01021994;
     struct statfs status;
@@ -70,11 +70,11 @@ TEST_F(PageCache, WhatCannotBeClearedIsNotSaidToBe) {
   EXPECT_FALSE(clear_page_cache(std::span(&empty, 1), false).cleared);
 }
 
-// Files that it opens then have number 0.
+// Without a standard input, files that it opens get descriptor 0.
 TEST_F(PageCache, FilesLeaveItWithoutAStandardInput) {
   const int before = ::dup(STDIN_FILENO);
   ::close(STDIN_FILENO);
-  errno = EIO;  // of something else
+  errno = EIO;  // an unrelated error
   const CacheClearing clearing = clear_page_cache(std::span(&path_, 1), false);
   const bool closed = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
   ::dup2(before, STDIN_FILENO);
@@ -83,7 +83,7 @@ TEST_F(PageCache, FilesLeaveItWithoutAStandardInput) {
   EXPECT_TRUE(closed) << "it left a file open";
 }
 
-// While it lives, root is somebody else. (Whoever is not root stays.)
+// While it lives, root has another user's rights. Other users keep theirs.
 class NotRoot {
  public:
   NotRoot() {

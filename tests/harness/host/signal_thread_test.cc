@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<pid_t> handled_by = 0;
 
-// Sends this process a signal, as a terminal would, and says which thread ran its handler.
+// Sends this process a signal, like a terminal, and returns the thread that ran its handler.
 pid_t handler_thread(int number) {
   handled_by = 0;
   struct sigaction action = {}, before;

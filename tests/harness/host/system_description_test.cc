@@ -17,7 +17,7 @@ class SystemDescription : public testing_support::TemporaryDirectory {
   const SystemFacts facts_{
       .nodes = 1, .ranks = 2, .device = "cpu: AVX-512", .libraries = {{"mpi", "Open MPI 4.1.4"}}};
 
-  // By the official checker.
+  // Expects that the official checker passes the description.
   void expect_passed(const SystemFacts& facts) {
     const auto path = directory_ / "system.json";
     write_file_atomically(path, system_description_json({}, inspect_machine(), facts));
@@ -49,7 +49,7 @@ TEST_F(SystemDescription, NodesAreCountedPerProcessor) {
   EXPECT_EQ(json["system_name"], "CPU_2ranks");
 }
 
-// nlohmann json 3.11.2 crashes where there is no memory for an object that a value turns into.
+// nlohmann json 3.11.2 crashes if there is no memory when a value becomes an object.
 TEST_F(SystemDescription, WithoutMemoryThereIsAnError) {
   const config::RunConfig config;
   const Machine machine;

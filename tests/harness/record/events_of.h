@@ -1,4 +1,4 @@
-// The events of a log, for tests.
+// Reads the events of a log.
 #pragma once
 
 #include <filesystem>

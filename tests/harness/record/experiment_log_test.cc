@@ -51,7 +51,7 @@ TEST_F(RunLogTest, ARunThatEndsSaysHowAndOnlyOnce) {
   }
 }
 
-// A limit on the size of files stands in for a full disk.
+// A limit on the size of files simulates a full disk.
 class FullDisk : public RunLogTest {
  protected:
   FullDisk() { getrlimit(RLIMIT_FSIZE, &before_); }
@@ -99,7 +99,7 @@ TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
   {
     ExperimentLog log(path_);
     log.run_start();
-    for (int i = 0; i < 20; ++i) log_seed(log, i);  // the limit leaves room for what is said
+    for (int i = 0; i < 20; ++i) log_seed(log, i);  // the limit leaves room for more events
     fill();
     log_seed(log, 1);
     log.run_stop(true, 640);
@@ -139,7 +139,7 @@ TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
   expect_last_is_run_stop("aborted");
 }
 
-// Whichever allocation fails while a run's end is written.
+// Every allocation while a run's end is written may fail.
 TEST_F(RunLogTest, WithoutMemoryTheLogStillSaysHowTheRunEnded) {
   int failed = 0;
   for (const bool stops : {true, false}) {
@@ -206,7 +206,7 @@ TEST_F(RunLogTest, WithoutAPathNothingIsWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-// How a process ends that is signalled while it runs (or, without `start`, before).
+// Returns how a process ends that gets a signal during its run, or, without `start`, before it.
 int signalled(int number, bool start, const std::filesystem::path& path) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -12,7 +12,7 @@ namespace {
 
 class ExperimentResultTest : public testing_support::TemporaryDirectory {
  protected:
-  // A log up to an evaluation.
+  // Writes a log up to an evaluation.
   void begin(ExperimentLog& log) {
     log.run_start();
     log.write([](EventLog& events) {
@@ -54,7 +54,7 @@ TEST_F(ExperimentResultTest, IsReadFromItsLog) {
   }
 }
 
-// Left by an exception or a signal, which ends the log as aborted, too.
+// An exception, like a signal, ends the log as aborted.
 TEST_F(ExperimentResultTest, OfAnInterruptedRunThereIsNone) {
   {
     ExperimentLog log(path_);

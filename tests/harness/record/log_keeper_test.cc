@@ -27,14 +27,14 @@ class LogKeeperTest : public testing_support::TemporaryDirectory {
     EXPECT_EQ(events().back()["key"], "run_stop");
     EXPECT_EQ(events().back()["metadata"]["status"], "aborted");
   }
-  // Kills a process that has done `work` while it held the lock and a keeper, and waits until the
-  // keeper, too, is gone.
+  // Kills a process that has done `work` while it held the lock and a keeper. Waits until the
+  // keeper has ended, too.
   void kill_after(const std::function<void(LogKeeper&)>& work) {
-    int alive[2];  // at its end when both are gone
+    int alive[2];  // at its end when both have ended
     ASSERT_EQ(::pipe(alive), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-      ::dup2(alive[1], STDERR_FILENO);  // all that the keeper does not close
+      ::dup2(alive[1], STDERR_FILENO);  // the keeper does not close this one
       LogKeeper keeper;
       const OutputLock lock(directory_);
       work(keeper);
@@ -87,7 +87,7 @@ TEST_F(LogKeeperTest, LeavesALogAloneThatIsEnded) {
   EXPECT_EQ(said_, "");
 }
 
-// A line of a log; `key` and `time_ms` are all that matters.
+// Returns a log line; only `key` and `time_ms` matter.
 std::string line_of(const std::string& key, const std::string& time_ms) {
   return ":::MLLOG {\"namespace\": \"\", \"time_ms\": " + time_ms +
          ", \"event_type\": \"POINT_IN_TIME\", \"key\": \"" + key +
@@ -101,7 +101,7 @@ TEST_F(LogKeeperTest, LeavesALogAloneOnceItsObjectIsGone) {
       ExperimentLog log(path_, &keeper);
       log.run_start();
     }
-    write_file_atomically(path_, kBegun);  // somebody else's from now on
+    write_file_atomically(path_, kBegun);  // another process's from now on
   });
   EXPECT_EQ(read_file(path_), kBegun);
 }

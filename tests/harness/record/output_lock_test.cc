@@ -32,7 +32,7 @@ TEST_F(OutputLockTest, EndsWithItsObject) {
   EXPECT_NO_THROW(OutputLock{directory_});
 }
 
-// Its directory then has number 0.
+// Without a standard input, the directory gets descriptor 0.
 TEST_F(OutputLockTest, EndsWithItsObjectWithoutAStandardInput) {
   const int before = ::dup(STDIN_FILENO);
   ::close(STDIN_FILENO);

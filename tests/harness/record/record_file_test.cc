@@ -12,7 +12,7 @@
 namespace strata::harness {
 namespace {
 
-// A limit on the size of files stands in for a disk that is full.
+// A limit on the size of files simulates a full disk.
 class RecordFileTest : public testing_support::TemporaryDirectory {
  protected:
   RecordFileTest() : handler_(std::signal(SIGXFSZ, SIG_IGN)) { getrlimit(RLIMIT_FSIZE, &before_); }
@@ -37,7 +37,7 @@ TEST_F(RecordFileTest, GoesOnWhenThereIsSpaceAgainAndSaysWhatIsMissing) {
   RecordFile file(path(), RecordFile::Begin::kEmpty);
   testing::internal::CaptureStderr();
   EXPECT_TRUE(file.append("first\n", 1));
-  fill_after(9);  // a part of the next one fits
+  fill_after(9);  // a part of the next record fits
   EXPECT_FALSE(file.append("second\n", 2));
   EXPECT_FALSE(file.append("third\n", 3));
   EXPECT_EQ(read_file(path()), "first\n") << "no record is torn";

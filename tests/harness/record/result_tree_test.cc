@@ -85,7 +85,7 @@ TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {
   EXPECT_THAT(error, HasSubstr("choose another run.output"));
 }
 
-// /proc lets nobody make files, not even root.
+// Nobody, not even root, can make files in /proc.
 TEST_F(ResultTreeTest, AnUnwritableOutputIsNamed) {
   const std::string error = error_of_preparing({"/proc", "Org", "box"});
   EXPECT_THAT(error, HasSubstr("/proc/Org/results/box/bert"));

@@ -17,7 +17,7 @@ namespace {
 
 class LogRunTest : public testing_support::TemporaryDirectory {
  protected:
-  // A run as the training loop logs it, one second an event.
+  // Writes a run's log like the training loop, one second per event.
   std::filesystem::path write_run(const config::RunConfig& config, double accuracy,
                                   const char* status) {
     const std::filesystem::path path = directory_ / "result_0.txt";

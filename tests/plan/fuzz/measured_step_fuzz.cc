@@ -1,4 +1,4 @@
-// Any bytes as the output of `strata bench step --json`.
+// Reads any bytes as the output of `strata bench step --json`.
 #include <cstdint>
 #include <string_view>
 

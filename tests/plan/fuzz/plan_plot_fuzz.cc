@@ -1,4 +1,4 @@
-// Any bytes as the output of `strata plan --json`.
+// Reads any bytes as the output of `strata plan --json`.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Any bytes as a published log.
+// Reads any bytes as a published log.
 #include <cstdint>
 #include <string>
 

@@ -48,12 +48,12 @@ TEST(PublishedRun, CountsSamplesWhereEvaluationsDo) {
 }
 
 TEST(PublishedRun, OtherwiseByTheInterval) {
-  // 3072: every 175,000 samples, the first one after 57 steps, the third after 171.
+  // Batch 3072 evaluates every 175,000 samples: first after 57 steps, third after 171.
   const PublishedRun run = read(log_of({{10, 1}, {19, 1}, {30, 1}}, 3072, 171 * 3072));
   ASSERT_EQ(run.problem, "");
   EXPECT_EQ(run.evaluations[0].samples, 57 * 3072);
   EXPECT_EQ(run.samples(), 171 * 3072);
-  // Without the first two.
+  // This log lacks the first two evaluations.
   const PublishedRun late = read(log_of({{10, 1}, {19, 1}, {30, 1}}, 3072, 285 * 3072));
   EXPECT_EQ(late.evaluations[0].samples, 171 * 3072);
   EXPECT_EQ(late.samples(), 285 * 3072);

@@ -19,8 +19,8 @@ using ::strata::testing::published_round;
 using ::strata::testing::TemporaryFolder;
 using testing_support::error_of;
 
-// Runs of a machine whose sample takes 3 ms and whose step 20, 5 more on several nodes, and whose
-// start 2 s: an evaluation every 10 steps, of 10,000 / 3 samples and 20 ms.
+// Runs of a machine that takes 3 ms for a sample, 20 for a step, 5 more on several nodes, and 2 s
+// to start. It evaluates every 10 steps, with 10,000 / 3 samples and 20 ms.
 class Tree {
  public:
   double step(int nodes, int batch) const {
@@ -200,7 +200,8 @@ TEST(PublishedSeries, ArePredictedFromThreeOfTheirSystems) {
   EXPECT_LE(summary.reference.worst, 0.15);
 }
 
-// One batch size, instead, is off by a third: time a sample alone predicts no other batch.
+// With a single batch size the prediction would be off by a third: time per sample alone predicts
+// no other batch.
 TEST(PublishedSeries, OneSystemAloneIsRefused) {
   if (published_round("v2.0").empty()) GTEST_SKIP() << "no ../shared/data/published_logs";
   std::vector<PublishedSystem> systems;
@@ -214,7 +215,7 @@ TEST(PublishedSeries, OneSystemAloneIsRefused) {
   }
 }
 
-// By Python, from the text of the logs: medians over all times between evaluations.
+// Python computed these from the text of the logs: medians over all times between evaluations.
 TEST(PublishedSeries, StepsAreThoseThatTheLogsTell) {
   if (published_round("v2.0").empty()) GTEST_SKIP() << "no ../shared/data/published_logs";
   const std::map<std::string, double> expected = {{"v1.1/dgxa100_n540_ngc21.09_pytorch", 36.18},

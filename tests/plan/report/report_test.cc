@@ -9,8 +9,8 @@
 namespace strata::plan {
 namespace {
 
-// Three ms a sample, 20 a step; predictions, a search, and a published system that takes 1.1 times
-// what is predicted.
+// Returns a report of a machine with 3 ms per sample and 20 per step. It has predictions, a search,
+// and a published system that takes 1.1 times the predicted time.
 PlanReport report_of_everything() {
   PlanReport report;
   Planner& planner = report.planner;

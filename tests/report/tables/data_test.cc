@@ -15,7 +15,7 @@ TEST(Csv, AFormulaIsText) {
             "name\n'=HYPERLINK(1)\n'@a\n'+1\n-1e5\n'-x\n");
 }
 
-// The decoder is an independent one: percent signs and two digits.
+// The decoder is independent: percent signs and two digits.
 TEST(DataLink, HoldsTheWholeData) {
   const Data data{"a<b", {"système"}, {{"50 % \"of\" <it>&more#here"}, {"next"}}};
   const std::string link = data_link(data);

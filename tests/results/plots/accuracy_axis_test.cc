@@ -8,7 +8,7 @@
 namespace strata::results {
 namespace {
 
-// A run that evaluates every minute.
+// Returns a run that evaluates every minute.
 Curve run_of(const std::vector<double>& accuracies) {
   Curve curve;
   for (const double accuracy : accuracies) {
@@ -24,7 +24,7 @@ AccuracyAxis axis_of(const std::vector<Curve>& curves, std::optional<double> tar
   return AccuracyAxis::of(pointers, target);
 }
 
-// Its second half begins at 0.703 with 0.02 to go.
+// Its second half begins at 0.703, 0.02 below the target.
 const std::vector<double> kLikeBert = {0.1, 0.5, 0.65, 0.703, 0.71, 0.722};
 
 TEST(AccuracyAxis, TheRangeNearTheTargetHasMostOfTheHeight) {
@@ -72,7 +72,7 @@ TEST(AccuracyAxis, FewRunsFarBeyondTheTargetDoNotTakeItsRoom) {
   EXPECT_NEAR(axis.place(0.725), 0.88, 1e-12);
   EXPECT_EQ(axis.place(0.8), 1);
   EXPECT_NEAR(axis.stretch(), (0.6 / 0.025) / (0.28 / 0.6), 1e-6);
-  // Where they are the most, theirs is the room.
+  // If most runs go beyond, the stretched range includes theirs.
   EXPECT_EQ(axis_of({run_of(kLikeBert), run_of({0.1, 0.5, 0.7, 0.71, 0.75, 0.8}),
                      run_of({0.1, 0.5, 0.7, 0.71, 0.75, 0.8})},
                     0.72)

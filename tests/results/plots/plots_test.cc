@@ -22,7 +22,7 @@ using testing_support::occurrences;
 
 constexpr double kMinute = 60'000;
 
-// A log that evaluates at these minutes after run_start, and ends a minute later.
+// Returns a log that evaluates at these minutes after run_start, and ends a minute later.
 std::string log_of(const std::vector<std::pair<double, double>>& accuracies, bool success = true,
                    int batch_size = 1) {
   BertLog log = BertLog::passing();
@@ -59,7 +59,7 @@ class Plots : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// Attributes of the elements of a class, in the order of drawing.
+// Returns attributes of the elements of a class, in the order of drawing.
 std::vector<std::string> elements_of(const std::string& svg, const std::string& classes) {
   std::vector<std::string> elements;
   const std::string begin = " class=\"" + classes + "\" ";
@@ -69,20 +69,20 @@ std::vector<std::string> elements_of(const std::string& svg, const std::string& 
   return elements;
 }
 
-// The colour that a name is drawn in: the class of its group.
+// Returns the colour of a name: the class of its group.
 std::string colour_of(const std::string& svg, const std::string& name) {
   const size_t group = svg.rfind("<g class=\"", svg.find('>' + name)) + 10;
   return svg.substr(group, svg.find('"', group) - group);
 }
 
-// Where the line that leads to a name stands.
+// Returns the position of the line that leads to a name.
 double place_of(const std::string& svg, const std::string& name) {
   const std::string leader = "class=\"leader\" d=\"M";
   const size_t at = svg.rfind(leader, svg.find('>' + name)) + leader.size();
   return std::stod(svg.substr(at));
 }
 
-// Names of the ticks below an axis.
+// Returns the names of the ticks below an axis.
 std::vector<std::string> ticks_of(const std::string& svg) {
   std::vector<std::string> ticks;
   const std::regex tick("<text class=\"tick middle\"[^>]*>([^<]*)<");
@@ -137,7 +137,7 @@ TEST_F(Plots, OfRunsThatBeganAnewTheLastUpToItsEndIsMeant) {
   EXPECT_NEAR(runs[0].evaluations[0].accuracy, 0.2, 1e-9);
 }
 
-// Some of BERT's logs have epochs where samples belong.
+// Some BERT logs have epochs instead of samples.
 TEST_F(Plots, FewerSamplesThanABatchAreNone) {
   write("small", 0, log_of({{0.1, 0.2}, {0.2, 0.3}}, true, 200));
   EXPECT_EQ(curves()[0].evaluations[1].samples, 200);
@@ -181,7 +181,7 @@ TEST_F(Plots, SystemsOfOneNameHaveLabelsOfTheirOwn) {
   }
 }
 
-// By samples, the system 'late' would come first, and another of its runs would be in the middle.
+// By samples, the system 'late' would come first, and another of its runs would be the median.
 TEST_F(Plots, TheSameRunsAndColoursStandOverTimeAndOverSamples) {
   const auto log = [&](double minutes, int samples) {
     BertLog one = BertLog::passing();
@@ -315,7 +315,7 @@ TEST_F(Plots, FarLongerRunsAreDrawnOnALogarithmicAxis) {
   EXPECT_EQ(ticks().front(), "0") << "nothing is drawn at zero on a logarithmic axis";
 }
 
-// Too many, too equal or too few for axes, labels and medians.
+// The runs are too many, too equal or too few for axes, labels and medians.
 TEST_F(Plots, OddRunsAreDrawnTo) {
   const auto drawn = [&] { return plot_curves(curves()).drawn; };
   write("once", 0, log_of({{1, 0.3}}));
@@ -369,7 +369,7 @@ TEST_F(Plots, ScoresAreSortedByTimeToTrain) {
   const std::string& svg = plot.picture.elements;
   EXPECT_EQ(plot.drawn, 2u);
   EXPECT_EQ(plot.left_out.size(), 2u);
-  // Minutes, and sequences a second of one of eight accelerators.
+  // Minutes, and sequences per second of one of eight accelerators.
   size_t at = 0;
   for (const char* text :
        {">Acme fast, 8 X &amp; Y&#39;s &lt;Z&gt;, 1 of 10 runs<", ">4<", ">1.562<",
@@ -389,7 +389,7 @@ TEST_F(Plots, RunsAreDotsThatTellWhichOnesCount) {
             std::vector<bool>({false, true, true, true, true, true, true, false, true, true}))
       << "the run that failed is the slowest one";
   const std::string svg = plot_scores(all).picture.elements;
-  // Each kind has a key; the slowest run that counts is drawn as the one that the mean drops.
+  // Each kind has a key. The slowest counting run is drawn as the one that the mean drops.
   EXPECT_EQ(elements_of(svg, "dot").size(), 8u + 1 + 1) << "the last is the system's rate\n" << svg;
   EXPECT_EQ(elements_of(svg, "hollow").size(), 1u + 1) << svg;
   EXPECT_EQ(elements_of(svg, "cross").size(), 1u + 1) << svg;

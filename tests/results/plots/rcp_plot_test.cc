@@ -13,7 +13,7 @@ namespace {
 using compliance::RcpPass;
 using compliance::ReferencePoints;
 
-// Batch sizes 100, 200 and 400; the middle one is slower than the line, so it is dominated.
+// Returns batch sizes 100, 200 and 400; the middle one is slower than the line, so it is dominated.
 ReferencePoints some_points() {
   return ReferencePoints(
       R"({"a": {"Benchmark": "bert", "BS": 100, "Epochs to converge": [10, 10, 10, 10, 12, 8]},

@@ -34,7 +34,7 @@ class TimelinePlot : public testing_support::TemporaryDirectory {
   static std::string svg_of(const TimelineTrace& trace, const std::vector<std::string>& within) {
     return plot_timeline(trace, within).picture.elements;
   }
-  // Heights of the rows with this name.
+  // Returns the heights of the rows with this name.
   static std::vector<double> rows_of(const std::string& svg, const std::string& name) {
     std::vector<double> rows;
     const std::string end = "</title>" + name + "<";
@@ -111,7 +111,7 @@ TEST_F(TimelinePlot, EachLaneHasARowBelowTheOneBefore) {
 }
 
 TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
-  // Of 900 units 1 ms has about one, which is too little for a digit; 25 ms have room for it alone.
+  // 1 ms has about one of 900 units, too few for a digit; 25 ms have room for just one.
   const TimelineTrace trace = read(R"([{"ph": "X", "name": "forward layer_7", "ts": 0, "dur": 1000},
       {"ph": "X", "name": "forward layer_8", "ts": 1000, "dur": 25000},
       {"ph": "X", "name": "forward layer_9", "ts": 26000, "dur": 974000}])");

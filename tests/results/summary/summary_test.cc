@@ -94,7 +94,7 @@ TEST(Summary, HostileTextStaysInItsCell) {
 }
 
 TEST(PrivateIds, AreFourWordsOfTheDescription) {
-  // What the official summarizer's hash makes of these texts.
+  // The official summarizer's hashes of these texts.
   EXPECT_EQ(words_of("abc"), "saturn-juliet-black-kentucky");
   EXPECT_EQ(words_of(""), "river-early-aspen-lactose");
   PrivateIds ids;
@@ -124,9 +124,9 @@ TEST(PrivateIds, AreWrittenOnceAndKept) {
             R"({"private_id": "my-own"})");
 }
 
-// ---- Against the official summarizer
+// ---- Comparison with the official summarizer
 
-// Its CSV and ours, with the same private ids: byte for byte.
+// Both CSV files, with the same private ids, are equal byte for byte.
 TEST(SummaryOracle, TheOfficialSummarizerWritesTheSame) {
   if (testing_support::oracle_python() == nullptr) GTEST_SKIP() << testing_support::kNoOracle;
   const TemporaryFolder folder;
@@ -147,7 +147,7 @@ TEST(SummaryOracle, TheOfficialSummarizerWritesTheSame) {
   const std::string round = folder.path().string();
   std::string theirs[2];
   {
-    // Its convergence check removes scaling.json.
+    // The official convergence check removes scaling.json.
     const TemporaryFolder copy;
     const auto copied = copy.path() / "round";
     fs::copy(folder.path(), copied, fs::copy_options::recursive);

@@ -34,7 +34,7 @@ TEST(WorkbookText, EscapesWhatReadsLikeAnEscape) {
     EXPECT_EQ(workbook_text(plain), plain);
 }
 
-// Of a table as `summary_csv` has it, read by another program.
+// Compares the workbook, read by another program, with `summary_csv`.
 void expect_the_csv(const Summary& summary) {
   const TemporaryFolder folder;
   write_output(folder.path() / "s.xlsx", summary_xlsx(summary, false));
@@ -51,7 +51,7 @@ TEST(Workbook, HoldsTheCellsOfTheCsv) {
   Summary summary;
   summary.strong.columns = {"division", "system", "accelerators_count", "bert"};
   summary.weak.columns = {"division", "system", "bert:time_to_train_all"};
-  expect_the_csv(summary);  // headers alone
+  expect_the_csv(summary);  // only headers
   summary.strong.rows = {{"closed", "box", int64_t{8}, 1.0749999999999997},
                          {"closed", "rack", int64_t{0}, {}},
                          {"open", "17", int64_t{-3}, 1e-300},
@@ -97,7 +97,7 @@ TEST(Workbook, TextStaysText) {
   summary.strong.rows.push_back({"closed", std::string("a\0b", 3), 1.5});
   summary.strong.rows.push_back({"closed", std::string(32767, 'x'), 1.5});
   expect_the_csv(summary);
-  // As names of folders may be.
+  // Names of folders may look like this.
   EXPECT_EQ(workbook({{"a", {"b"}, {{"\xff"}}}}), workbook({{"a", {"b"}, {{"\xef\xbf\xbd"}}}}));
 }
 

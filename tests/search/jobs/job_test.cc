@@ -25,7 +25,7 @@ class JobTest : public testing_support::TemporaryDirectory {
     }
     return -1;
   }
-  // A number that a job writes into a file, once it is there.
+  // Returns a number from a file when a job has written it.
   pid_t read_pid(const std::string& name) const {
     for (int i = 0; i < 3000; ++i) {
       pid_t pid = 0;
@@ -76,7 +76,7 @@ TEST_F(JobTest, RunsOnTheProcessorsThatItIsGiven) {
 TEST_F(JobTest, IsToldToEndAndThenEndedWithAllThatItStarted) {
   const std::string file = (directory_ / "pid").string();
   {
-    // The shell ends when told; what it has started in the background does not.
+    // The shell ends on SIGTERM, but its background process does not.
     Job job({"sh", "-c",
              "trap 'exit 0' TERM; (trap '' TERM; sleep 600) & echo $! > " + file +
                  "; while :; do sleep 0.05; done"},

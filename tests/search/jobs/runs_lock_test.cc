@@ -21,7 +21,7 @@ class RunsLockTest : public testing_support::TemporaryDirectory {
  protected:
   RunsLockTest() { write_file_atomically(file_, "{}"); }
 
-  // A search that starts a job and is killed then. The job takes a second to end.
+  // Runs a search that starts a job and is then killed. The job takes a second to end.
   void killed_search() const {
     const pid_t search = ::fork();
     if (search == 0) {

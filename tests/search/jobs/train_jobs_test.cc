@@ -14,7 +14,7 @@
 namespace strata::search {
 namespace {
 
-// A shell script stands for `strata`; the real one runs in tests/cli/search_test.cc.
+// Uses a shell script as `strata`; tests/cli/search_test.cc runs the real one.
 class TrainJobsTest : public testing_support::TemporaryDirectory {
  protected:
   TrainJobsTest() {

@@ -15,13 +15,13 @@ constexpr int kSamples = 48;
 
 class BatchShapesTest : public testing::Test {
  protected:
-  // Of a batch as it lies on a device.
+  // Returns the shape of a batch on a device.
   bert::BatchShape shape_of(std::span<const uint32_t> samples) const {
     data::PackedBatch batch;
     source_->read(samples, batch);
     return uploaded(batch);
   }
-  // Of synthetic samples like these.
+  // Returns the shape of synthetic samples with these shapes.
   bert::BatchShape shape_of(const std::vector<SampleShape>& samples) const {
     return uploaded(synthetic_batch(small_bert(), samples));
   }
@@ -91,7 +91,7 @@ TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
   EXPECT_LE(covering.size(), numbers.size() + tokens.size() + masked.size());
 }
 
-// Samples of one length, of which 1 to 8 tokens are masked.
+// Samples of one length, with 1 to 8 masked tokens.
 TEST_F(BatchShapesTest, CoverMaskedPositionsOfTheSameNumberOfTokens) {
   BatchShapes shapes({});
   for (int32_t masked = 1; masked <= 8; ++masked) shapes.add(std::array{SampleShape{16, masked}});

@@ -17,7 +17,7 @@ namespace {
 
 using testing_support::error_of;
 
-// An array of ten floats in the memory of a backend, shared out between two ranks.
+// An array of ten floats in a backend's memory, divided among two ranks.
 class Checkpoint : public testing_support::TemporaryDirectory {
  protected:
   Checkpoint() { std::iota(values_.begin(), values_.end(), 1.0f); }
@@ -39,7 +39,7 @@ class Checkpoint : public testing_support::TemporaryDirectory {
     writer.finish();
   }
 
-  // Not to disk, which takes time.
+  // Does not flush to disk, which would take time.
   static void overwrite(const std::filesystem::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   }
@@ -67,7 +67,7 @@ TEST_F(Checkpoint, IsPutBackFromThePartsOfAllRanks) {
   EXPECT_EQ(values_, written);
 }
 
-// As ranks that shard an array hold it: some ranges, one after another.
+// A rank that shards an array holds several ranges, one after another.
 TEST_F(Checkpoint, IsPutBackIntoTheRangesThatARankHolds) {
   write(0, 1);
   std::vector<float> held(5);
@@ -141,7 +141,7 @@ TEST_F(Checkpoint, WhatStandsBehindTheChecksumIsNoticed) {
             path.string() + ": does not end with its checksum");
 }
 
-// Damage that a checksum made afterwards does not tell.
+// A checksum that was computed afterwards does not detect this damage.
 TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
   const auto write_pieces = [&](std::vector<Piece> pieces) {
     write_checkpoint_file(part_path(directory_, 0), {.step = 3, .parameters = 10}, pieces);

@@ -28,7 +28,7 @@ class ResumeOverRanks : public testing::TestWithParam<ResumedRun> {
     if (world_->rank() == 0) std::filesystem::remove_all(folder_);
   }
 
-  // Whose updates are functions of the global batch alone.
+  // Returns a run whose updates depend only on the global batch.
   config::RunConfig run_on(int ranks) const {
     config::RunConfig config = small_run();
     config.model.precision = GetParam().precision;
@@ -81,7 +81,7 @@ TEST_P(ResumeOverRanks, OnTheSameRanksItHasTheSameBits) {
   EXPECT_EQ(largest_loss_difference(resumed, whole), 0);
 }
 
-// Every rank alone goes on with what all of them left.
+// Every rank resumes alone from the checkpoint of all ranks.
 TEST_P(ResumeOverRanks, OnOneRankItIsTheSameButForRounding) {
   const config::RunConfig config = run_on(world_->size());
   leave_a_checkpoint(config);

@@ -12,7 +12,7 @@ constexpr int kAll = 12, kCut = 5;
 
 class Resume : public testing_support::TemporaryDirectory {
  protected:
-  // That a run which goes on after kCut steps ends as one that was never interrupted does.
+  // Expects that a run resumed after kCut steps ends like one that was never interrupted.
   void expect_the_same_bits(const config::RunConfig& config, device::Backend& backend,
                             const bert::BertConfig& bert = small_bert()) {
     train_to_checkpoint(config, backend, *communicator_, *source_, 7, kCut, directory_ / "c", bert);
@@ -38,7 +38,7 @@ TEST_F(Resume, GoesOnWithTheSameBits) { expect_the_same_bits(small_run()); }
 
 TEST_F(Resume, GoesOnWithTheSameBitsAcrossEpochsAfterAWarmUp) {
   config::RunConfig config = small_run();
-  config.batch.micro_batch = 20;  // kCut steps are two epochs and a bit
+  config.batch.micro_batch = 20;  // kCut steps are a little more than two epochs
   config.initialization.warmup_steps = 2;
   expect_the_same_bits(config);
 }
@@ -57,7 +57,7 @@ TEST_F(Resume, GoesOnWithTheSameBitsInBf16) {
   expect_the_same_bits(config);
 }
 
-// With steps that are skipped, and scales that grow, before and after the checkpoint.
+// Steps are skipped and scales grow before and after the checkpoint.
 TEST_F(Resume, GoesOnWithTheSameScaleAndBitsInFp16) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp16;

@@ -1,4 +1,4 @@
-// Training that is left after some steps and gone on with by another model and trainer.
+// Training that stops after some steps and is resumed by another model and trainer.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace strata::training {
 
-// Trains `steps` steps, as train() does, and leaves a checkpoint in `folder`.
+// Trains `steps` steps like train(), and leaves a checkpoint in `folder`.
 inline void train_to_checkpoint(const config::RunConfig& config, device::Backend& backend,
                                 comm::Communicator& communicator,
                                 const data::InstanceSource& source, uint64_t seed, int steps,
@@ -34,13 +34,13 @@ inline void train_to_checkpoint(const config::RunConfig& config, device::Backend
                 .ranks = communicator.size(),
                 .note = "a note"},
                state);
-  trainer.step();  // what is trained beside the writer does not change what it writes
+  trainer.step();  // training beside the writer must not change what it writes
   writer.finish();
   communicator.barrier();
 }
 
-// Goes on from there for `steps` steps. The model begins with other weights, so that what is not
-// put back shows.
+// Resumes there for `steps` steps. The model begins with other weights, so that missing data would
+// show.
 inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
                                              device::Backend& backend,
                                              comm::Communicator& communicator,
@@ -69,7 +69,7 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
   return history;
 }
 
-// The last `steps` steps of `whole` alone.
+// Returns only the last `steps` steps of `whole`.
 inline TrainingHistory last_steps(TrainingHistory whole, int steps) {
   whole.steps.erase(whole.steps.begin(), whole.steps.end() - steps);
   return whole;

@@ -13,7 +13,7 @@ namespace {
 
 using enum Task::Kind;
 
-// Embeddings, four layers and heads, each a unit.
+// Embeddings, four layers and heads are a unit each.
 const std::vector<int> kUnits = {5, 4, 3, 2, 1, 0};
 constexpr int kBlocks = 6, kLayers = 4;
 
@@ -95,7 +95,7 @@ TEST(Gathers, WeightsThatAreNotThereAreFound) {
   EXPECT_THROW(check_schedule(unasked), Error);
 }
 
-// Rounds: a micro-batch's gradients overwrite those of the one before.
+// In rounds, a micro-batch's gradients overwrite those of the one before.
 TEST(MicroBatchRounds, NothingIsOverwrittenBeforeItIsReduced) {
   const Schedule rounds = micro_batch_rounds(kBlocks, 3, false);
   check_schedule(rounds);

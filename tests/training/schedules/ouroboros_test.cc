@@ -49,7 +49,7 @@ TEST(Ring, DealsLayersToModulesOfWhichStageZeroHasTwo) {
   EXPECT_FALSE(stage_of(0, 4).deals(3));
 }
 
-// A layer a module; the messages that follow each other in a step are one behind the other.
+// Each module has a layer; consecutive messages of a step follow each other.
 TEST(Ouroboros, IsTheOrderOfThePaper) {
   EXPECT_EQ(ouroboros(stage_of(0, 3), 5).tasks, (std::vector<Task>{{kForward, 0},
                                                                    {kForward, 1},
@@ -84,7 +84,7 @@ TEST(Ouroboros, IsTheOrderOfThePaper) {
   EXPECT_EQ(second.in_flight, 2);
 }
 
-// A module's forward takes one unit and its backward two, evenly divided among its layers.
+// A module's forward takes one unit of time and its backward two, evenly divided among its layers.
 double module_time(const Schedule& schedule, const Task& task) {
   double layers = 0;
   for (int layer = 1; layer + 1 < schedule.blocks; ++layer) {
@@ -123,7 +123,7 @@ TEST_P(OuroborosOf, CanBeWalkedWithoutDeadlock) {
   }
 }
 
-// In the same order on both sides, and in the same step, so that messages need no address.
+// Both sides use the same order and the same step, so that messages need no address.
 TEST_P(OuroborosOf, EveryMessageThatIsSentIsReceivedInThatOrder) {
   std::map<std::pair<int, int>, std::vector<std::pair<int, Message>>> sent, received;
   for (const Schedule& schedule : schedules_) {
@@ -138,15 +138,15 @@ TEST_P(OuroborosOf, EveryMessageThatIsSentIsReceivedInThatOrder) {
   EXPECT_EQ(sent, received);
   size_t messages = 0, expected = 0;
   for (const auto& [pair, list] : sent) messages += list.size();
-  // A border has an output a step, and a gradient once the module behind it goes back.
+  // Each border has an output per step, and a gradient when the next module runs backward.
   for (int module = 1; module < modules() && modules() > 2; ++module) {
     expected += static_cast<size_t>(9 + 9 - (modules() - 1 - module));
   }
   EXPECT_EQ(messages, expected);
 }
 
-// Every micro-batch goes back through module k, K - k steps later: K - k + 1 sets of activations
-// are in use, which turns among so many can be, and no backward misses its forward.
+// Module k runs a micro-batch's backward K - k steps later. So K - k + 1 sets of activations are in
+// use, they can be used in turn, and every backward finds its forward.
 TEST_P(OuroborosOf, ModulesHaveAsManyMicroBatchesInFlightAsTheyAreDelayed) {
   constexpr int kSteps = 11;
   for (const Schedule& schedule : schedules_) {
@@ -154,7 +154,7 @@ TEST_P(OuroborosOf, ModulesHaveAsManyMicroBatchesInFlightAsTheyAreDelayed) {
     for (int block = 0; block < schedule.blocks; ++block) {
       if (!schedule.stage.has_block(block, schedule.blocks)) continue;
       const int module = schedule.stage.module_of_block(block, schedule.blocks);
-      const int sets = modules() - module;  // K - k + 1, modules counted from 0
+      const int sets = modules() - module;  // K - k + 1, with modules counted from 0
       std::map<int, int> in_use;            // set -> step of the micro-batch
       size_t most = 0;
       int backwards = 0, stashed = 0;
@@ -184,7 +184,8 @@ TEST_P(OuroborosOf, ModulesHaveAsManyMicroBatchesInFlightAsTheyAreDelayed) {
   }
 }
 
-// Yang et al.: sum F + max over ranks of sum B, against sum F + sum B; rank 0 has two modules.
+// Yang et al.: sum F + max over ranks of sum B, compared with sum F + sum B; rank 0 has two
+// modules.
 TEST_P(OuroborosOf, TakesAsLongAsThePaperSays) {
   constexpr int kSteps = 12;
   for (const Travel travel : {Travel::kFreely, Travel::kInTurn}) {

@@ -30,8 +30,8 @@ std::vector<Schedule> all_stages(Pipeline kind, int stages, int layers, int micr
   return schedules;
 }
 
-// How long the slowest stage takes where forward and backward of a layer take one unit; none: they
-// wait for each other for ever.
+// Returns the time of the slowest stage if a layer's forward and backward take one unit, or nullopt
+// if stages wait for each other for ever.
 std::optional<int> time_of(const std::vector<Schedule>& schedules,
                            Travel travel = Travel::kFreely) {
   const auto unit = [](const Schedule&, const Task&) { return 1.0; };
@@ -54,7 +54,7 @@ TEST(Pipeline, DealsLayersToStages) {
 TEST(Pipeline, TakesAllMicroBatchesThroughARunBeforeTheNext) {
   const Schedule schedule = pipeline({1, 2, Pipeline::kModular}, 6, 2, false);
   const std::vector<Task> expected = {
-      {kReceiveInput, 2, 0},    {kReceiveInput, 2, 1},                         // ahead
+      {kReceiveInput, 2, 0},    {kReceiveInput, 2, 1},                         // received ahead
       {kForward, 2, 0},         {kSendOutput, 2, 0},                           //
       {kReceiveInput, 4, 0},    {kForward, 2, 1},      {kSendOutput, 2, 1},    //
       {kReceiveInput, 4, 1},    {kForward, 4, 0},      {kSendOutput, 4, 0},    //
@@ -83,7 +83,7 @@ std::string name_of_shape(const testing::TestParamInfo<Pipelines::ParamType>& te
   return fmt::format("{}_{}_{}_{}", kind == Pipeline::kModular ? "modular" : "contiguous", stages,
                      layers, micro_batches);
 }
-// Stages, layers of each, micro-batches.
+// Stages, layers per stage, micro-batches.
 INSTANTIATE_TEST_SUITE_P(Shapes, Pipelines,
                          testing::Combine(testing::Values(Pipeline::kContiguous,
                                                           Pipeline::kModular),
@@ -102,7 +102,7 @@ TEST_P(Pipelines, CanBeWalkedWithoutDeadlock) {
   }
 }
 
-// In the same order on both sides, so that messages need no address.
+// Both sides use the same order, so that messages need no address.
 TEST_P(Pipelines, EveryMessageThatIsSentIsReceivedInThatOrder) {
   const auto [kind, stages, layers, micro_batches] = GetParam();
   const auto schedules = all_stages(kind, stages, stages * layers, micro_batches);
@@ -117,7 +117,8 @@ TEST_P(Pipelines, EveryMessageThatIsSentIsReceivedInThatOrder) {
     }
   }
   EXPECT_EQ(sent, received);
-  // Forward and back, layers * stages - 1 borders modular, stages - 1 contiguous; and to the heads.
+  // There are layers * stages - 1 (modular) or stages - 1 (contiguous) borders, and one to the
+  // heads, in both directions.
   const int borders = (kind == Pipeline::kModular ? layers * stages - 1 : stages - 1) + 1;
   size_t messages = 0;
   for (const auto& [pair, list] : sent) messages += list.size();

@@ -1,4 +1,4 @@
-// The ranks of a pipeline at once, each walking its schedule on a clock of its own.
+// Simulates all ranks of a pipeline. Each runs its schedule on its own clock.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace strata::training {
 
-// What crosses from rank to rank: a block's output, or the gradient of it, of a micro-batch.
+// A message between ranks: a block's output, or its gradient, for a micro-batch.
 struct Message {
   bool gradient;
   int block, micro_batch;
@@ -33,8 +33,8 @@ inline Message message_of(const Task& task, int micro_batch) {
   return {gradient, task.block - (before ? 1 : 0), micro_batch};
 }
 
-// A task of step `now`; `of`: its micro-batch, counted over all steps. Where it is of one that
-// would have begun before the first step, which is 1, it is left out.
+// A task of step `now`. `of` is its micro-batch, counted over all steps. Tasks of micro-batches
+// before step 1 are left out.
 struct Walked {
   Task task;
   int now, of;
@@ -51,15 +51,14 @@ inline std::vector<Walked> walk(const Schedule& schedule, int steps) {
   return walked;
 }
 
-// What a message waits for: only for both sides to be there, or also for all that its sender has
-// sent and its receiver received before, as where each has one stream for these.
+// When a message travels: when both sides are ready, or also only after all earlier messages of its
+// sender and its receiver, as if each had one stream for messages.
 enum class Travel : uint8_t { kFreely, kInTurn };
 
-// Messages take no time, nor do embeddings and heads. At an update, all that its rank has sent and
-// received is there.
+// Messages, embeddings and heads take no time. At an update, all messages of its rank have arrived.
 class RankSimulation {
  public:
-  // What forward and backward of a layer take.
+  // The time of a layer's forward or backward.
   using Duration = std::function<double(const Schedule&, const Task&)>;
 
   RankSimulation(const std::vector<Schedule>& schedules, int steps, Duration duration,
@@ -73,7 +72,7 @@ class RankSimulation {
     for (const Schedule& schedule : schedules) walked_.push_back(walk(schedule, steps));
   }
 
-  // When the slowest rank has ended each step; none: they wait for each other for ever.
+  // Returns when the slowest rank ends each step, or nullopt if ranks wait for each other for ever.
   std::optional<std::vector<double>> run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -93,7 +92,7 @@ class RankSimulation {
     std::optional<Message> sent_before, received_before;  // by the same ranks
   };
 
-  // When the message is there; none: that is not known yet.
+  // Returns when the message arrives, or nullopt if this is not known yet.
   std::optional<double> arrival(const Message& message) {
     if (const auto known = arrivals_.find(message); known != arrivals_.end()) return known->second;
     const Ends& ends = messages_[message];
@@ -107,7 +106,7 @@ class RankSimulation {
     }
     return arrivals_[message] = time;
   }
-  // Waits until the message is there; false: that is not known yet.
+  // Waits for the message. Returns false if its arrival is not known yet.
   bool wait_for(size_t rank, const Message& message) {
     const std::optional<double> time = arrival(message);
     if (!time) return false;
@@ -127,7 +126,7 @@ class RankSimulation {
     if (task.kind == kBackward && task.block + 1 < schedule.blocks && !own(task.block + 1)) {
       if (!wait_for(rank, {true, task.block, of})) return false;
     }
-    // The place of what is received must be free of what was sent.
+    // A received message uses the memory of a sent one, which must have left.
     for (const Message& sent : sent_gradients_[rank]) {
       if (task.kind == kReceiveGradient && sent.micro_batch == of && !wait_for(rank, sent)) {
         return false;
@@ -162,7 +161,7 @@ class RankSimulation {
   Duration duration_;
   Travel travel_;
   std::vector<std::vector<Walked>> walked_;
-  std::vector<size_t> at_;  // in it
+  std::vector<size_t> at_;  // next task of each rank
   std::vector<double> clocks_, updates_;
   std::map<Message, Ends> messages_;
   std::map<Message, double> arrivals_;

@@ -44,7 +44,7 @@ TEST(Schedules, CanBeWalked) {
   }
 }
 
-// All but the heads' forward runs again, once for every backward.
+// Every forward except the heads' runs again, once for every backward.
 TEST(Schedules, RecomputeRightBeforeBackward) {
   for (const Schedule& schedule : {layer_order(4, 3, true), micro_batch_order(4, 3, true)}) {
     int recomputed = 0;

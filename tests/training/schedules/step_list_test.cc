@@ -19,7 +19,7 @@ using comm::Lane;
 using comm::Operation;
 using enum Task::Kind;
 
-// Ten gradients a block, which lie in the order of backward.
+// Ten gradients per block, in the order of backward.
 StepPlan plan_of(const Schedule& schedule) {
   StepPlan plan{.schedule = schedule};
   for (int block = 0; block < schedule.blocks; ++block) {
@@ -147,7 +147,7 @@ TEST(StepList, NothingIsReducedBeforeTheNormOfAllOfIt) {
   }
 }
 
-// The memory that a bucket is converted to is of the bucket three before it.
+// A bucket's converted copy uses the memory of the third bucket before it.
 TEST(StepList, ConvertedBucketsWaitForMemory) {
   comm::BucketPlan buckets = a_bucket_a_block(6, comm::ClipMode::kNone);
   buckets.converts = true;
@@ -163,14 +163,14 @@ TEST(StepList, ConvertedBucketsWaitForMemory) {
   }
 }
 
-// The first and the third block's gradients lie in the same memory.
+// The first and the third block's gradients share memory.
 TEST(StepList, SharedMemoryIsWrittenOnceWhatLiesThereIsReduced) {
   comm::BucketPlan buckets = a_bucket_a_block(3, comm::ClipMode::kNone);
   buckets.keeps_shards = true;
   buckets.runs = {{{0, 10}, 0}, {{10, 20}, 10}, {{20, 30}, 0}};
   StepPlan plan = plan_of(micro_batch_order(3, 1));
   plan.shares_gradients = true;
-  // The heads' forward, which comes first, would write the embeddings' words.
+  // The heads' forward comes first and would write the word embeddings' gradient.
   EXPECT_THROW(make_step_list(plan, buckets), Error);
   buckets.runs = {{{0, 10}, 0}, {{10, 20}, 0}, {{20, 30}, 10}};
   const comm::OperationList list = make_step_list(plan, buckets).operations;
@@ -226,7 +226,7 @@ TEST(StepList, KnowsWithWhichBlockABucketIsReady) {
                                 {"layer_0", kBackwardHalf},
                                 {"layer_0", kReady},
                                 {"embeddings", kReady}}));
-  // The feed-forward matrices, the first in a layer.
+  // The feed-forward matrices are the first in a layer.
   for (const bert::LayerPlace& layer : layout.layers) {
     const int64_t matrices = layer.output.weight.size() + layer.intermediate.weight.size();
     EXPECT_EQ(layer.halfway(), layer.output.weight.offset + matrices);
@@ -234,7 +234,8 @@ TEST(StepList, KnowsWithWhichBlockABucketIsReady) {
   }
 }
 
-// The words, which begin the embeddings, are ready with the heads; their sparse rows come last.
+// The words, at the beginning of the embeddings, are ready with the heads; their sparse rows come
+// last.
 TEST(StepList, TiedRowsAreReducedAfterAllBuckets) {
   const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
   const auto blocks = static_cast<int>(layout.groups.size());

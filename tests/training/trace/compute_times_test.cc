@@ -19,7 +19,7 @@ using testing_support::DeferredBackend;
 
 constexpr double kWork = 2e-3;
 
-// A device that works on whatever it is given for kWork, once somebody waits for it.
+// A device that takes kWork for any work, when somebody waits for it.
 class ComputeTimesTest : public testing_support::TemporaryDirectory {
  protected:
   void issue_work() {

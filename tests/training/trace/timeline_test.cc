@@ -116,7 +116,7 @@ class Meeting : public comm::MirrorCommunicator {
   std::vector<Clock::time_point> met;
 };
 
-// So that spans of several ranks can be laid beside each other.
+// Otherwise the spans of several ranks could not be compared.
 TEST_F(TimelineTest, BeginsWhenTheRanksHaveMet) {
   Meeting ranks;
   Timeline timeline(ranks);
