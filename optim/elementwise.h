@@ -15,9 +15,8 @@ namespace strata::optim {
 // The state of an optimizer and its operation over a range. A Method defines:
 //   Options, Update        its options, and the arguments of its operation
 //                          (device/operations/update_rules.h)
-//   kName, kState          its name in errors, and the names of its state in checkpoints. The
-//   weights
-//                          before the first step come last if the update reads them.
+//   kName, kState          its name in errors, and the names of its state in checkpoints;
+//                          if the update reads the weights before the first step, they come last
 //   Step                   the values of a step, including learning_rate
 //   check(name, options)   throws Error if an option is out of range
 //   step(options, step, learning_rate)  the values of step `step`, from 1
