@@ -65,7 +65,7 @@ sheets = {}
 for entry in parts["xl/workbook.xml"].find(MAIN + "sheets"):
     sheets[entry.get("name")] = parts["xl/" + targets[entry.get(RELATION)]]
 
-# The CSV's tables, a header each; that of weak scaling comes last.
+# The CSV's tables, each with a header; weak scaling comes last.
 tables = []
 for row in csv.reader(io.StringIO(open(sys.argv[2], "rb").read().decode("utf-8", "replace"), newline="")):
     if row[0] == "division":
