@@ -15,7 +15,7 @@ namespace strata::bert {
 class Float8Scales {
  public:
   struct Scaling {
-    // device memory, as in device::Tensor; null: operands are not rounded yet
+    // Device memory, as in device::Tensor; null: operands are not rounded yet.
     const float* scale = nullptr;
     float* amax = nullptr;  // device memory, as in device::Float8Copy; null: not needed
   };
@@ -29,7 +29,7 @@ class Float8Scales {
 
   // Clears the history.
   void reset();
-  // f32 state that determines the next step's scales, to be read or overwritten between steps.
+  // State (f32) that determines the next step's scales, to be read or overwritten between steps.
   std::vector<device::StateTensor> state() const;
   // Called after state() was overwritten with the state after `step`.
   void resume_after(uint64_t step);

@@ -151,13 +151,13 @@ void DeviceWaits::watch(const std::stop_token& stop) {
 }
 
 void StallWatch::end_job_with(const std::string& error) {
-  // never released: another thread of this rank has nothing to add
+  // Never released: another thread of this rank has nothing to add.
   const std::lock_guard lock(mutex_);
   abort_mpi_job(rank_, error);
 }
 
 void StallWatch::end_job(const char* operation, double limit) {
-  // never released: another thread of this rank has nothing to add
+  // Never released: another thread of this rank has nothing to add.
   const std::lock_guard lock(mutex_);
   waits_in_[static_cast<size_t>(rank_)] = operation;
   tell(operation);

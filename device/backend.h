@@ -69,7 +69,7 @@ class Backend {
 
   virtual std::string name() const = 0;         // same as in device/registry/backends.cc
   virtual std::string description() const = 0;  // device and instruction set, for people
-  // dtype of activations and of the weights that GEMMs read
+  // Dtype of activations and of the weights that GEMMs read.
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;  // dtype of master weights, gradients and moments: kF32
   // Optional: the device for system descriptions. Absent if the host's processor computes.

@@ -19,7 +19,7 @@ struct Event {
   std::string_view metadata;  // JSON text of "metadata"; empty for round 0.6
   std::string_view line;      // from the token to the end of the line, without trailing space
   double time_ms = 0;         // milliseconds since the epoch (round 0.6: seconds)
-  uint64_t offset = 0;        // of the token, in bytes from the start of the file
+  uint64_t offset = 0;        // offset of the token, in bytes from the start of the file
 };
 
 // A line with a token but without a valid event.
@@ -31,7 +31,7 @@ struct BadLine {
 
 // A line with several tokens. Like the official checker, we read only the last event.
 struct CrowdedLine {
-  uint64_t offset = 0;  // of the first token
+  uint64_t offset = 0;  // offset of the first token
   std::string lost;  // keys of the events that are not read; "part of an event" if one is damaged
 };
 

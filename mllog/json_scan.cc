@@ -39,7 +39,7 @@ size_t plain_bytes_at(const char* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
   const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  // bytes above 127 are negative
+  // Bytes above 127 are negative.
   const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
   const __m128i special = _mm_or_si128(_mm_or_si128(quote, backslash), outside);
   const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));

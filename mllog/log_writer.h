@@ -53,7 +53,9 @@ class LogWriter {
   bool enabled() const { return fd_ >= 0; }
   const std::filesystem::path& path() const { return path_; }
   const LogClock& clock() const { return options_.clock; }
-  int64_t last_time_ms() const { return last_time_ms_; }  // of the last event; 0 before the first
+  int64_t last_time_ms() const {
+    return last_time_ms_;
+  }  // time of the last event; 0 before the first
 
   // Write one line each, of type INTERVAL_START, INTERVAL_END and POINT_IN_TIME. Its "metadata"
   // holds "file" and "lineno" of the caller, then `metadata`.

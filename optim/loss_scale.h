@@ -12,7 +12,7 @@ struct LossScale {
   static constexpr float kLeast = 1, kMost = 16777216;  // 2^24
 
   float scale = 65536;
-  // consecutive steps without overflow since `scale` changed or a step was skipped
+  // Consecutive steps without overflow since `scale` changed or a step was skipped.
   int64_t clean_steps = 0;
   int64_t skipped_steps = 0;  // since training began; the optimizer does not count skipped steps
 

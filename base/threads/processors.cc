@@ -135,7 +135,7 @@ bool set_affinity(const std::vector<int>& processors) noexcept {
 std::optional<double> processor_quota(const fs::path& root) {
   std::optional<double> smallest;
   std::ifstream groups = open_to_read(root.string() + "/proc/self/cgroup");
-  // the format is "hierarchy:controllers:path"; version 2 is "0::path"
+  // The format is "hierarchy:controllers:path"; version 2 is "0::path".
   for (std::string line; read_line(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;

@@ -20,7 +20,7 @@ struct BlockActivations {
 // One per block, in forward order; null if another pipeline stage has the block. If blocks share
 // memory, a block's backward must come before the next forward that writes it.
 using BlockMemory = std::vector<std::shared_ptr<const BlockActivations>>;
-// With `shared`, blocks of the same type share memory.
+// Makes the memory of all blocks. If `shared`, blocks of the same type share it.
 BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks, bool shared);
 
 class Activations {

@@ -12,8 +12,8 @@ namespace strata::bert {
 // part is in the arena.
 enum class WordGradient : uint8_t {
   kTogether,  // added to the head's part in every micro-batch
-  // accumulated separately; Block::complete adds it, so that results do not depend on the order of
-  // a step's forwards and backwards
+  // Accumulated separately; Block::complete adds it, so that results do not depend on the order of
+  // a step's forwards and backwards.
   kSplit,
   kSplitForGood,  // accumulated separately; gradient reduction adds and clears it
 };

@@ -92,7 +92,7 @@ void PreNormLayer::backward_half(const MicroBatch& micro_batch, const Activation
   }
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
-  // gradient of the output, then of u, then of the input
+  // Gradient of the output, then of u, then of the input.
   const Tensor d_stream = activations.gradient(t);
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_normed = context_.activation(workspace.d_residual, t, h);
@@ -126,7 +126,7 @@ void PreNormLayer::backward_rest(const MicroBatch& micro_batch, const Activation
   if (scale == 0) return;
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
-  // gradient of the output, then of u, then of the input
+  // Gradient of the output, then of u, then of the input.
   const Tensor d_stream = activations.gradient(t);
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_normed = context_.activation(workspace.d_residual, t, h);

@@ -108,7 +108,7 @@ SafetensorsWriter::Header SafetensorsWriter::header_of(
     bytes = end;
   }
   std::string text = json_text(header);
-  // readers map tensors in place, so their data must be aligned
+  // Readers map tensors in place, so their data must be aligned.
   text.append((8 - text.size() % 8) % 8, ' ');
   return {std::move(text), bytes};
 }

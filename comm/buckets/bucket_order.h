@@ -30,8 +30,8 @@ class BucketOrder {
   std::optional<int> before_writing(const Range& range);
   // Gradients `range` are complete after `operation`.
   void mark_ready(const Range& range, int operation);
-  // With tied rows: the rows that this rank touches are known after `operation`, which must precede
-  // all gradients. Their gradients are complete after mark_rows_ready's operation.
+  // Called only with tied rows. The rows that this rank touches are known after the first
+  // operation, which must precede all gradients. Their gradients are complete after the second.
   void add_touched_rows(int operation);
   void mark_rows_ready(int operation) { rows_ready_ = operation; }
   // Adds the updates. All gradients are complete after `end_of_backward`.

@@ -64,7 +64,7 @@ class BucketWork {
   // On threads, reductions and gathers may start in a different order on each rank, so each kind
   // has a communicator. On a device, gathers use collectives_, and this is null.
   std::unique_ptr<device::Collectives> gather_collectives_;
-  // over the parts of the model; null if there is one part
+  // Over the parts of the model; null if there is one part.
   std::unique_ptr<device::Collectives> norm_collectives_;
   std::vector<device::Buffer> staging_;
   float overflow_ = 0;  // 1 if a rank that this rank knows of overflowed

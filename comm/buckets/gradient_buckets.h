@@ -72,9 +72,9 @@ class GradientBuckets {
   // micro-batch. Throws Error for a range outside the arena or marked ready twice.
   void mark_ready(int64_t begin, int64_t end);
 
-  // With tied rows. announce_rows() comes before all calls of mark_ready() in a step: `touched`
-  // [rows] is nonzero for rows that this rank touches. mark_rows_ready() comes last: the work
-  // issued to the compute stream so far completes these rows.
+  // Called only with tied rows. announce_rows() comes before all calls of mark_ready() in a step:
+  // `touched` [rows] is nonzero for rows that this rank touches. mark_rows_ready() comes last: the
+  // work issued to the compute stream so far completes these rows.
   void announce_rows(std::span<const uint8_t> touched);
   void mark_rows_ready();
   // Returns the number of rows that some rank touched in the last step.

@@ -29,7 +29,7 @@ class RowExchange {
   // Adds the rows to the table and clears this rank's part, on Stream::kReduce.
   void add();
 
-  // rows reduced in the last step
+  // Rows reduced in the last step.
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
 
  private:

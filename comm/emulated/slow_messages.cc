@@ -64,7 +64,7 @@ class SlowMessages final : public Messages {
  private:
   struct Begun {
     Ticket content = 0;
-    std::optional<Ticket> arrival;  // of a received message
+    std::optional<Ticket> arrival;  // only for a received message
     bool carried = false;           // a sent message has left the wire
   };
   struct Waiting {
@@ -92,7 +92,7 @@ class SlowMessages final : public Messages {
   // Sends messages over the wire one after another, then announces them to their receivers. Before
   // it ends, sends all messages under way, because their senders need not wait for them.
   void carry() {
-    std::optional<Wire::Transfer> transfer;  // of the front of `waiting_`
+    std::optional<Wire::Transfer> transfer;  // the front of `waiting_`
     std::deque<Late> late;
     std::unique_lock lock(mutex_);
     while (!stop_ || !waiting_.empty() || !late.empty()) {

@@ -62,7 +62,7 @@ struct Operation {
   int round = 0;    // micro-batch, or round of the bucket's reductions
   Lane lane = Lane::kCompute;
   std::vector<int> after = {};  // list indices of the operations that must be done first
-  // empty for an external operation, which Executor::complete() marks done
+  // Empty for an external operation, which Executor::complete() marks done.
   std::function<void()> run = {};
   // Device graphs may contain the operation, because no other rank takes part in it.
   bool may_be_captured = false;

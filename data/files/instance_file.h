@@ -87,7 +87,7 @@ struct InstanceFileInfo {
   int32_t max_length = 0;
   int32_t max_predictions = 0;
   uint64_t seed = 0;
-  std::string text_hash;               // of the raw text, 16 hexadecimal digits
+  std::string text_hash;               // hash of the raw text, 16 hexadecimal digits
   std::string made_from;               // inputs and options, as JSON on one line
   std::vector<std::string> data_sets;  // "name type [shape]", for users
 };

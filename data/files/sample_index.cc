@@ -54,7 +54,7 @@ struct Head {
   uint64_t classes = 0;
   uint64_t samples = 0;
   uint64_t head_bytes = 0;  // including classes and files
-  uint64_t hash = 0;        // of the head, computed with 0 in this field
+  uint64_t hash = 0;        // hash of the head, computed with 0 in this field
 };
 static_assert(sizeof(Head) == 48);
 

@@ -54,7 +54,7 @@ class SampleIndex {
   std::span<const uint32_t> order_;  // [size()] indexed by place
   SampleClasses classes_;
   std::vector<IndexedFile> files_;
-  std::string path_;                   // of the index file, for messages
+  std::string path_;                   // path of the index file, for messages
   std::shared_ptr<const void> owner_;  // owns the memory of the spans
 };
 

@@ -36,7 +36,7 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
 // Returns a warning if `vocabulary` belongs to a cased model, whose entries with capitals never
 // occur in lower-cased text. Returns an empty string otherwise.
 std::string doubt_about_case(const Vocabulary& vocabulary) {
-  constexpr int32_t kMostShare = 100;  // as the denominator of a fraction of the entries
+  constexpr int32_t kMostShare = 100;  // denominator of a fraction of the entries
   int32_t cased = 0;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     const std::string& entry = vocabulary.entry(id);

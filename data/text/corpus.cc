@@ -129,7 +129,7 @@ bool looks_like_latin1(std::string_view text) {
 // Throws Error if `text` is not UTF-8. Returns a warning about a few malformed bytes, or an empty
 // string.
 std::string check_encoding(std::string_view text, const std::filesystem::path& file) {
-  constexpr uint64_t kMostShare = 1000;  // as the denominator of a fraction of the bytes
+  constexpr uint64_t kMostShare = 1000;  // denominator of a fraction of the bytes
   const std::string name = file.string();
   if (const std::string_view other = other_file(text); !other.empty()) fail("{}: {}", name, other);
   if (const std::string wide = wide_encoding(text); !wide.empty()) {

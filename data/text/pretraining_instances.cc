@@ -18,7 +18,7 @@ namespace {
 
 constexpr int32_t kSpecialTokens = 3;  // [CLS] first [SEP] second [SEP]
 constexpr double kMaskedAsMask = 0.8;
-constexpr double kMaskedAsItself = 0.5;  // of the others; the rest become a random token
+constexpr double kMaskedAsItself = 0.5;  // share of the others; the rest become a random token
 constexpr int kTriesForAnotherDocument = 10;
 
 // Consecutive tokens of a document.

@@ -49,7 +49,7 @@ STRATA_HOST_DEVICE constexpr float from_float8(uint8_t code) {
   const uint32_t sign = static_cast<uint32_t>(code & 0x80u) << 24, magnitude = code & 0x7fu;
   if (magnitude > Format::kLargestCode) return std::bit_cast<float>(sign | 0x7fc00000u);
   if (magnitude >> Format::kMantissaBits == 0) {
-    // exponent of the smallest number, as a float's
+    // Exponent of the smallest number, as a float's.
     constexpr int kSmallest = 128 - Format::kBias - Format::kMantissaBits;
     const float value = static_cast<float>(magnitude) *
                         std::bit_cast<float>(static_cast<uint32_t>(kSmallest) << 23);

@@ -43,7 +43,7 @@ class EpochSampler {
   // [count]: the number at each position of the deck, minus `first_`, XOR the position. Zero pages
   // are the unshuffled deck.
   std::unique_ptr<uint32_t[], Free> deck_;
-  // if present, holds the positions from dealt_ on in place of deck_
+  // If present, holds the positions from dealt_ on in place of deck_.
   std::optional<MovedNumbers> moved_;
   Random random_;
 };

@@ -16,7 +16,7 @@ struct Packed {
   std::vector<int32_t> lengths;
   std::vector<int32_t> cu_seqlens = {0};
   std::vector<uint64_t> sample_ids;  // all 64 bits in use
-  std::vector<int32_t> positions;    // of every token in its sequence
+  std::vector<int32_t> positions;    // position of every token in its sequence
   int32_t max_length = 0;
 };
 

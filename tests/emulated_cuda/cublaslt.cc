@@ -43,7 +43,7 @@ struct EmulatedLayout {
 struct EmulatedPreference {
   size_t workspace = 0;
   uint32_t reductions = 7;
-  uint32_t alignments[4] = {256, 256, 256, 256};  // of a, b, c, d
+  uint32_t alignments[4] = {256, 256, 256, 256};  // alignments of a, b, c, d
 };
 
 namespace {

@@ -15,8 +15,8 @@ constexpr int kLargest = 128;  // maximum units of a head
 // One head of the sequence of a token.
 struct Head {
   int first, length;  // tokens
-  int position;       // of the token in its sequence
-  int index;          // of the head
+  int position;       // position of the token in its sequence
+  int index;          // index of the head
   int size;
   int64_t hidden;
   float scale;

@@ -134,7 +134,7 @@ struct Matmul::State {
   MatmulOptions options;
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
-  // by neighbourhood
+  // Keyed by neighbourhood.
   std::map<Kind, Winners> chosen;
   std::map<Kind, bool> fused;
   std::map<Kind, Plan> kept, passing;

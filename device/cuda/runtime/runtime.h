@@ -39,7 +39,7 @@ class Scratch {
   void* bytes(size_t size);
 
   std::vector<void*> memory_;  // the last one is current
-  size_t size_ = 0;            // of the last one
+  size_t size_ = 0;            // size of the last one
 };
 
 class Matmul;

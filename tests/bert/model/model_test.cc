@@ -124,7 +124,7 @@ TEST_F(Model, WeightsOfAnotherModelAreRefused) {
   }
 }
 
-// With delayed backward, the heads' module updates the words, too.
+// If backward is delayed, the heads' module updates the words, too.
 TEST_F(Model, AllOfABlockButTheWordsIsUntied) {
   const Subject subject = make_subject();
   const ParameterLayout& layout = subject.model.layout();

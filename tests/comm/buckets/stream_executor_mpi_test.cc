@@ -130,7 +130,7 @@ bool has_rest(int64_t count, int ranks) {
   return shard_of(count, ranks - 1, ranks).size() != shard_of(count, 0, ranks).size();
 }
 
-// With many ranks, connections take long to make.
+// Connections take long to make if there are many ranks.
 TEST_P(StreamExecutorOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
   const int before = fake_nccl("fakeNcclCollectives"),

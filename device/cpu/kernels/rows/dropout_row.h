@@ -45,7 +45,7 @@ class KeptColumns {
 
   // Called with rounds 0 to kDropoutRounds - 1 in order.
   [[gnu::always_inline]] void run_round(const DropoutKeys& keys, int round) {
-    constexpr int kXor = 0x96;  // of all three operands
+    constexpr int kXor = 0x96;  // XOR of all three operands
     const auto key = [&](int word) {
       return _mm512_set1_epi64(static_cast<int64_t>(keys.rounds[2 * round + word]));
     };
