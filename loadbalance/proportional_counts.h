@@ -34,7 +34,7 @@ class ProportionalCounts {
     // Number of calls within which it must get one to keep its error below one.
     int64_t deadline = 0;
     bool next_overlaps = false;  // waiting until the deadline shortens the time for the next extra
-    int64_t group_deadline = 0;  // end of a sequence of such waits; 0 without next_overlaps
+    int64_t group_deadline = 0;  // end of a sequence of such waits, or 0
   };
 
   Claim claim_of(size_t kind) const;

@@ -29,7 +29,7 @@ struct BucketOptions {
   int64_t bucket_bytes = 25'000'000;  // approximate size in reduce_dtype (see make_buckets)
   // If present, optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020).
   // A rank receives the sums of its local_shard of every bucket only and updates that shard. Then
-  // these weights [n] are all-gathered. Gradients outside a rank's own shards stay unreduced.
+  // these weights [n] are all-gathered. Nothing else in other ranks' shards changes.
   device::Tensor gathered_weights;
   TiedRows tied_rows;  // empty table: no tied rows
   // If present, the ranks that hold the other parts of the model's gradients, with this rank. Norms
