@@ -12,8 +12,8 @@ uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
 // Computes the same on any processor.
 uint32_t portable_crc32c(std::string_view bytes, uint32_t before = 0);
 
-// Returns the CRC as TensorFlow stores it (tensorflow/core/lib/hash/crc32c.h), masked so that data
-// may contain checksums of itself.
+// Returns the CRC as TensorFlow stores it (tensorflow/core/lib/hash/crc32c.h), masked because
+// the CRC of data that contains CRCs is not reliable.
 uint32_t masked_crc32c(std::string_view bytes);
 
 }  // namespace strata

@@ -95,7 +95,7 @@ std::string describe_folder(const fs::path& folder) {
   for (const fs::path& file : list_directory(folder)) {
     const std::string name = file.filename().string();
     if (name.ends_with(".safetensors.index.json")) {
-      weights.insert(weights.begin(), file.string());  // a shard in the folder
+      weights.insert(weights.begin(), file.string());  // named before the shards that it lists
     } else if (name.ends_with(".safetensors")) {
       weights.push_back(file.string());
     } else if (name.ends_with(".index")) {

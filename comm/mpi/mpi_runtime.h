@@ -37,8 +37,8 @@ void check_launched_ranks(int size);
 [[noreturn]] void end_mpi_job(std::string_view message);
 
 // Calls MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. The main thread makes one per
-// process and destroys it after every MPI communicator. If an exception destroys it, it ends the
-// job, because the other ranks would wait forever.
+// process and destroys it after every MPI communicator. If it is destroyed
+// while an exception propagates, it ends the job, because the other ranks would wait forever.
 class MpiRuntime {
  public:
   // Throws Error if the MPI library does not support several threads. If has_started() is not

@@ -193,7 +193,7 @@ std::string answer(std::string_view message) {
 
 class Reader {
  public:
-  // Describes a request for a message, without its outcome. Several requests are always for rows.
+  // Returns the answers to the requests, without their outcome. Several requests must be for rows.
   std::string ask(std::span<const Request> requests) {
     const std::lock_guard lock(mutex_);
     std::string answered;
@@ -228,7 +228,8 @@ class Reader {
     return answered;
   }
 
-  // Finds the file that crashed the process, unless the process was killed from outside.
+  // Repeats one request, which finds the file that crashed the process. If the process was killed
+  // from outside, the request succeeds.
   std::string ask_again(const Request& request) {
     if (auto answered = try_asking({&request, 1})) return *std::move(answered);
     fail_for(request);
@@ -258,7 +259,7 @@ Reader& reader() {
   return reader;
 }
 
-// Checks everything, because a file may have damaged the reader process without ending it.
+// Checks the sizes, because a file may have damaged the reader process without ending it.
 void take_sample(Parts& parts, const Request& request, RawSample& out) {
   out.next_sentence = parts.take<int32_t>();
   for (auto* values : {&out.tokens, &out.segments, &out.masked_positions, &out.masked_ids}) {

@@ -97,7 +97,7 @@ bool has_controls(std::string_view text) {
   });
 }
 
-// Numbers of line feeds, and of carriage returns without an adjacent line feed or carriage return.
+// Numbers of line feeds, and of carriage returns that no line feed or carriage return follows.
 struct LineEnds {
   uint64_t line_feeds = 0, lone_returns = 0;
 };

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Holds a workbook that Strata wrote against the CSV of the same table: workbook_against_csv.py FILE.xlsx FILE.csv
+"""Compares a workbook that Strata wrote with the CSV of the same table: workbook_against_csv.py FILE.xlsx FILE.csv
 
-Reads the archive's XML itself (ECMA-376). Every row of the CSV must be on its division's sheet, in order, cell by cell: what
-the table counts or measures as a number, all else as text; no formula anywhere; a frozen header and a filter over all."""
+Reads the archive's XML directly (ECMA-376). Every row of the CSV must be on its division's sheet, in order, cell by cell.
+Counts and measurements must be numbers, all other cells text. There must be no formulas. The header must be frozen, with a
+filter over all columns."""
 
 import csv
 import io

@@ -168,9 +168,9 @@ void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int6
   }
 }
 
-// Computes scores of kMaskedRows queries from `query` and kColumns keys, kPairs of numbers each,
-// without masking. Also computes kept[i * kept_row]: bit c is set if dropout keeps key column + c
-// of query i. The integer operations of the random numbers are interleaved with the products to
+// Computes unmasked scores of kMaskedRows queries from `query` and kColumns keys, which have kPairs
+// pairs of numbers each. Also computes kept[i * kept_row]: bit c is set if dropout keeps key column
+// + c of query i. The integer operations of the random numbers are interleaved with the products to
 // fill their latency. A taller tile would leave too few registers.
 constexpr int kMaskedRows = 4;
 template <int kPairs>

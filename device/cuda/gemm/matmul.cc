@@ -158,7 +158,8 @@ void Matmul::State::run(const Work& work) {
 void Matmul::State::run(Plan& plan, const Work& work) {
   cublasStatus_t status = run(plan.problem, work, *plan.algorithm);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
-    // The fastest for a neighbour, if it passes cuBLASLt's check.
+    // The algorithm was the fastest for a neighbour and passed cuBLASLt's check, but may still
+    // fail.
     if (const auto other = favourite(plan.problem, work)) plan.algorithm = other;
     status = run(plan.problem, work, *plan.algorithm);
   }
