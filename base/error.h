@@ -13,20 +13,21 @@
 namespace strata {
 
 // Thrown for anything a user can cause or fix. The message names the file, the key or offset, the
-// value found and what to do about it. Caught once, in cli/, which prints it and exits with 2.
+// value found and what to do about it. Only cli/ catches it; it prints the message and exits with
+// 2.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A file that is there and that the system does not hand over (no descriptor, a failing disk, no
-// permission), or that there is no memory for: of what it holds nothing is known.
+// An existing file that cannot be read (no descriptor, a failing disk, no permission), or is too
+// large for memory. Its contents are unknown.
 class ReadError : public Error {
  public:
   using Error::Error;
 };
 
-// What to tell a user of any exception.
+// Returns the message of any exception, for users.
 inline std::string message_of(const std::exception& error) {
   if (dynamic_cast<const Error*>(&error)) return error.what();
   if (dynamic_cast<const std::filesystem::filesystem_error*>(&error)) return error.what();
@@ -36,7 +37,7 @@ inline std::string message_of(const std::exception& error) {
   return fmt::format("unexpected: {}", error.what());
 }
 
-// To the standard error, for people; where it takes no more, work goes on without.
+// Prints to standard error for users. Ignores errors, because work continues without the message.
 template <typename... Args>
 void print_to_stderr(fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);

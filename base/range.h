@@ -1,4 +1,4 @@
-// A run of elements of a flat array.
+// Ranges of elements in a flat array.
 #pragma once
 
 #include <cstdint>

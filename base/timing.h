@@ -1,4 +1,4 @@
-// What is needed to tell how long something takes.
+// Tools for measuring time.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ inline double seconds_since(Clock::time_point begin) {
   return seconds_between(begin, Clock::now());
 }
 
-// Since the clock's own beginning.
+// Returns the time since the clock's epoch.
 inline int64_t nanoseconds(Clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-// The middle value, or the mean of the two middle ones. At least one value.
+// Returns the middle value, or the mean of the two middle ones. Requires at least one value.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t middle = values.size() / 2;

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// GELU as MLPerf's reference computes it (mlcommons/training, language_model/tensorflow/bert,
-// modeling.py), though its bert_config.json says "gelu".
+// Uses GELU as MLPerf's reference computes it (mlcommons/training, language_model/tensorflow/bert,
+// modeling.py), although its bert_config.json says "gelu".
 BertConfig bert_large() {
   BertConfig config;
   config.activation = device::Activation::kGeluTanh;
@@ -29,7 +29,7 @@ BertConfig tiny() {
   return config;
 }
 
-// The quickstart's: all-MiniLM-L6-v2, without dropout.
+// The quickstart's model: all-MiniLM-L6-v2, without dropout.
 BertConfig minilm() {
   BertConfig config;
   config.hidden_size = 384;
@@ -41,7 +41,8 @@ BertConfig minilm() {
   return config;
 }
 
-// For a message. The library writes what lies inside a value by calling itself, however deep.
+// Returns a value for a message. Structured values are only named, because the JSON library dumps
+// them recursively to any depth.
 std::string shown(const json& value) {
   return value.is_structured() ? fmt::format("an {}", value.type_name()) : value.dump();
 }
@@ -78,9 +79,9 @@ class Reader {
   const std::string& file_;
 };
 
-// Keys that change nothing about the model: names, training's own settings, other tasks' heads, and
-// how text is generated. The list holds the common keys of Hugging Face's models, and those of BERT
-// there and at Google.
+// Keys that do not change the model: names, training settings, other tasks' heads and text
+// generation. The list holds the common keys of Hugging Face's models, and those of BERT there and
+// at Google.
 constexpr std::string_view kHarmlessKeys[] = {
     "bad_words_ids",
     "begin_suppress_tokens",
@@ -160,7 +161,7 @@ bool is_empty(const json& value) {
          (value.is_string() && value.get_ref<const std::string&>().empty());
 }
 
-// "BertModel", "BertForPreTraining", ..., also with TensorFlow's or Flax's prefix.
+// Matches "BertModel", "BertForPreTraining", ..., also with TensorFlow's or Flax's prefix.
 bool is_bert_class(const json& name) {
   if (!name.is_string()) return false;
   std::string_view text = name.get_ref<const std::string&>();
@@ -170,7 +171,7 @@ bool is_bert_class(const json& name) {
   return text.starts_with("Bert") && !text.starts_with("BertGeneration");
 }
 
-// Throws Error naming the first key that asks for a model that computes something else than BERT.
+// Throws Error naming the first key that requests a model other than BERT.
 void refuse_other_models(const json& object, const BertConfig& config, const std::string& file) {
   const int64_t head_size = config.heads > 0 ? config.hidden_size / config.heads : 0;
   const std::pair<std::string_view, json> needed[] = {
@@ -281,7 +282,7 @@ bool is_padded_vocabulary(int64_t rows, int64_t words) {
 }
 
 std::string to_text(const BertConfig& config) {
-  // As it was written: 0.1, not the float nearest to it.
+  // Keeps the written digits: 0.1 instead of the nearest float.
   const auto decimal = [](float value) { return std::stod(fmt::format("{}", value)); };
   constexpr const char* kNorms[] = {"post", "pre", "none"};
   const bool exact = config.activation == device::Activation::kGelu;

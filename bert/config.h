@@ -27,24 +27,25 @@ struct BertConfig {
   int64_t head_size() const { return hidden_size / heads; }
 };
 
-// `source`: a preset, "bert-large" (the benchmark's model), "minilm" (the quickstart's) or "tiny"
-// (2 layers, hidden 64, for tests), or the path of a config.json / bert_config.json as Google and
-// Hugging Face write them. Throws Error naming file, key and value where a key is missing, of the
-// wrong type or impossible, or makes a model that computes something else than BERT. A key that is
-// not known is refused, too, unless its value is null or empty.
+// Loads a configuration. `source` is "bert-large" (the benchmark's model), "minilm" (the
+// quickstart's), "tiny" (2 layers, hidden 64, for tests), or the path of a config.json /
+// bert_config.json in the format of Google and Hugging Face. Throws Error naming file, key and
+// value if a key is missing, has the wrong type or an impossible value, or requests a model other
+// than BERT. Unknown keys are refused unless their value is null or empty.
 BertConfig load_bert_config(const std::string& source);
 
-// Throws Error naming `source` and the key where the shape cannot be run: hidden_size not heads x
-// (32 or 64)...
+// Throws Error naming `source` and the key if the shape is not supported, for example if
+// hidden_size is not heads x (32 or 64).
 void validate(const BertConfig& config, const std::string& source);
 
-// Whether a vocabulary of `rows` is one of `words` words, padded to a multiple of 8, 16, 32, 64 or
-// 128: 30528 for 30522.
+// True if `rows` is the size of a vocabulary of `words` words padded to a multiple of 8, 16, 32, 64
+// or 128, such as 30528 for 30522.
 bool is_padded_vocabulary(int64_t rows, int64_t words);
 
-// All of it as a config.json has it, on one line; models are the same where their texts are.
+// Returns the whole configuration in the format of config.json, on one line. Models with equal
+// texts are the same.
 std::string to_text(const BertConfig& config);
-// What differs between two such texts, "hidden_act is "gelu", was "gelu_new"; ...".
+// Describes the differences of two such texts, "hidden_act is "gelu", was "gelu_new"; ...".
 std::string differences(const std::string& is, const std::string& was);
 
 }  // namespace strata::bert

@@ -1,5 +1,5 @@
-// Scales of the operands of the encoder's FP8 GEMMs (delayed scaling): a step's follow the amax,
-// the largest magnitude, of the steps before it.
+// Scales of the operands of the encoder's FP8 GEMMs (delayed scaling). A step's scales follow from
+// amax, the largest magnitude, in earlier steps.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,40 @@ namespace strata::bert {
 class Float8Scales {
  public:
   struct Scaling {
-    const float* scale = nullptr;  // device memory, as in device::Tensor; null: not rounded yet
-    float* amax = nullptr;         // device memory, as in device::Float8Copy; null: not wanted
+    // Device memory, as in device::Tensor; null: operands are not rounded yet.
+    const float* scale = nullptr;
+    float* amax = nullptr;  // device memory, as in device::Float8Copy; null: not needed
   };
-  // Of one GEMM: y = x weight^T.
+  // Scales of one GEMM y = x weight^T.
   struct Gemm {
     Scaling x, weight, dy;
   };
 
-  // `gemms`: how many there are. `backend` outlives it.
+  // `gemms` is the number of GEMMs. `backend` must outlive this object.
   Float8Scales(device::Backend& backend, int64_t gemms);
 
-  // Nothing has been seen yet.
+  // Clears the history.
   void reset();
-  // What the next step's scales follow from, to be read or overwritten between steps, f32.
+  // State (f32) that determines the next step's scales, to be read or overwritten between steps.
   std::vector<device::StateTensor> state() const;
-  // It has been overwritten with that after `step`.
+  // Called after state() was overwritten with the state after `step`.
   void resume_after(uint64_t step);
-  // Every micro-batch of a step begins with this, on Stream::kCompute.
+  // Called at the beginning of every micro-batch, on Stream::kCompute.
   void begin(uint64_t step);
-  // Whether operands are rounded: in the first step they are looked at only.
+  // True if operands are rounded. The first step only measures them.
   bool rounds() const { return steps_ > 1; }
-  // The amax of all operands since the step began, [3 * gemms] f32: the next step's scales follow.
+  // Amax of all operands since the step began, [3 * gemms] f32. The next step's scales follow from
+  // it.
   device::Tensor amax() const;
 
-  // `training`: looks at the operands, too.
+  // With `training`, also measures the operands.
   Gemm gemm(int64_t number, bool training) const;
 
  private:
-  // Of as many tensors of one format.
+  // Scales of `count` tensors with the same format.
   struct Tensors {
     device::Buffer scales, history;
-    float* amax = nullptr;  // of amax_
+    float* amax = nullptr;  // part of amax_
     int64_t count = 0;
     float limit = 0;
 
@@ -57,7 +59,7 @@ class Float8Scales {
   device::Backend& backend_;
   device::Buffer amax_;
   Tensors operands_, gradients_;  // x and weight of every GEMM; dy of every GEMM
-  int64_t steps_ = 0;             // begun
+  int64_t steps_ = 0;             // number of steps begun
   std::optional<uint64_t> step_;
 };
 

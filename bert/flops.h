@@ -1,4 +1,4 @@
-// How much arithmetic a batch is: model FLOPs, a multiply-add counted as two.
+// Arithmetic of a batch: model FLOPs, with a multiply-add counted as two.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace strata::bert {
 
-// Forward and backward (three times forward) of sequences of these lengths with `masked` masked
-// positions in all, through all layers or `layers` of them: encoder 6 x 12 h^2-like parameters a
-// token, attention 12 L h s^2 a sequence, heads 6 (h^2 + h V) a masked position (Strata's methods,
-// "counting work").
+// Returns the FLOPs of forward and backward (three times forward) for sequences of these lengths
+// with `masked` masked positions in total, through all layers or `layers` of them: encoder 6 x 12
+// h^2-like parameters a token, attention 12 L h s^2 a sequence, heads 6 (h^2 + h V) a masked
+// position (Strata's methods, "counting work").
 double training_flops(const BertConfig& config, std::span<const int32_t> lengths, int64_t masked,
                       std::optional<int64_t> layers = {});
 

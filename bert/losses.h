@@ -9,10 +9,10 @@ namespace strata::bert {
 struct Losses {
   device::LossTotals masked_lm;      // count: masked positions
   device::LossTotals next_sentence;  // count: sequences
-  // Before its weight, in training alone. count: rows, each as often as there are places.
+  // Unweighted, only in training. count: rows, summed over places in the model.
   device::LossTotals standardization = {};
 
-  // Of the task: without standardization.
+  // Mean loss of the task, without standardization.
   double mean_loss() const { return masked_lm.mean() + next_sentence.mean(); }
   double masked_lm_accuracy() const { return masked_lm.accuracy(); }
   Losses& operator+=(const Losses& other) {

@@ -1,4 +1,4 @@
-// Where a layer normalizes, and what takes the place of normalizing.
+// Positions of LayerNorm in a layer, and its replacement.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace strata::bert {
 enum class Norm : uint8_t {
   kPost,  // after every sublayer's residual sum, as BERT does
   kPre,   // before every sublayer, and once before the heads (Xiong et al. 2020)
-  kNone,  // nowhere: where kPost has a LayerNorm, its gain and bias are left
+  kNone,  // nowhere: only the gain and bias of kPost's LayerNorms remain
 };
 
-// The standardization loss of kNone (Collins et al. 2019, arXiv 1903.00925): `weight` times the
-// sum, over all places where a LayerNorm stood, of device::StandardizationLoss's mean over rows.
+// The standardization loss for kNone (Collins et al. 2019, arXiv 1903.00925): `weight` times the
+// sum of device::StandardizationLoss's mean over rows, over all places that had a LayerNorm.
 struct Standardization {
-  double weight = 0;  // at least 0; 0: there is no such loss
+  double weight = 0;  // at least 0; 0: no such loss
   device::StandardizationAxis axis = device::StandardizationAxis::kUnit;
 
   bool enabled() const { return weight > 0; }

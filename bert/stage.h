@@ -1,45 +1,45 @@
-// Which blocks of a model a rank has, where several hold it together.
+// Division of a model's blocks among ranks.
 #pragma once
 
 #include <cstdint>
 
 namespace strata::bert {
 
-// How layers are dealt to the stages of a pipeline (Lamy-Poirier, arXiv 2106.02679), or to those of
-// a ring (Yang et al., arXiv 1909.06695).
+// Assignment of layers to the stages of a pipeline (Lamy-Poirier, arXiv 2106.02679) or of a ring
+// (Yang et al., arXiv 1909.06695).
 enum class Pipeline : uint8_t {
-  kContiguous,  // each stage has layers that follow each other
+  kContiguous,  // each stage has consecutive layers
   kModular,     // layer i is on stage i mod P
-  kRing,        // P + 1 modules of layers that follow each other; the first and the last on stage 0
+  kRing,        // P + 1 modules of consecutive layers; stage 0 has the first and the last
 };
 
-// One of the P stages of a pipeline; P divides the number of layers, but for a ring, whose modules
-// may have one layer more than others. Stage 0 also has embeddings and heads, so that the word
-// embeddings, which both read, are in one place.
+// One of the P stages of a pipeline. P divides the number of layers, except in a ring, whose
+// modules may differ by one layer. Stage 0 also has embeddings and heads, because both read the
+// word embeddings.
 struct Stage {
   int index = 0;
   int count = 1;  // P; 1: the whole model
   Pipeline pipeline = Pipeline::kModular;
 
-  // The stage that has a block, of `blocks` in the order of forward: embeddings, layers, heads.
+  // Returns the stage of a block, one of `blocks` in forward order: embeddings, layers, heads.
   int of_block(int block, int blocks) const {
     const int layer = block - 1, layers = blocks - 2;
     if (layer < 0 || layer == layers) return 0;
     if (pipeline == Pipeline::kRing) return module_of_block(block, blocks) % count;
     return pipeline == Pipeline::kModular ? layer % count : layer / (layers / count);
   }
-  // The module of a ring that has a block, from 0. Layers left over are dealt from the second on:
-  // stage 0 has two modules already.
+  // Returns the ring module of a block, from 0. Remaining layers go to modules from the second on,
+  // because stage 0 already has two modules.
   int module_of_block(int block, int blocks) const {
     const int modules = count + 1, layers = blocks - 2, left = layers % modules;
-    int module = 0, end = layers / modules;  // of its layers
+    int module = 0, end = layers / modules;  // end of the module's layers
     while (module + 1 < modules && block > end) {
       end += layers / modules + (module < left ? 1 : 0);
       ++module;
     }
     return module;
   }
-  // Whether so many layers can be dealt.
+  // True if this number of layers can be divided among the stages.
   bool deals(int64_t layers) const {
     return pipeline == Pipeline::kRing ? layers > count : layers % count == 0;
   }

@@ -6,7 +6,7 @@
 namespace strata::comm {
 namespace {
 
-// Small enough for the running sums to stay in the first-level cache.
+// The running sums of a block fit in the first-level cache.
 constexpr int64_t kBlock = 2048;
 
 template <typename Element, typename Accumulator>
@@ -24,11 +24,11 @@ void sum_parts(const Element* parts, int ranks, int64_t count, Element* sum) {
   }
 }
 
-// Of up to 2^31 parts, in chunks of 2 at least: a block of running sums for each level.
+// Enough for 2^31 parts in chunks of at least 2; each level has a block of running sums.
 constexpr int kLevels = 32;
-constexpr int64_t kSmallBlock = 256;  // whose levels stay in the first-level cache
+constexpr int64_t kSmallBlock = 256;  // all levels of such blocks fit in the first-level cache
 
-// Parts are blocks of `size` elements at a distance of `stride`.
+// Blocks of `size` elements, `stride` elements apart.
 struct Parts {
   const device::BFloat16* data;
   int count;
@@ -50,8 +50,8 @@ void add_in_a_row(const Parts& parts, float* sum) {
   }
 }
 
-// `in_chunk`: parts that one chunk of this level adds up, chunk^k, not fewer than there are. Behind
-// `sum` there is a block for every level below.
+// `in_chunk` is chunk^k, the maximum number of parts that one chunk of this level sums; it is at
+// least the number of parts. After `sum` lies a block for every lower level.
 void add_in_chunks(const Parts& parts, int64_t in_chunk, int chunk, float* sum) {
   if (in_chunk <= chunk) return add_in_a_row(parts, sum);
   const int64_t below = in_chunk / chunk;
@@ -101,7 +101,7 @@ void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DTyp
                                        static_cast<Float16*>(sum));
     case device::DType::kE4M3:
     case device::DType::kE5M2:
-      break;  // never reduced
+      break;  // gradients are never FP8
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr int kTag = 1;
 constexpr size_t kLongestName = 64;
 
-// "rank 3", "ranks 0, 2 and 5 to 7".
+// Returns for example "rank 3" or "ranks 0, 2 and 5 to 7".
 std::string names_of(const std::vector<int>& ranks) {
   std::vector<std::string> parts;
   for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
@@ -59,7 +59,7 @@ std::string stall_message(int speaker, double seconds, const std::vector<std::st
          "if they are only slow";
 }
 
-// Tests a few times, which is enough when the other ranks are already there, then sleeps longer and
+// Tests a few times, which suffices if the other ranks are already there, then sleeps longer and
 // longer between tests.
 void wait_for(MPI_Request request, const char* operation, StallWatch& stall) {
   constexpr int kTestsBeforeSleep = 20;
@@ -87,7 +87,7 @@ StallWatch::StallWatch() {
 
 StallWatch::~StallWatch() {
   device_waits_.reset();
-  // While an error is on its way out, the other ranks may not be here to agree.
+  // MPI_Comm_free is collective, and after an error the other ranks may not take part.
   if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
 }
 
@@ -110,7 +110,7 @@ int DeviceWaits::begin(const char* operation) {
 void DeviceWaits::end(int wait) {
   if (wait < 0) return;
   Slot& slot = slots_[static_cast<size_t>(wait)];
-  ++slot.ended;  // before the slot is free: the next wait then has a number of its own
+  ++slot.ended;  // increments before the slot is free, so that the next wait has another number
   slot.operation = nullptr;
 }
 
@@ -128,7 +128,7 @@ void DeviceWaits::remove_check(int check) {
 void DeviceWaits::watch(const std::stop_token& stop) {
   constexpr std::chrono::milliseconds kBetweenChecks(50);
   struct Watched {
-    uint64_t number = 0;  // how many waits ended in the slot before this one
+    uint64_t number = 0;  // number of waits that ended in the slot before this one
     StallWatch::Wait wait = {};
   };
   std::array<Watched, kSlots> watched;
@@ -151,24 +151,26 @@ void DeviceWaits::watch(const std::stop_token& stop) {
 }
 
 void StallWatch::end_job_with(const std::string& error) {
-  const std::lock_guard lock(mutex_);  // for good: another thread of this rank has nothing to add
+  // Never released: another thread of this rank has nothing to add.
+  const std::lock_guard lock(mutex_);
   abort_mpi_job(rank_, error);
 }
 
 void StallWatch::end_job(const char* operation, double limit) {
-  const std::lock_guard lock(mutex_);  // for good: another thread of this rank has nothing to add
+  // Never released: another thread of this rank has nothing to add.
+  const std::lock_guard lock(mutex_);
   waits_in_[static_cast<size_t>(rank_)] = operation;
   tell(operation);
-  // Ranks come to a collective at different times, and so to its limit.
+  // Ranks reach a collective, and so its limit, at different times.
   listen(std::chrono::milliseconds(static_cast<int64_t>(std::clamp(100 * limit, 1e3, 1e4))));
   const auto first = std::find_if(waits_in_.begin(), waits_in_.end(),
                                   [](const std::string& name) { return !name.empty(); });
-  // The first speaks for all, unless it is gone by then.
+  // The first waiting rank prints the message for all, unless it is gone by then.
   if (first - waits_in_.begin() != rank_) listen(std::chrono::seconds(3));
   abort_mpi_job(rank_, stall_message(rank_, limit, waits_in_));
 }
 
-// What is sent stays in memory until the process ends.
+// The sent name stays in memory until the process ends.
 void StallWatch::tell(const std::string& operation) {
   static char name[kLongestName];
   operation.copy(name, kLongestName - 1);

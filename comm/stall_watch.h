@@ -1,4 +1,4 @@
-// Ends a job whose ranks wait for one that does not come.
+// Ends a job in which ranks wait for a rank that hangs.
 #pragma once
 
 #include <mpi.h>
@@ -23,8 +23,8 @@ namespace strata::comm {
 
 class DeviceWaits;
 
-// Shared by all communicators of a process. Ranks that have waited too long tell each other in
-// which operation, so that the message names those that wait and those that do not.
+// Shared by all communicators of a process. Ranks that have waited too long tell each other their
+// operation, so that the message can name the ranks that wait and those that do not.
 class StallWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -35,18 +35,18 @@ class StallWatch {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // How long a collective may take; 0: for ever. Any thread.
+  // Limits the time of a collective; 0 means no limit. Thread-safe.
   void set_limit(double seconds) { limit_seconds_ = seconds; }
 
-  // One wait of one thread. A check that comes late does not count in full: the process itself was
-  // stopped, or did not get to run.
+  // One wait of one thread. A late check does not count in full, because the process itself was
+  // suspended or starved.
   struct Wait {
     const char* operation = nullptr;
     Clock::time_point checked = Clock::now();
     Clock::duration waited = Clock::duration::zero();
   };
-  // For a thread that waits, now and then: returns while it has waited no longer than the limit.
-  // Else ends the job with exit code 2, after a while in which other ranks are heard.
+  // Called repeatedly by a waiting thread. Returns if it has waited no longer than the limit.
+  // Otherwise collects reports from other ranks and ends the job with exit code 2.
   void check(Wait& wait) {
     constexpr Clock::duration kLongestStep = std::chrono::milliseconds(100);
     const Clock::time_point now = Clock::now();
@@ -57,7 +57,8 @@ class StallWatch {
     }
   }
 
-  // Waits for a device, in which no thread can check; from the first call on one of its own does.
+  // Watches waits for a device, in which the waiting thread cannot check. The first call starts a
+  // thread for this.
   device::HostWaits& device_waits();
   // Prints "strata: rank R: error" and ends the job with exit code 2.
   [[noreturn]] void end_job_with(const std::string& error);
@@ -72,13 +73,13 @@ class StallWatch {
   int size_ = 1;
   std::atomic<double> limit_seconds_ = 0;
   std::mutex mutex_;
-  std::vector<std::string> waits_in_;  // every rank's operation; empty where none is known
+  std::vector<std::string> waits_in_;  // every rank's operation; empty if unknown
   std::once_flag device_waited_;
   std::unique_ptr<DeviceWaits> device_waits_;
 };
 
 // A thread that checks the waits of all other threads every 50 ms. begin() takes no lock because
-// every operation on a device calls it.
+// every device operation calls it.
 class DeviceWaits final : public device::HostWaits {
  public:
   explicit DeviceWaits(StallWatch& stall);
@@ -88,12 +89,12 @@ class DeviceWaits final : public device::HostWaits {
   void remove_check(int check) override;
 
  private:
-  // A thread's wait, or one inside of it.
+  // A thread's wait; a nested wait has a slot of its own.
   struct Slot {
     std::atomic<const char*> operation = nullptr;  // null: the slot is free
-    std::atomic<uint64_t> ended = 0;               // how many waits have ended in this slot
+    std::atomic<uint64_t> ended = 0;               // number of waits that have ended in this slot
   };
-  static constexpr size_t kSlots = 16;  // further waits at the same time are not watched
+  static constexpr size_t kSlots = 16;  // further simultaneous waits are not watched
 
   void watch(const std::stop_token& stop);
 
@@ -103,15 +104,15 @@ class DeviceWaits final : public device::HostWaits {
   std::condition_variable_any stopped_;
   std::map<int, std::function<std::string()>> checks_;
   int next_check_ = 0;
-  std::jthread thread_;  // the last member, as it uses the others
+  std::jthread thread_;  // last member: it uses the others
 };
 
-// Waits for `request`, and in the end for no longer than `stall` says, without holding a core that
-// compute could use.
+// Waits for `request`, at most until `stall` ends the job, without occupying a core that compute
+// could use.
 void wait_for(MPI_Request request, const char* operation, StallWatch& stall);
 
-// What is said where rank `speaker` has waited for `seconds` and heard of the others what
-// `waits_in` holds: of every rank its operation, or nothing.
+// Returns the message of rank `speaker`, which has waited for `seconds`. `waits_in` holds every
+// rank's operation, as far as the speaker knows, or an empty string.
 std::string stall_message(int speaker, double seconds, const std::vector<std::string>& waits_in);
 
 }  // namespace strata::comm

@@ -1,4 +1,4 @@
-// How much the ranks of a job send each other.
+// Counts the bytes that the ranks of a job send each other.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 
 namespace strata::comm {
 
-// Bytes that a rank sends in a reduce-scatter of `count` elements: every other rank its shard; in
-// an all-gather: its own shard to every other rank. With equal shards, both are (ranks - 1) / ranks
-// of the data, as in a ring.
+// Bytes that a rank sends for `count` elements. In a reduce-scatter it sends every other rank its
+// shard; in an all-gather it sends its own shard to every other rank. With equal shards, both send
+// (ranks - 1) / ranks of the data, as a ring does.
 inline int64_t reduce_scatter_bytes(int64_t count, device::DType dtype, int rank, int ranks) {
   const Range own = shard_of(count, rank, ranks);
   return (count - own.size()) * static_cast<int64_t>(size_of(dtype));
@@ -22,7 +22,7 @@ inline int64_t all_gather_bytes(int64_t count, device::DType dtype, int rank, in
   return own.size() * (ranks - 1) * static_cast<int64_t>(size_of(dtype));
 }
 
-// What a rank has sent. Any thread.
+// Bytes that a rank has sent. Thread-safe.
 class Traffic {
  public:
   void add_reduce_scatter(int64_t count, device::DType dtype, int rank, int ranks) {
@@ -33,9 +33,9 @@ class Traffic {
   }
   void add_message(size_t bytes) { message_bytes_ += static_cast<int64_t>(bytes); }
 
-  // In collectives of floating-point data.
+  // Bytes in collectives of floating-point data.
   int64_t bytes() const { return bytes_; }
-  // In messages to single ranks.
+  // Bytes in messages between two ranks.
   int64_t message_bytes() const { return message_bytes_; }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::align_val_t kHostAlignment{64};
 
-// Calls work(part, range) for every tensor, where `range` is its place in the flat tensors.
+// Calls work(part, range) for every tensor; `range` is the part's position in the flat tensors.
 template <typename Work>
 void for_each_part(std::span<const LambPart> parts, const Work& work) {
   int64_t begin = 0;
@@ -23,7 +23,7 @@ void for_each_part(std::span<const LambPart> parts, const Work& work) {
   }
 }
 
-// Names what a backend lacks, and what to use instead.
+// Describes what a backend lacks, and what to use instead.
 const char* lack_of(Operation operation) {
   const auto& [name, without] = entry_of(operation);
   return is_optional(operation) ? without : name;

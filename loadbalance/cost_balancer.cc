@@ -10,14 +10,14 @@
 namespace strata::loadbalance {
 namespace {
 
-// The longest sample's cost; others in proportion.
+// The longest sample has this cost; other costs are proportional.
 constexpr double kCostUnits = 1 << 20;
-// One in so many rounds goes by load. They are the last, which even out what the ones before left.
+// One in this many rounds deals by load. These rounds come last and even out the earlier ones.
 constexpr size_t kRoundsPerRoundByLoad = 2;
 constexpr int kExchangePasses = 4;
-// A rank is balanced where it exceeds the mean by at most one part in so many.
+// A rank is balanced if its load exceeds the mean by at most mean / kPartsOfMean.
 constexpr int64_t kPartsOfMean = 1000;
-// Ranks are ordered by load to within one of so many levels.
+// Ranks are ordered by load, quantised to at most this many levels.
 constexpr uint64_t kMostLoadLevels = 2048;
 constexpr uint64_t kLoadLevelsPerRank = 8;
 
@@ -66,9 +66,9 @@ void CostBalancer::deal_in_rounds(std::span<const Sample> sorted) {
   }
 }
 
-// The most loaded rank with the least loaded, and so on inwards until ranks are balanced. Two ranks
-// may have nothing to exchange, so every pass shifts the partners. Returns whether any rank was not
-// balanced.
+// Pairs the most loaded rank with the least loaded, and so on inwards until ranks are balanced. Two
+// ranks may have nothing to exchange, so every pass shifts the partners. Returns true if any rank
+// was not balanced.
 bool CostBalancer::exchange_in_pairs(int pass) {
   const size_t ranks = loads_.size(), pairs = ranks / 2;
   const int64_t mean =
@@ -112,7 +112,7 @@ void CostBalancer::even_out(uint32_t heavy, uint32_t light) {
   restore_order(to, best_to);
 }
 
-// Moves the one sample that may be out of place in a batch that is otherwise longest first.
+// Moves the only sample that may be out of order in a batch sorted longest first.
 void CostBalancer::restore_order(std::span<Sample> batch, size_t place) const {
   for (; place > 0 && batch[place].length > batch[place - 1].length; --place) {
     std::swap(batch[place], batch[place - 1]);
@@ -122,8 +122,8 @@ void CostBalancer::restore_order(std::span<Sample> batch, size_t place) const {
   }
 }
 
-// A counting sort over quantised loads; levels are powers of two, as divisions take longer than the
-// rest.
+// A counting sort over quantised loads. Levels are powers of two, because divisions would take
+// longer than the rest.
 void CostBalancer::order_ranks_by_load() {
   const auto [least, most] = std::minmax_element(loads_.begin(), loads_.end());
   const uint64_t levels = std::min<uint64_t>(kMostLoadLevels, kLoadLevelsPerRank * loads_.size());

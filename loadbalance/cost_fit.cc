@@ -10,7 +10,7 @@
 namespace strata::loadbalance {
 
 CostFit fit_cost(std::span<const BatchTime> times) {
-  std::vector<Observation> parts;  // of fixed, linear, quadratic in a batch's time
+  std::vector<Observation> parts;  // constant, linear and quadratic terms of a batch's time
   for (const BatchTime& batch : times) {
     parts.push_back(
         {{1 / batch.seconds, batch.tokens / batch.seconds, batch.squares / batch.seconds}});

@@ -1,4 +1,4 @@
-// The cost model that explains measured times best.
+// Fits a cost model to measured times.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace strata::loadbalance {
 
-// How long a batch took. Sums over its samples of s tokens each.
+// Measured time of a batch. The sums run over its samples of s tokens each.
 struct BatchTime {
   double tokens = 0;   // sum of s
   double squares = 0;  // sum of s^2
@@ -15,17 +15,17 @@ struct BatchTime {
 };
 
 struct CostFit {
-  double fixed = 0;         // seconds of a batch, whatever it holds
-  CostModel cost = {0, 0};  // seconds that a sample adds
+  double fixed = 0;         // seconds per batch, independent of its samples
+  CostModel cost = {0, 0};  // seconds per sample
 
   double seconds(const BatchTime& batch) const {
     return fixed + cost.linear * batch.tokens + cost.quadratic * batch.squares;
   }
 };
 
-// Least squares of the relative errors with no coefficient below zero. Throws Error where the
-// batches are too few or too much alike to tell the coefficients apart, or none takes longer for
-// holding more.
+// Least squares of the relative errors, with nonnegative coefficients. Throws Error if the batches
+// are too few or too similar to determine the coefficients, or if time does not grow with the
+// samples.
 CostFit fit_cost(std::span<const BatchTime> times);
 
 }  // namespace strata::loadbalance

@@ -21,16 +21,17 @@ ProportionalCounts::ProportionalCounts(std::span<const uint32_t> weights, int to
   }
 }
 
-// When the next extra of this kind is due, counted in calls from now, and how urgent it is.
+// Returns when the next extra of this kind is due, in calls from now, and its urgency.
 ProportionalCounts::Claim ProportionalCounts::claim_of(size_t index) const {
   const Kind& kind = kinds_[index];
   Claim claim{.kind = index};
   claim.deadline = ceil_divide(sum_ - kind.lag, kind.numerator);
-  // What is owed beyond this extra when it is due: more than nothing means that giving it at the
-  // last moment leaves one call fewer for the one after.
+  // Debt that remains when this extra is given at its deadline. If it is positive, a late extra
+  // leaves one call fewer for the next one.
   const int64_t owed = kind.lag + claim.deadline * kind.numerator - sum_;
   claim.next_overlaps = owed > 0;
-  // A kind owed an extra in most calls: the first call by which it can rest after this deadline.
+  // A kind that gets an extra in most calls: the first call in which it can pause after this
+  // deadline.
   if (claim.next_overlaps && 2 * kind.numerator >= sum_) {
     claim.group_deadline = claim.deadline + ceil_divide(owed, sum_ - kind.numerator);
   }

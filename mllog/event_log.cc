@@ -24,7 +24,7 @@ std::string_view token_of(LogFormat format) {
   return format == LogFormat::kMllog ? ":::MLLOG " : ":::MLL";
 }
 
-// What Python's str.strip() removes of a Latin-1 text.
+// Python's str.strip() removes these characters from a Latin-1 text.
 bool is_space(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 32) || byte == 0x85 || byte == 0xA0;
@@ -37,15 +37,15 @@ std::string_view strip_right(std::string_view text) {
 
 bool to_double(std::string_view text, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) {  // 1e999 is infinity to Python
+  if (error == std::errc::result_out_of_range) {  // 1e999 is infinity in Python
     value = std::strtod(std::string(text).c_str(), nullptr);
     return true;
   }
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// As Python's float() reads a text: digits of any script, with underscores between them, a sign, or
-// as a word.
+// Reads a text as Python's float() does: digits of any script, with underscores between them, a
+// sign, or a word.
 bool text_to_double(std::string_view text, double& value) {
   const std::string seen = python_number_text(text);
   text = seen;
@@ -63,7 +63,7 @@ bool text_to_double(std::string_view text, double& value) {
   return true;
 }
 
-// Reads a JSON value the way float() does: numbers, booleans, and strings that hold a number.
+// Reads a JSON value as float() does: numbers, booleans, and strings that hold a number.
 const char* read_time(std::string_view json, double& time_ms) {
   if (json == "true" || json == "false") {
     time_ms = json == "true" ? 1 : 0;
@@ -73,7 +73,7 @@ const char* read_time(std::string_view json, double& time_ms) {
     time_ms = std::strtod(std::string(json).c_str(), nullptr);
     return nullptr;
   }
-  constexpr size_t kExactDigits = 15;  // of a double
+  constexpr size_t kExactDigits = 15;  // a double holds these exactly
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (json.size() <= kExactDigits && std::ranges::all_of(json, is_digit)) {
     int64_t whole = 0;
@@ -91,7 +91,7 @@ const char* read_time(std::string_view json, double& time_ms) {
   return is_integer && std::isinf(time_ms) ? "\"time_ms\" is too large" : nullptr;
 }
 
-// Parsing of one line: from the token on, stripped. On failure returns the reason.
+// Parses one line, from the token on, stripped. Returns the reason of a failure.
 class LineParser {
  public:
   explicit LineParser(std::deque<std::string>& decoded_keys) : decoded_keys_(decoded_keys) {}
@@ -147,7 +147,8 @@ class LineParser {
     return read_time(time, event.time_ms);
   }
 
-  // A record as mlperf_logging writes it, field by field; false for any other, whatever it is.
+  // Parses a record with the fields that mlperf_logging writes, in its order; returns false for any
+  // other record.
   static bool parse_usual(std::string_view json, Event& event) {
     JsonScanner scanner(json);
     std::string_view time, type, key;
@@ -174,7 +175,7 @@ class LineParser {
     if (name == "metadata") event.metadata = span;
   }
 
-  // The format of round 0.6: ` seconds key: json`.
+  // Parses the format of round 0.6: ` seconds key: json`.
   const char* parse_mll(std::string_view text, Event& event) {
     constexpr const char* kMismatch = "the line is not ':::MLL seconds key: json'";
     if (text.empty() || text.front() != ' ') return kMismatch;
@@ -229,7 +230,7 @@ size_t find_line_end(std::string_view text, size_t from) {
   return newline != nullptr ? from + limit : text.npos;
 }
 
-// By its M, which a log has almost nowhere else.
+// Searches for the token's M, which a log has almost nowhere else.
 size_t find_token(std::string_view text, std::string_view token, size_t from) {
   constexpr size_t kMark = 3;
   for (size_t at = from + kMark; at < text.size(); ++at) {
@@ -241,7 +242,7 @@ size_t find_token(std::string_view text, std::string_view token, size_t from) {
   return text.npos;
 }
 
-// The last token that starts in [first, end), where there is one at `first`.
+// Returns the last token that starts in [first, end). Requires a token at `first`.
 size_t find_last_token(std::string_view text, std::string_view token, size_t first, size_t end) {
   const std::string_view line = text.substr(0, end);
   for (size_t next = first; next != line.npos; next = find_token(line, token, next + token.size()))
@@ -254,7 +255,7 @@ size_t find_last_token(std::string_view text, std::string_view token, size_t fir
 EventLog::EventLog(const std::filesystem::path& path, LogFormat format)
     : path_(path), format_(format) {
   std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);  // of regular files alone
+  const auto size = std::filesystem::file_size(path, error);  // fails unless it is a regular file
   whole_ = error || size <= kWholeFileBytes;
   if (!error && size > kMaxFileBytes) {
     fail("{}: has {} bytes; a log may have {}", path.string(), size, kMaxFileBytes);
@@ -283,7 +284,7 @@ void EventLog::add_bad_line(uint64_t offset, std::string_view text, const char* 
   bad_lines_.push_back({offset, std::string(text.substr(0, kShownBytes)), reason});
 }
 
-// `tokens`: from the first token of a line to its last.
+// `tokens` reaches from the first token of a line to its last.
 void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
   const std::string_view token = token_of(format_);
   std::deque<std::string> decoded_keys;
@@ -297,7 +298,7 @@ void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
     at = next;
     Event event;
     const bool is_event = parser.parse(piece, format_, event) == nullptr;
-    // Other programs write the token without a record behind it.
+    // Other programs write the token without a record after it.
     if (!is_event && piece.substr(std::min(piece.size(), token.size())).find_first_of("{:") != 0)
       continue;
     const std::string_view lost = is_event ? std::string_view(event.key) : kPart;
@@ -392,7 +393,7 @@ void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool co
     if (line_end == buffer.npos && !at_end) {
       if (count_bad_lines)
         add_bad_line(base + at, std::string_view(buffer).substr(at), "the line is too long");
-      // The rest of the line is skipped; a token in it is not looked for.
+      // Skips the rest of the line, including any token in it.
       while ((line_end = find_line_end(buffer, 0)) == buffer.npos && !at_end)
         read_more(buffer.size());
       if (line_end == buffer.npos) return;

@@ -32,14 +32,15 @@ constexpr std::array<bool, 256> make_special() {
 }
 constexpr auto kSpecial = make_special();
 
-// How many of the bytes at `p` come before the first special one; kAtOnce: all.
+// Returns the number of bytes at `p` before the first special one, or kAtOnce if there is none.
 #if defined(__SSE2__)
 constexpr size_t kAtOnce = 16;
 size_t plain_bytes_at(const char* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
   const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));  // above 127: negative
+  // Bytes above 127 are negative.
+  const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
   const __m128i special = _mm_or_si128(_mm_or_si128(quote, backslash), outside);
   const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
   return static_cast<size_t>(std::countr_zero(mask | 1u << kAtOnce));
@@ -47,8 +48,7 @@ size_t plain_bytes_at(const char* p) {
 #else
 constexpr size_t kAtOnce = sizeof(uint64_t);
 static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
-// A difference borrows only from bytes above one that is special itself, so that the lowest mark is
-// right.
+// A subtraction borrows only from bytes above a special one, so the lowest mark is right.
 size_t plain_bytes_at(const char* p) {
   uint64_t bytes;
   std::memcpy(&bytes, p, sizeof bytes);
@@ -63,7 +63,7 @@ size_t plain_bytes_at(const char* p) {
 }
 #endif
 
-// How many bytes of [begin, end) come before the first special one.
+// Returns the number of bytes of [begin, end) before the first special one.
 std::ptrdiff_t plain_bytes(const char* begin, const char* end) {
   const char* at = begin;
   while (end - at >= static_cast<std::ptrdiff_t>(kAtOnce)) {

@@ -1,5 +1,5 @@
-// A validating JSON scanner over bytes in memory. Up to a depth of kMaxJsonDepth it accepts what
-// Python's json.loads accepts of a Latin-1 text, because the official checker reads logs so: NaN
+// A validating JSON scanner over bytes in memory. Up to a depth of kMaxJsonDepth it accepts the
+// same Latin-1 texts as Python's json.loads, because the official checker reads logs with it: NaN
 // and Infinity are values, integers have at most 4300 digits, control characters inside strings are
 // errors.
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace strata::mllog {
 
-// Nesting beyond this is refused, so that no input can exhaust the stack.
+// Deeper nesting is refused, so that no input can exhaust the stack.
 inline constexpr int kMaxJsonDepth = 500;
 
 // Walks over one JSON text. Every skip_ function moves past one piece and returns false at the
-// first error, whose reason is then in error().
+// first error; error() then has the reason.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text)
@@ -40,12 +40,12 @@ class JsonScanner {
     at_ += kBytes;
     return true;
   }
-  // The next byte must be '"'. The span without quotes is stored in `content`; `plain` is false
-  // where it holds escapes or bytes above 127 and so needs decode_json_string.
+  // Requires that the next byte is '"'. Stores the span without quotes in `content`. Sets `plain`
+  // to false if it holds escapes or bytes above 127, which need decode_json_string.
   bool skip_string(std::string_view& content, bool& plain);
-  // `depth`: the lists and objects that this value is inside of.
+  // `depth` is the number of lists and objects around this value.
   bool skip_value(int depth = 0);
-  // As skip_value, and stores the value's span.
+  // Like skip_value, and stores the value's span.
   bool skip_value(std::string_view& span, int depth = 0);
 
   size_t position() const { return static_cast<size_t>(at_ - begin_); }
@@ -67,10 +67,10 @@ class JsonScanner {
   const char* error_ = nullptr;
 };
 
-// The text of a validated string span (without quotes), as UTF-8. Bytes above 127 are taken as
-// Latin-1.
+// Returns the text of a validated string span (without quotes), as UTF-8. Bytes above 127 are read
+// as Latin-1.
 std::string decode_json_string(std::string_view content);
-// The same for display: bytes above 127 stay as they are if the text is UTF-8.
+// The same for display: bytes above 127 are kept if the text is UTF-8.
 std::string decode_json_text(std::string_view content);
 
 }  // namespace strata::mllog

@@ -22,9 +22,9 @@ inline constexpr char kEvalStart[] = "eval_start";
 inline constexpr char kEvalStop[] = "eval_stop";
 inline constexpr char kEvalAccuracy[] = "eval_accuracy";
 
-// Ours; the rules know no such events.
-inline constexpr char kCheckpoint[] = "checkpoint";  // taken after step "value"
-inline constexpr char kResumed[] = "resumed";        // after step "value", from that checkpoint
+// Strata's own events, which MLPerf's rules do not define.
+inline constexpr char kCheckpoint[] = "checkpoint";  // after step "value"
+inline constexpr char kResumed[] = "resumed";        // from the checkpoint after step "value"
 
 inline constexpr char kSeed[] = "seed";
 inline constexpr char kTrainSamples[] = "train_samples";
@@ -49,7 +49,7 @@ inline constexpr char kOptWarmupSteps[] = "opt_learning_rate_warmup_steps";
 inline constexpr char kNumWarmupSteps[] = "num_warmup_steps";
 inline constexpr char kStartWarmupStep[] = "start_warmup_step";
 
-// Metadata.
+// Keys and values of metadata.
 inline constexpr char kStatus[] = "status";
 inline constexpr char kSuccess[] = "success";
 inline constexpr char kAborted[] = "aborted";

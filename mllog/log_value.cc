@@ -16,7 +16,7 @@ std::string dump(const nlohmann::json& json) {
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-// Throws where `text` is not one JSON value, with or without space around it.
+// Throws Error unless `text` is one JSON value, with optional space around it.
 void check_json(std::string_view text) {
   JsonScanner scanner(text);
   scanner.skip_space();
@@ -29,7 +29,7 @@ void check_json(std::string_view text) {
 
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 128; }
 
-// On one line, characters beyond ASCII (all of them within strings) escaped.
+// Returns the JSON on one line, with non-ASCII characters escaped; they occur only in strings.
 std::string plain_json(std::string_view text) {
   check_json(text);
   std::string plain;
@@ -98,7 +98,7 @@ EventValue parse_value(std::string_view json) {
     default:
       if (const auto value = integer_of<int64_t>(json)) return *value;
       if (const auto value = integer_of<uint64_t>(json)) return *value;
-      return std::strtod(std::string(json).c_str(), nullptr);  // NaN and Infinity, too
+      return std::strtod(std::string(json).c_str(), nullptr);  // also reads NaN and Infinity
   }
 }
 

@@ -1,4 +1,4 @@
-// The values of a log's events, to be written and as read.
+// The values of a log's events.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace strata::mllog {
 
-// A JSON text, for a list or an object.
+// The JSON text of a list or an object.
 struct Json {
   std::string text;
   bool operator==(const Json&) const = default;
 };
 
-// A JSON value; monostate is null. A double that is no number (NaN, infinity) is written as null.
+// A JSON value; monostate is null. NaN and infinity are written as null.
 using EventValue = std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string, Json>;
 
 struct EventField {
@@ -25,17 +25,17 @@ struct EventField {
 };
 using EventMetadata = std::vector<EventField>;
 
-// The value as JSON of ASCII characters on one line. Bytes that are no UTF-8 become U+FFFD. Throws
-// Error where a Json is none.
+// Returns the value as ASCII JSON on one line. Bytes that are not UTF-8 become U+FFFD. Throws Error
+// if a Json is not valid JSON.
 std::string to_json(const EventValue& value);
 
-// The value of a JSON text, as an event's `value` is: an integer that int64_t does not hold is
-// uint64_t or else double; lists and objects stay Json. A byte above 127 is taken as Latin-1, as
-// the official checker does. Throws Error where it is no JSON.
+// Parses a JSON text such as an event's `value`. An integer beyond int64_t becomes uint64_t or else
+// double; lists and objects stay Json. Bytes above 127 are read as Latin-1, as in the official
+// checker. Throws Error if the text is not JSON.
 EventValue parse_value(std::string_view json);
 
-// The value's JSON of a member of an object, as an event's `metadata` is; of several of one name
-// the last. Empty where there is none, or no object.
+// Returns the JSON of an object's member, for example of an event's `metadata`; the last one if the
+// name repeats. Returns nullopt if there is no such member or no object.
 std::optional<std::string_view> find_field(std::string_view object, std::string_view name);
 
 }  // namespace strata::mllog

@@ -17,8 +17,8 @@
 namespace strata::mllog {
 namespace {
 
-// Disk space is held beyond the log's end, this much at a time; the last of it is kept for
-// run_stop, so that a run which finds the disk full can still say how it ended.
+// Disk space is reserved beyond the log's end in blocks of this size. The last part is kept for
+// run_stop, so that a run that fills the disk can still log its end.
 constexpr int64_t kReservedAtOnce = 1 << 16;
 constexpr int64_t kKeptForTheEnd = 1 << 12;
 
@@ -28,9 +28,9 @@ std::string_view without_root(std::string_view file, std::string_view root) {
   return file.starts_with(root) ? file.substr(root.size()) : file;
 }
 
-// The latest time of the events of a log of whole lines; 0 if it has none.
+// Returns the latest event time in a log of whole lines; 0 without events.
 int64_t latest_time_ms_of(std::string text) {
-  constexpr double kLatestTime = 1e15;  // later ones are damage, and may not fit an integer
+  constexpr double kLatestTime = 1e15;  // later times are damage, and may not fit an integer
   double latest = 0;
   const EventLog log = EventLog::from_text(std::move(text), "");
   for (const Event& event : log.events()) {
@@ -41,7 +41,7 @@ int64_t latest_time_ms_of(std::string text) {
 
 std::string whole_lines_of(const std::filesystem::path& log) {
   std::string text = read_file(log);
-  text.resize(text.rfind('\n') + 1);  // to nothing if there is no whole line
+  text.resize(text.rfind('\n') + 1);  // empty if there is no whole line
   return text;
 }
 
@@ -99,7 +99,7 @@ LogWriter& LogWriter::operator=(LogWriter&& other) noexcept {
   return *this;
 }
 
-// Not every file system can; the log works without.
+// The log also works on file systems without fallocate.
 bool LogWriter::reserve(int64_t bytes) noexcept {
   if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) return false;
   reserved_ = bytes;
@@ -108,7 +108,7 @@ bool LogWriter::reserve(int64_t bytes) noexcept {
 
 void LogWriter::close() noexcept {
   if (fd_ < 0) return;
-  // Gives back what was reserved.
+  // Releases the reserved space.
   (void)!::ftruncate(fd_, bytes_);
   ::close(fd_);
   fd_ = -1;
@@ -184,8 +184,8 @@ bool LogWriter::write_waiting() {
   return true;
 }
 
-// Writes all of `lines` or nothing; only with `to_the_end` into the space that is kept for it.
-// Returns 0 or an errno.
+// Writes all of `lines` or nothing. Uses the space kept for the end only with `to_the_end`. Returns
+// 0 or an errno.
 int LogWriter::write_whole(std::string_view lines, bool to_the_end) {
   const int64_t needed = bytes_ + std::ssize(lines) + kKeptForTheEnd;
   if (!to_the_end && reserved_ > 0 && needed > reserved_ &&

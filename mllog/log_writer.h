@@ -1,4 +1,4 @@
-// The MLPerf log of one run: ":::MLLOG {...}" lines, written as they happen.
+// The MLPerf log of one run: ":::MLLOG {...}" lines, written as events happen.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace strata::mllog {
 
-// A line of source. (std::source_location is more than Clang 14 can do.)
+// A line of source code. Clang 14 does not support std::source_location.
 struct SourceLine {
   const char* file;
   int line;
 
-  // That of the call, or of the call whose default argument this is.
+  // Returns the line of the call, or of the call that uses it as a default argument.
   static constexpr SourceLine current(const char* file = __builtin_FILE(),
                                       int line = __builtin_LINE()) {
     return {file, line};
@@ -25,25 +25,25 @@ struct SourceLine {
 
 struct LogWriterOptions {
   LogClock clock;
-  // Taken off the front of the paths of source files, which "metadata" names.
+  // Prefix that is removed from the source paths in "metadata".
   std::string source_root;
-  // What a user whose log cannot be written is told to do.
+  // Advice for the user if the log cannot be written.
   std::string advice = "write the log elsewhere";
 };
 
-// Every line reaches the file by one write at its end, so that another process, or a killed one,
-// leaves whole lines only; a line that did not fit is taken back. run_stop also flushes the file to
-// disk. Errors (a full disk, no permission) throw Error, a std::runtime_error, naming the path,
-// unless lines may wait. One thread at a time may use a writer.
+// Every line is appended by one write, so that other and killed processes leave only whole lines;
+// an incomplete line is removed. run_stop also flushes the file to disk. A full disk or missing
+// permission throws Error, a std::runtime_error, naming the path, unless lines may wait. Only one
+// thread at a time may use a writer.
 class LogWriter {
  public:
-  LogWriter() = default;  // writes nothing: for every rank but the logging one
-  // Makes the file and its directories. An existing file that is not empty is an Error: results are
-  // never overwritten. Its times are the clock's, and never fall.
+  LogWriter() = default;  // writes nothing: for all ranks but the logging one
+  // Creates the file and its directories. Throws Error if a nonempty file exists: results are never
+  // overwritten. Event times come from the clock and never decrease.
   explicit LogWriter(std::filesystem::path path, LogWriterOptions options = {});
-  // Goes on with the log of a process that is gone; takes away a line that it left unfinished. The
-  // next event's time is the clock's, but no earlier than the log's last event and `earliest_ms`;
-  // clock().moved_forward_by() tells how far the machine's clock was behind.
+  // Continues the log of a dead process and removes its unfinished last line. Event times start no
+  // earlier than the log's last event and `earliest_ms`. clock().moved_forward_by() tells how far
+  // the machine's clock was behind.
   static LogWriter reopen(std::filesystem::path path, LogWriterOptions options = {},
                           int64_t earliest_ms = 0);
   ~LogWriter();
@@ -53,29 +53,31 @@ class LogWriter {
   bool enabled() const { return fd_ >= 0; }
   const std::filesystem::path& path() const { return path_; }
   const LogClock& clock() const { return options_.clock; }
-  int64_t last_time_ms() const { return last_time_ms_; }  // of an event; 0: there is none
+  int64_t last_time_ms() const {
+    return last_time_ms_;
+  }  // time of the last event; 0 before the first
 
-  // One line each, of type INTERVAL_START, INTERVAL_END and POINT_IN_TIME. Its "metadata" holds
-  // "file" and "lineno" of the caller, then `metadata`.
+  // Write one line each, of type INTERVAL_START, INTERVAL_END and POINT_IN_TIME. Its "metadata"
+  // holds "file" and "lineno" of the caller, then `metadata`.
   void start(std::string_view key, const EventMetadata& metadata = {},
              SourceLine where = SourceLine::current());
   void end(std::string_view key, const EventValue& value = {}, const EventMetadata& metadata = {},
            SourceLine where = SourceLine::current());
   void event(std::string_view key, const EventValue& value, const EventMetadata& metadata = {},
              SourceLine where = SourceLine::current());
-  // To disk.
+  // Flushes the file to disk.
   void flush();
 
-  // From now on lines that cannot be written wait in memory, up to `most_bytes` of them, and are
-  // tried again before each line that follows. Standard error is told once that lines wait, and
-  // once that they are written. What does not fit throws Error.
+  // From now on, lines that cannot be written wait in memory, up to `most_bytes`, and are tried
+  // again before each later line. A message on standard error tells once that lines wait, and once
+  // that they were written. Throws Error if the limit is exceeded.
   void let_lines_wait(size_t most_bytes) { most_waiting_ = most_bytes; }
-  // Tries to write the lines that wait. Returns whether none does any more.
+  // Tries to write the waiting lines. Returns true if none is left.
   bool write_waiting();
-  // The lines that wait, and why the last attempt failed (an errno).
+  // The waiting lines, and the errno of the last attempt.
   const std::string& waiting() const { return waiting_; }
   int waiting_because() const { return waiting_because_; }
-  // They will not be in the log.
+  // Discards the waiting lines.
   void drop_waiting() { waiting_.clear(); }
 
  private:
@@ -89,7 +91,7 @@ class LogWriter {
   LogWriterOptions options_;
   int fd_ = -1;
   int64_t bytes_ = 0;
-  int64_t reserved_ = 0;  // bytes of disk held for the log; 0: the file system cannot
+  int64_t reserved_ = 0;  // bytes reserved on disk; 0 if the file system cannot
   int64_t last_time_ms_ = 0;
   size_t most_waiting_ = 0;  // bytes
   std::string waiting_;      // whole lines
@@ -97,8 +99,8 @@ class LogWriter {
   bool run_stop_waits_ = false;
 };
 
-// The latest time of the events of a log, in milliseconds since 1970; 0 if it has none. A last line
-// without its end does not count. Throws Error if the file cannot be read.
+// Returns the latest event time in a log, in milliseconds since 1970; 0 without events. Ignores an
+// unfinished last line. Throws Error if the file cannot be read.
 int64_t latest_time_ms(const std::filesystem::path& log);
 
 }  // namespace strata::mllog

@@ -34,7 +34,7 @@ char seen_by_python(uint32_t code) {
   return static_cast<char>('0' + (code - after[-1]));
 }
 
-// The first character of a text that decode_json_string has written; it is taken away.
+// Removes and returns the first character of a text written by decode_json_string.
 uint32_t take_character(std::string_view& utf8) {
   const auto lead = static_cast<unsigned char>(utf8.front());
   const size_t size = std::min<size_t>(utf8.size(), lead < 0xc0   ? 1

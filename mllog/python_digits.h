@@ -1,4 +1,4 @@
-// How Python's int() and float() read texts.
+// Numbers in texts as Python's int() and float() read them.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace strata::mllog {
 
-// The UTF-8 text as int() and float() see it: decimal digits of every script are 0 to 9, every
-// space of Unicode is a blank, other characters beyond ASCII are '?'; without space at either end.
+// Returns the UTF-8 text as int() and float() see it: decimal digits of every script become 0 to 9,
+// every Unicode space a blank, and other characters beyond ASCII '?'. Strips space at both ends.
 std::string python_number_text(std::string_view utf8);
 
-// Without the underscores that stand between two digits, which int() and float() pass over.
+// Removes underscores between two digits, which int() and float() ignore.
 std::string without_digit_separators(std::string_view text);
 
-// The integer that int() makes of a text, in decimal; empty where it refuses the text.
+// Returns the integer that int() reads from a text, in decimal; nullopt if int() refuses the text.
 std::optional<std::string> python_int(std::string_view utf8);
 
 }  // namespace strata::mllog

@@ -1,4 +1,4 @@
-// Adam's moments and update, of which LAMB is made, too.
+// The moments and update of Adam, which LAMB shares.
 #pragma once
 
 #include "optim/elementwise.h"
@@ -22,7 +22,7 @@ struct AdamMethod {
     check_not_negative(name, "weight_decay", options.weight_decay);
   }
   static Step step(const Options& options, int64_t step, double learning_rate) {
-    // The betas as the operations have them.
+    // Rounded to float, as in the operations.
     const auto beta1 = static_cast<float>(options.beta1), beta2 = static_cast<float>(options.beta2);
     return {static_cast<float>(learning_rate), device::bias_corrections(beta1, beta2, step)};
   }

@@ -1,4 +1,4 @@
-// Adam, MADGRAD, ACClip and SGD: what each has that the others do not.
+// Adam, MADGRAD, ACClip and SGD: the parts in which they differ.
 #include "optim/elementwise.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ struct MadgradMethod {
   }
 };
 
-// The values of a step, if there is nothing but its learning rate.
+// Step values that consist only of the learning rate.
 struct RateStep {
   float learning_rate = 0;
 };

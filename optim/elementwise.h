@@ -1,4 +1,5 @@
-// Optimizers that update every element by itself: one operation for neighbours that decay alike.
+// Optimizers that update every element independently: one operation per run of neighbours with the
+// same weight decay.
 #pragma once
 
 #include <iterator>
@@ -11,16 +12,16 @@
 
 namespace strata::optim {
 
-// The state of an optimizer and its operation over a range. A Method says what is its own:
-//   Options, Update         its options, and the arguments of its operation in
-//   device/operations/update_rules.h kName, kState           its name in errors, and its tensors'
-//   names in checkpoints: the update's
-//                           state, then the weights before the first step if the update reads them
-//   Step                    the values of a step, learning_rate among them
-//   check(name, options)    throws Error if an option is out of range
+// The state of an optimizer and its operation over a range. A Method defines:
+//   Options, Update        its options, and the arguments of its operation
+//                          (device/operations/update_rules.h)
+//   kName, kState          its name in errors, and the names of its state in checkpoints;
+//                          if the update reads the weights before the first step, they come last
+//   Step                   the values of a step, including learning_rate
+//   check(name, options)   throws Error if an option is out of range
 //   step(options, step, learning_rate)  the values of step `step`, from 1
-//   update(options, step)   the fields of the operation that no other optimizer has; `step`: in
-//                           device memory
+//   update(options, step)  the fields of the operation that no other optimizer has; `step` lies in
+//                          device memory
 template <typename Method>
 class ElementwiseState {
  public:
@@ -28,8 +29,8 @@ class ElementwiseState {
   using Update = typename Method::Update;
   using Step = typename Method::Step;
 
-  // `owned`: see make_adam. Throws Error, naming the optimizer, where the arena's tensors differ in
-  // size or an option is out of range.
+  // `owned`: see make_adam. Throws Error naming the optimizer if the arena's tensors differ in size
+  // or an option is out of range.
   ElementwiseState(device::Backend& backend, const ParameterArena& arena, const Options& options,
                    std::span<const Range> owned, const char* name = Method::kName)
       : options_(options), state_(backend, arena, Method::kState, owned, sizeof(Step)) {
@@ -40,13 +41,13 @@ class ElementwiseState {
     const Step values = Method::step(options_, step, learning_rate);
     state_.begin_step(stream, &values);
     if (step > 1) return;
-    // Steps that were tried before the first one leave no trace: weight decay may have moved a
-    // state.
+    // Clears traces of steps that were tried before the first one, because weight decay may have
+    // changed the state.
     for (const device::StateTensor& each : state_.tensors()) {
       state_.backend().fill_zero(stream, each.tensor.data, each.tensor.bytes());
     }
     if constexpr (device::kReadsInitialWeights<Update>) {
-      // All at once: a part of the weights may not be updated before a later step.
+      // Copies all weights at once, because some may not be updated before a later step.
       for (const Range& range : state_.owned()) {
         state_.backend().convert(stream, {.source = elements_of(arena().weights, range),
                                           .destination = state_.elements(kStates, range)});
@@ -54,8 +55,8 @@ class ElementwiseState {
     }
   }
 
-  // The update of the elements `range`, which decay or not. Throws Error where they are not in one
-  // owned range, or no step has begun.
+  // Returns the update of the elements `range`, with or without weight decay. Throws Error if they
+  // do not lie in one owned range, or no step has begun.
   Update update(const Range& range, bool decay, const device::GradientClip& clip) const {
     Update op = Method::update(options_, state_.step<Step>());
     op.weights = elements_of(arena().weights, range);

@@ -1,5 +1,5 @@
 // LAMB. A range's directions overwrite its gradients as soon as those are complete. A tensor is
-// updated when all its ranges, on every rank, have been taken.
+// updated after all its ranges, on every rank, have their directions.
 #include "device/memory/buffer.h"
 #include "optim/adam.h"
 #include "optim/segments.h"
@@ -12,18 +12,18 @@ using device::Stream;
 
 struct LambSegment : Segment {
   LambNorms* norms = nullptr;  // device memory
-  int64_t pending = 0;         // elements whose direction this step has yet to compute
+  int64_t pending = 0;         // elements whose direction is not computed yet in this step
 
   LambNorms* norms_of_part() const { return decay ? norms : nullptr; }
 };
 
-// Whoever says when a tensor's directions are complete.
+// Derived classes decide when a tensor's directions are complete.
 class Lamb : public Optimizer {
  public:
   Lamb(device::Backend& backend, const ParameterArena& arena, std::span<const Segment> segments,
        const AdamOptions& options, std::span<const Range> owned)
       : backend_(backend), moments_(backend, arena, options, owned, "LAMB") {
-    // Without decay there is no trust ratio of a tensor's own.
+    // A tensor without decay has no trust ratio.
     const std::vector<Segment> ours = merged(segments, MergedSegments::kWithoutDecay);
     norms_ = device::Buffer(backend, ours.size() * sizeof(LambNorms));
     for (const Segment& segment : ours) {
@@ -56,7 +56,7 @@ class Lamb : public Optimizer {
   std::vector<device::StateTensor> state() override { return moments_.tensors(); }
 
  protected:
-  // Parts that follow each other in the arena.
+  // Consecutive parts of the arena.
   struct Pass {
     Range range;
     std::vector<device::LambPart> parts;
@@ -68,12 +68,12 @@ class Lamb : public Optimizer {
     }
   };
 
-  // Whether this is a tensor's first part, whose norms are overwritten.
+  // Returns true for a tensor's first part, which overwrites the norms.
   virtual bool take_part(LambSegment& segment, int64_t size) = 0;
-  // Called when the directions of the arena elements `range` have been issued.
+  // Called after the directions of the arena elements `range` were issued.
   virtual void take_directions(Stream stream, const Range& range) = 0;
 
-  // Whether a pass can go on with a part, which may have memory elsewhere.
+  // True if a part can extend the pass. Its memory may lie elsewhere.
   bool continues(const Pass& pass, const Range& part) const {
     if (pass.parts.empty()) return true;
     const ParameterArena& arena = moments_.arena();
@@ -83,9 +83,9 @@ class Lamb : public Optimizer {
            together(arena.compute_weights);
   }
 
-  // Issues the pass and empties it.
+  // Issues the pass and clears it.
   void apply(Stream stream, Pass& pass) {
-    // Drops the tensors without decay at the end: they need no update.
+    // Drops trailing tensors without decay, which need no update.
     while (!pass.parts.empty() && !pass.parts.back().norms) {
       pass.range.end -= pass.parts.back().size;
       pass.parts.pop_back();
@@ -108,7 +108,7 @@ class Lamb : public Optimizer {
   std::vector<LambSegment> segments_;
 };
 
-// One rank has all parts of a tensor.
+// Each tensor lies on one rank.
 class WholeLamb final : public Lamb {
  public:
   using Lamb::Lamb;
@@ -120,7 +120,7 @@ class WholeLamb final : public Lamb {
     return first;
   }
 
-  // Updates the tensors whose last part this was.
+  // Updates the tensors whose last part has its directions now.
   void take_directions(Stream stream, const Range& range) override {
     Pass pass;
     for_each_part(segments_, range, [&](LambSegment& segment, const Range&) {
@@ -135,7 +135,7 @@ class WholeLamb final : public Lamb {
   }
 };
 
-// Ranks have parts of it.
+// Each tensor is sharded among ranks.
 class ShardedLamb final : public Lamb {
  public:
   using Lamb::Lamb;

@@ -1,5 +1,5 @@
-// What the loss is multiplied by where gradients are kept in f16, so that small ones are not lost:
-// dynamic loss scaling (Micikevicius et al. 2018, arXiv 1710.03740, section 3.2).
+// Dynamic loss scaling for gradients in f16, so that small gradients do not vanish (Micikevicius et
+// al. 2018, arXiv 1710.03740, section 3.2).
 #pragma once
 
 #include <algorithm>
@@ -7,17 +7,18 @@
 
 namespace strata::optim {
 
-// A power of two, so that scaling rounds nothing that is not too small or too large.
+// The scale is a power of two, so that it rounds only gradients at the limits of the range.
 struct LossScale {
   static constexpr float kLeast = 1, kMost = 16777216;  // 2^24
 
   float scale = 65536;
-  int64_t clean_steps = 0;    // steps without overflow since `scale` changed or a step was skipped
-  int64_t skipped_steps = 0;  // since training began; they do not count as the optimizer's steps
+  // Consecutive steps without overflow since `scale` changed or a step was skipped.
+  int64_t clean_steps = 0;
+  int64_t skipped_steps = 0;  // since training began; the optimizer does not count skipped steps
 
-  // Call after every step; all ranks with the same `overflowed`, which says whether a gradient of
-  // some rank, scaled by `scale`, was not finite. Such a step is skipped, and the scale is halved.
-  // After `growth_steps` (at least 1) steps without overflow in a row the scale is doubled.
+  // Called after every step on all ranks with the same `overflowed`: true if a scaled gradient on
+  // any rank was not finite. Such a step is skipped, and the scale is halved. After `growth_steps`
+  // (at least 1) consecutive steps without overflow the scale is doubled.
   void after_step(bool overflowed, int64_t growth_steps) {
     if (overflowed) {
       ++skipped_steps;

@@ -50,8 +50,8 @@ double learning_rate(const ScheduleOptions& options, int64_t step) {
     return options.base_learning_rate * static_cast<double>(ramp) /
            static_cast<double>(options.warmup_steps);
   }
-  // With a negative start the published ramp ends before `warmup_steps`, and the decay line is
-  // entered above the base rate, as those runs did.
+  // If the start is negative, the published ramp ends before `warmup_steps`, and the decay begins
+  // above the base rate, as in those runs.
   const int64_t decay_start = published ? options.warmup_steps : 0;
   return decayed(options, static_cast<double>(t - decay_start) /
                               static_cast<double>(options.total_steps - decay_start));

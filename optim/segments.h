@@ -1,4 +1,4 @@
-// Where the tensors lie in the arena that an optimizer passes over.
+// Positions of tensors in an optimizer's arena.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace strata::optim {
 
-// Throws Error unless `segments` cover [0, arena_size) without gaps, in rising order.
+// Throws Error unless `segments` cover [0, arena_size) without gaps, ascending.
 void check_segments(std::span<const Segment> segments, int64_t arena_size);
 
-// Neighbours with the same decay as one, so that a pass over them is one operation: all of them, or
-// those without decay alone.
+// Merges neighbours with the same decay, so that one operation covers them: all of them, or only
+// those without decay.
 enum class MergedSegments : uint8_t { kAll, kWithoutDecay };
 std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments which);
 
-// visit(segment, part) for every one of the checked `segments` that has elements in `range`: `part`
-// is those of them.
+// Calls visit(segment, part) for every segment with elements in `range`; `part` is their
+// intersection. Requires checked `segments`.
 template <typename Segments, typename Visit>
 void for_each_part(Segments& segments, const Range& range, const Visit& visit) {
   auto segment = std::upper_bound(segments.begin(), segments.end(), range.begin,

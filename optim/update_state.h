@@ -1,4 +1,4 @@
-// What every optimizer keeps: the arena, its own state beside it, and what is new in a step.
+// State that every optimizer has: the arena, its own tensors and the values of a step.
 #pragma once
 
 #include <span>
@@ -11,27 +11,27 @@
 
 namespace strata::optim {
 
-// Each throws Error, naming the optimizer and the option, where `value` is out of range.
+// Throw Error naming the optimizer and the option if `value` is out of range.
 void check_beta(const char* optimizer, const char* option, double value);  // [0, 1)
 void check_not_negative(const char* optimizer, const char* option, double value);
 
 class UpdateState {
  public:
-  // A tensor of the arena's elements, zero, for every one of `names`, which are those of
-  // checkpoints; only of the `owned` ranges, rising, if there are any. `step_bytes`: what a step's
-  // values take. Throws Error where the arena's tensors differ in size.
+  // Allocates a zeroed tensor of the arena's size for each of `names`, which are names in
+  // checkpoints. Covers only the `owned` ranges, ascending, if there are any. `step_bytes` is the
+  // size of a step's values. Throws Error if the arena's tensors differ in size.
   UpdateState(device::Backend& backend, const ParameterArena& arena,
               std::span<const char* const> names, std::span<const Range> owned, size_t step_bytes);
 
   // Copies the values of a step to the device.
   void begin_step(device::Stream stream, const void* values);
-  // Of the step, in device memory, for operations to read when they run.
+  // The values of the step, in device memory, for operations to read when they run.
   template <typename Values>
   const Values* step() const {
     return step_values_.as<Values>();
   }
 
-  // Elements of the state's tensor number `which`. Throws Error where they do not lie in one owned
+  // Returns elements of state tensor number `which`. Throws Error if they do not lie in one owned
   // range, or no step has begun.
   device::Tensor elements(size_t which, const Range& range) const;
 

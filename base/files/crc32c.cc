@@ -12,7 +12,7 @@ namespace strata {
 namespace {
 
 #if defined(__x86_64__)
-// Ten times as fast: processors have had an instruction for it since 2008.
+// Ten times as fast: processors have had this instruction since 2008.
 __attribute__((target("sse4.2"))) uint32_t by_instruction(std::string_view bytes, uint32_t before) {
   uint64_t crc = ~before;
   for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
@@ -26,7 +26,7 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(std::string_view bytes
 }
 #endif
 
-// The library's remainders begin with the other end.
+// The library's remainders have the opposite bit order.
 uint32_t reversed(uint32_t bits) {
   uint32_t result = 0;
   for (int i = 0; i < 32; ++i) result |= (bits >> i & 1u) << (31 - i);

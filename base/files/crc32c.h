@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), which TensorFlow's file formats guard their bytes with.
+// CRC-32C (Castagnoli), the checksum in TensorFlow's file formats.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,14 @@
 
 namespace strata {
 
-// RFC 3720, B.4. Of `bytes` after those whose CRC is `before`; that of none is 0.
+// Returns the CRC of `bytes` (RFC 3720, B.4), continuing from the CRC `before`, which is 0 for no
+// bytes.
 uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
-// The same, on any processor.
+// Computes the same on any processor.
 uint32_t portable_crc32c(std::string_view bytes, uint32_t before = 0);
 
-// As TensorFlow stores it (tensorflow/core/lib/hash/crc32c.h), so that a checksum over bytes that
-// hold checksums is not one of them.
+// Returns the CRC as TensorFlow stores it (tensorflow/core/lib/hash/crc32c.h), masked because
+// the CRC of data that contains CRCs is not reliable.
 uint32_t masked_crc32c(std::string_view bytes);
 
 }  // namespace strata

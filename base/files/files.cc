@@ -44,7 +44,8 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// What is at the end of `path`'s links; empty, with errno, where there is nothing.
+// Returns the status of the file at the end of `path`'s links; nullopt, with errno, if there is
+// none.
 std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -56,7 +57,7 @@ bool is_link(const fs::path& path) {
   return fs::is_symlink(fs::symlink_status(path, ignored));
 }
 
-// The name at the end of `path`'s links, whether or not anything has it.
+// Returns the path at the end of `path`'s links, which need not exist.
 fs::path follow_links(const fs::path& path) {
   constexpr int kMostLinks = 40;
   fs::path at = path;
@@ -70,7 +71,7 @@ fs::path follow_links(const fs::path& path) {
   return at;
 }
 
-// False, with errno, where not all of `bytes` could be written.
+// Returns false, with errno, if not all of `bytes` could be written.
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
@@ -81,8 +82,8 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// Returns PID of the temporary file "NAME.tmp.PID.N"; 0 if `name` has another form, or if `of` is
-// given and is not NAME.
+// Returns PID of the temporary file "NAME.tmp.PID.N", or 0 if `name` has another form, or if `of`
+// is not empty and differs from NAME.
 pid_t writer_of(std::string_view name, std::string_view of) {
   const size_t at = name.rfind(".tmp.");
   if (at == name.npos || at == 0 || (!of.empty() && name.substr(0, at) != of)) return 0;
@@ -98,9 +99,10 @@ pid_t writer_of(std::string_view name, std::string_view of) {
   return static_cast<pid_t>(std::stol(std::string(numbers.substr(0, dot))));
 }
 
-// Whether nobody writes this temporary file any more. The writer may be of another machine.
+// True if this temporary file has no writer any more. The writer may run on another machine.
 bool is_abandoned(const fs::path& path, pid_t writer) {
-  constexpr time_t kSecondsToLock = 60;  // far more than a writer takes from creating to locking
+  // Far longer than a writer needs between creating and locking.
+  constexpr time_t kSecondsToLock = 60;
   const FileDescriptor file(
       ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
@@ -111,7 +113,7 @@ bool is_abandoned(const fs::path& path, pid_t writer) {
   return errno != EWOULDBLOCK && gone && old;  // a file system without locks
 }
 
-// Removes what killed writers have left beside `path`.
+// Removes temporary files that killed writers have left next to `path`.
 void remove_leftovers_of(const fs::path& path) {
   std::error_code ignored;
   const fs::path folder = path.parent_path();
@@ -121,29 +123,29 @@ void remove_leftovers_of(const fs::path& path) {
   }
 }
 
-// A name that no file has, opened for writing: neither a file nor a link that another has put there
-// is written to. -1, with errno, where that cannot be.
+// Creates a file under a new name and opens it for writing. It never writes to a file or link that
+// another process made. Returns -1, with errno, on failure.
 int create_temporary(const fs::path& path, std::string& name) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     name = fmt::format("{}.tmp.{}.{}", path.string(), ::getpid(), i);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd >= 0) ::flock(fd, LOCK_SH | LOCK_NB);  // says that it is being written
+    if (fd >= 0) ::flock(fd, LOCK_SH | LOCK_NB);  // marks the file as being written
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
 }
 
-// Flushes the names in a folder. Some file systems cannot, and say so.
+// Flushes the names in a folder. Some file systems cannot, and return an error that is ignored.
 bool flush_folder(const fs::path& folder) {
   const FileDescriptor file(
       ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A folder that may be written to but not read cannot be flushed.
+  // A folder without read permission cannot be flushed.
   if (file.get() < 0) return errno == EACCES;
   return ::fsync(file.get()) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
 }
 
-// Creates the folders that are missing above `path`, and flushes their names.
+// Creates the missing folders above `path`, and flushes their names.
 void create_parents(const fs::path& path) {
   std::vector<fs::path> missing;
   std::error_code error;
@@ -157,15 +159,16 @@ void create_parents(const fs::path& path) {
   for (const fs::path& folder : missing) flush_folder(folder.parent_path());
 }
 
-// Renames a file to a name that nothing has; false, with errno, EEXIST where something has it.
+// Renames a file to an unused name. Returns false, with errno, on failure; EEXIST if the name is
+// used.
 bool rename_new(const char* from, const char* to) {
   if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
-  // A file system that cannot refuse to replace can refuse a second link.
+  // If the file system cannot refuse to replace, it can refuse a second link.
   return ::link(from, to) == 0 && ::unlink(from) == 0;
 }
 
-// The standard stream that `status` is of, if it is one's.
+// Returns the standard stream that has this status, or null.
 std::FILE* standard_stream(const struct stat& status) {
   for (std::FILE* stream : {stdout, stderr}) {
     struct stat own;
@@ -254,7 +257,7 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
     if (bytes <= most_bytes) return;
     fail("{}: has more than {} bytes, too many for such a file", path.string(), most_bytes);
   };
-  // Opening a device may do something, and opening a FIFO may wait for ever.
+  // Opening a device may have side effects, and opening a FIFO may block forever.
   if (const auto status = status_of(path)) {
     refuse_other(status->st_mode);
   } else if (is_link(path)) {
@@ -273,7 +276,7 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
     throw ReadError(
         fmt::format("{}: its {} bytes do not fit in memory", path.string(), status.st_size));
   }
-  // Up to `most` bytes; none: the end.
+  // Reads up to `most` bytes; returns 0 at the end.
   const auto read_some = [&](char* to, size_t most) {
     for (;;) {
       const ssize_t count = ::read(file.get(), to, most);
@@ -291,7 +294,7 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
   char buffer[1 << 16];
   while (const size_t count = read_some(buffer, sizeof buffer)) {
     bytes.append(buffer, count);
-    refuse_larger(bytes.size());  // it may have grown, or have said nothing of its size
+    refuse_larger(bytes.size());  // the file may have grown, or may report no size
   }
   return bytes;
 }

@@ -1,4 +1,4 @@
-// Whole files: read, listed, and written so that a crash leaves the old one or the new one.
+// Reads, lists and writes whole files. A crash leaves either the old file or the new one.
 #pragma once
 
 #include <cstdint>
@@ -16,61 +16,59 @@ inline constexpr uint64_t kAnySize = UINT64_MAX;
 struct EmbeddedFile {
   std::string_view name;  // relative path
   std::string_view text;
-  std::string_view sha256;  // of the text, 64 hexadecimal digits
+  std::string_view sha256;  // SHA-256 of the text, 64 hexadecimal digits
 };
 
-// The bytes of `path`, a regular file or a link to one. Throws Error, naming what is there instead,
-// for anything else (a folder, FIFO, device, dangling link) and for a file of more than
-// `most_bytes`; ReadError where it is there and cannot be opened, read or held in memory.
+// Reads `path`, a regular file or a link to one. Throws Error naming what else is there (a folder,
+// FIFO, device, dangling link), or for a file of more than `most_bytes`. Throws ReadError if the
+// file exists but cannot be opened, read or held in memory.
 std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = kAnySize);
 
-// What is at `path`, in words that follow "is": "not there", "a regular file", "a folder", "a
-// FIFO", "a device", "a socket", "a link that leads nowhere (to x)", ...; links are followed.
+// Describes what is at `path`, in words that follow "is": "not there", "a regular file", "a
+// folder", "a FIFO", "a device", "a socket", "a link that leads nowhere (to x)", ... Follows links.
 std::string what_is_at(const std::filesystem::path& path);
 
-// What is in `directory`, in order of name. Throws Error where it cannot be listed; the second form
-// sets `error` instead and returns what it found until then; either std::bad_alloc where there is
-// no memory for it. (std::filesystem's iterator ends the
-// process where it gets no memory for a name.)
+// Lists `directory`, ordered by name. The first form throws Error on failure; the second sets
+// `error` and returns the names found before it. Both throw std::bad_alloc if memory is short.
+// (std::filesystem's iterator ends the process in that case.)
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory);
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory,
                                                   std::error_code& error);
 
-// Writes `bytes` to a new temporary file beside `path`, flushes it to disk, renames it into place
-// and flushes the folder, so that `path` is either the old file or the whole new one. Where `path`
-// is a link, what it leads to is replaced. Throws Error (disk full, no permission, `path` is
-// something else than a regular file) and leaves no temporary file behind. Creates missing parent
-// directories.
+// Writes `bytes` to a new temporary file next to `path`, flushes it to disk, renames it and flushes
+// the folder, so that `path` is either the old file or the whole new one. If `path` is a link,
+// replaces the link's target. Creates missing parent directories. Throws Error (disk full, no
+// permission, `path` is not a regular file) and leaves no temporary file behind.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-// The same of a file that is not there yet; false, and nothing written, where something is.
+// The same for a new file. Returns false and writes nothing if `path` exists.
 bool write_new_file(const std::filesystem::path& path, std::string_view bytes);
 
-// Removes the temporary files, NAME.tmp.PID.N, in `folder` and below that their writers have left:
-// processes that were killed. A process that still writes holds a lock on its file.
+// Removes temporary files, NAME.tmp.PID.N, of killed processes in `folder` and below. A process
+// that is still writing holds a lock on its file.
 void remove_leftovers(const std::filesystem::path& folder);
 
-// Whether something has this name, a link that leads nowhere included.
+// True if this name exists, even as a dangling link.
 bool exists_or_is_link(const std::filesystem::path& path);
 
-// Flushes to disk what has been written to the file, by whomever. Throws Error where it cannot be.
+// Flushes a file to disk, whoever wrote it. Throws Error on failure.
 void flush_file(const std::filesystem::path& path);
 
-// A file too large to hold in memory twice, written piece by piece to a new temporary one beside
-// it: under its own name it is either the old one or the whole new one. Errors are as of
-// write_file_atomically.
-// Removes the temporary files that killed writers of the same file have left.
+// Writes a file in pieces, for files too large to hold in memory twice. It writes to a temporary
+// file next to the target, so that the target is either the old file or the whole new one. Errors
+// are as in write_file_atomically. Removes temporary files that killed writers of the same file
+// have left.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
-  ~AtomicFile();  // what is not committed is removed
+  ~AtomicFile();  // removes an uncommitted file
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
-  // Flushes it to disk, gives it its name and flushes the folder.
+  // Flushes the file to disk, renames it to its name and flushes the folder.
   void commit();
-  // The same where nothing has that name; else false, and the file is removed.
+  // The same for a new file. Returns false and removes the file if the name exists.
   bool commit_new();
 
  private:
@@ -78,18 +76,18 @@ class AtomicFile {
   void flush_name();
   void discard() noexcept;
 
-  std::filesystem::path path_, target_;  // as the user calls it; at the end of its links
-  std::string temporary_;                // empty: committed
+  std::filesystem::path path_, target_;  // the user's path; the end of its links
+  std::string temporary_;                // empty after commit
   int fd_ = -1;
 };
 
-// What a user named as a command's output: a device, a FIFO or an open standard stream
-// (/dev/stdout) is written to; anything else as write_file_atomically does.
+// Writes a command's output. Writes directly to a device, a FIFO or an open standard stream
+// (/dev/stdout), and to other paths as write_file_atomically does.
 void write_output(const std::filesystem::path& path, std::string_view bytes);
 
-// The path of the program `name`, looked for as a shell does, but only in those folders of PATH
-// that are named absolutely: an empty entry or '.' would let a file of the current folder run. A
-// name with a slash is returned as it is. Empty: there is none.
+// Searches PATH for the program `name`, as a shell does, but only in absolute folders: an empty
+// entry or '.' would run a file of the current folder. Returns a name with a slash unchanged, and
+// an empty string if there is no such program.
 std::string find_program(const std::string& name);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Texts read line by line, and files opened for it; what gets no memory is not taken for the end.
+// Opens files and reads lines without taking a lack of memory for the end of a file.
 #pragma once
 
 #include <cerrno>
@@ -13,19 +13,19 @@
 
 namespace strata {
 
-// Reads a line as std::getline() does, but throws std::bad_alloc where there is no memory for it:
-// std::getline() then says that the text has ended. Where a file cannot be read on, the text ends.
+// Reads a line as std::getline() does, but throws std::bad_alloc if memory is short; std::getline()
+// would report the end of the text. A read error also ends the text.
 inline bool read_line(std::istream& text, std::string& line) {
   try {
-    text.exceptions(std::ios::badbit);  // what is thrown within a stream passes on
+    text.exceptions(std::ios::badbit);  // makes the stream rethrow exceptions
     return static_cast<bool>(std::getline(text, line));
   } catch (const std::ios_base::failure&) {
     return false;
   }
 }
 
-// A file to read, open or not, as a stream's constructor leaves it; but throws std::bad_alloc where
-// there is no memory for it, which such a stream does not tell from a file that is not there.
+// Opens a file as a stream's constructor does, but throws std::bad_alloc if memory is short. A
+// stream would report a missing file.
 inline std::ifstream open_to_read(const std::filesystem::path& path,
                                   std::ios::openmode mode = std::ios::in) {
   errno = 0;
@@ -34,7 +34,7 @@ inline std::ifstream open_to_read(const std::filesystem::path& path,
   return file;
 }
 
-// Of a file; empty where it cannot be opened.
+// Returns the first line of a file, or an empty string if it cannot be opened.
 inline std::string first_line(const std::string& path) {
   std::ifstream file = open_to_read(path);
   std::string line;

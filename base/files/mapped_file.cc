@@ -13,7 +13,7 @@
 namespace strata {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  // A FIFO would wait for somebody to write.
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail("{}: cannot be opened: {}", path.string(), std::strerror(errno));
   struct stat status = {};

@@ -1,4 +1,4 @@
-// A file's bytes in memory, read only where they are looked at.
+// A file mapped into memory, read only where it is accessed.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@ namespace strata {
 
 class MappedFile {
  public:
-  // Throws Error where `path` is not a regular file that can be read. Nothing of it is read yet. A
-  // file that is cut short while it is mapped ends the process when what is missing is looked at.
+  // Throws Error if `path` is not a readable regular file. Reads nothing yet. If the file is
+  // truncated while it is mapped, accessing the missing part ends the process.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // From now on bytes are looked at here and there: nothing is read ahead.
+  // Disables read-ahead, for accesses at random positions.
   void expect_random_access() const;
 
  private:

@@ -1,4 +1,4 @@
-// Which of several kinds a number is of, where numbers are given out kind after kind.
+// Maps a number to its kind, where kinds have consecutive ranges of numbers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace strata {
 
-// Kind 0 has the numbers from 0 up to its count, kind 1 those that follow, and so on.
+// Kind 0 has the numbers below its count, kind 1 the following ones, and so on.
 class CumulativeCounts {
  public:
   CumulativeCounts() = default;
@@ -26,9 +26,9 @@ class CumulativeCounts {
   }
 
   uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
-  // Numbers before the first of `kind`, which may be one past the last.
+  // Returns the number of numbers in kinds before `kind`, which may be one past the last.
   uint64_t before(size_t kind) const { return kind == 0 ? 0 : ends_[kind - 1]; }
-  // The kind of a number below total(): a look-up and, mostly, no step further.
+  // Returns the kind of a number below total(): one table look-up and rarely more steps.
   size_t kind_of(uint64_t number) const {
     size_t kind = first_[number >> shift_];
     while (number >= ends_[kind]) ++kind;
@@ -39,7 +39,7 @@ class CumulativeCounts {
   static constexpr int kSectionBits = 12;
 
   std::vector<uint64_t> ends_;
-  std::vector<uint32_t> first_;  // kind of the first number of every 2^shift_
+  std::vector<uint32_t> first_;  // kind of the first number in each section of 2^shift_
   int shift_ = 0;
 };
 

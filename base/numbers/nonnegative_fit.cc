@@ -11,11 +11,11 @@ namespace {
 
 using Coefficients = std::vector<double>;
 
-// The observations with every term in units of its column's length, so that one bound tells which
-// terms cannot be told apart.
+// The observations with every column scaled to unit length, so that one bound detects columns that
+// are linearly dependent.
 struct ScaledSystem {
   std::vector<Observation> rows;
-  Coefficients scale;  // of each term; 0 where no observation has it
+  Coefficients scale;  // scale of each term; 0 if no observation has the term
 
   size_t terms() const { return scale.size(); }
 };
@@ -35,12 +35,12 @@ ScaledSystem scaled(std::span<const Observation> observations) {
   return system;
 }
 
-// The least-squares coefficients where only the terms in `support` (a bit each) may differ from
-// zero; nothing where these cannot be told apart.
+// Returns the least-squares coefficients with only the terms in `support` (one bit each) nonzero;
+// nullopt if these are linearly dependent.
 std::optional<Coefficients> solve(const ScaledSystem& system, unsigned support) {
   const size_t terms = system.terms();
   const auto has = [&](size_t term) { return (support >> term & 1) != 0; };
-  // With the right-hand side.
+  // The last column is the right-hand side.
   std::vector<Coefficients> normal(terms, Coefficients(terms + 1));
   for (size_t i = 0; i < terms; ++i) {
     if (!has(i)) normal[i][i] = 1;
@@ -54,7 +54,7 @@ std::optional<Coefficients> solve(const ScaledSystem& system, unsigned support) 
       normal[i][terms] += parts[i] * value;
     }
   }
-  // Gauss and Jordan; pivots of a positive definite matrix need no search.
+  // Gauss-Jordan elimination; a positive definite matrix needs no pivot search.
   constexpr double kSingular = 1e-10;
   for (size_t pivot = 0; pivot < terms; ++pivot) {
     if (normal[pivot][pivot] < kSingular) return std::nullopt;
@@ -81,7 +81,7 @@ double squared_error(const ScaledSystem& system, const Coefficients& x) {
 
 unsigned all_terms(const ScaledSystem& system) { return (1u << system.terms()) - 1; }
 
-// Of terms, fewest first; of as many, the earlier ones.
+// Returns sets of terms, smallest first, then those with earlier terms.
 std::vector<unsigned> supports(const ScaledSystem& system) {
   std::vector<unsigned> all;
   for (unsigned support = 1; support <= all_terms(system); ++support) all.push_back(support);
@@ -91,8 +91,8 @@ std::vector<unsigned> supports(const ScaledSystem& system) {
 
 }  // namespace
 
-// The constrained optimum is the unconstrained one over the coefficients that are not zero, so the
-// best of all choices of these is it.
+// The constrained optimum is an unconstrained one over its nonzero coefficients, so the best over
+// all sets of terms is the optimum.
 std::optional<std::vector<double>> fit_nonnegative(std::span<const Observation> observations) {
   constexpr double kEqual = 1e-18;
   const ScaledSystem system = scaled(observations);

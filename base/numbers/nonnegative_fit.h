@@ -1,4 +1,4 @@
-// Least squares with no coefficient below zero, for a handful of terms.
+// Least squares with nonnegative coefficients, for a few terms.
 #pragma once
 
 #include <optional>
@@ -7,19 +7,19 @@
 
 namespace strata {
 
-// What one observation says of the coefficients x: that the sum of its parts times x is `value`.
-// With parts divided by what was observed, and 1 left, the squares are of relative errors.
+// One equation for the coefficients x: the sum of `parts` times x is `value`. If parts are divided
+// by the observed value, and `value` is 1, the fit minimises relative errors.
 struct Observation {
   std::vector<double> parts;
   double value = 1;
 };
 
-// The coefficients that leave the least sum of squares; of equally good ones those with fewer, then
-// earlier terms above zero. Every observation has as many parts as the others, at most 16. Empty
-// where no observation is given or none of the terms is in any.
+// Returns the coefficients with the least sum of squares. Ties go to fewer, then earlier nonzero
+// terms. All observations have the same number of parts, at most 16. Returns nullopt if there are
+// no observations, or all their parts are zero.
 std::optional<std::vector<double>> fit_nonnegative(std::span<const Observation> observations);
 
-// Whether the observations tell all terms apart.
+// True if the observations determine all coefficients.
 bool tell_terms_apart(std::span<const Observation> observations);
 
 }  // namespace strata

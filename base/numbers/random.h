@@ -1,5 +1,5 @@
-// SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
-// the same numbers on every platform.
+// SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014),
+// with the same numbers on every platform.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace strata {
 
 inline constexpr uint64_t kSplitMix64Increment = 0x9e3779b97f4a7c15ull;
 
-// The number that follows the state `x`; also a good hash of it.
+// Returns the number that follows state `x`; also a good hash of `x`.
 constexpr uint64_t splitmix64(uint64_t x) {
   x += kSplitMix64Increment;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -16,7 +16,7 @@ constexpr uint64_t splitmix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// 64 random bits as a number in [0, 1).
+// Converts 64 random bits to a number in [0, 1).
 constexpr double unit_interval(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 class SplitMix64 {

@@ -1,4 +1,4 @@
-// What stands for many values; the median is in timing.h.
+// Statistics of values; the median is in timing.h.
 #pragma once
 
 #include <numeric>
@@ -6,7 +6,7 @@
 
 namespace strata {
 
-// Of at least one value.
+// Requires at least one value.
 inline double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

@@ -1,5 +1,5 @@
-// TensorBoard's event files: TFRecords (tensorflow/core/lib/io/record_writer.cc) of Event messages
-// (tensorflow/core/util/event.proto), one after the other.
+// TensorBoard's event files: a sequence of TFRecords (tensorflow/core/lib/io/record_writer.cc) with
+// Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace strata {
 struct TensorBoardScalar {
   std::string tag;
   int64_t step = 0;
-  double time_s = 0;  // since the epoch
+  double time_s = 0;  // seconds since the epoch
   float value = 0;
 };
 
-// What a file begins with.
+// Returns the first record of a file.
 std::string tensorboard_header(double time_s);
-// A session that begins with `step`: what files before it say of that and later steps counts no
-// more.
+// Returns the start of a session at `step`. TensorBoard then ignores earlier files' events of that
+// and later steps.
 std::string tensorboard_session(double time_s, int64_t step);
 std::string tensorboard_record(const TensorBoardScalar& scalar);
 

@@ -4,7 +4,7 @@
 
 namespace strata {
 
-// Ill-formed sequences end as Unicode recommends (3.9, "maximal subparts"), and so as in browsers,
+// Ill-formed sequences end where Unicode recommends (3.9, "maximal subparts"), as in browsers,
 // Python and nlohmann::json.
 char32_t next_character(std::string_view text, size_t& at, bool& valid) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };

@@ -1,4 +1,4 @@
-// UTF-8, character by character.
+// Reads UTF-8 character by character.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ char32_t next_character(std::string_view text, size_t& at, bool& valid);
 
 void append_utf8(std::string& out, char32_t character);
 
-// Whether a character steers a terminal or changes what stands beside it: control characters,
-// separators of lines, and marks of direction, tags included.
+// True for characters that control a terminal or change the display of their neighbours: control
+// characters, line separators, and marks of direction, including tags.
 bool is_control(char32_t character);
 
 bool is_utf8(std::string_view text);
 
-// The same text in UTF-8: each run of bytes that next_character() calls invalid becomes U+FFFD.
+// Returns the text with each run of bytes that next_character() calls invalid replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace strata

@@ -8,7 +8,7 @@ namespace strata {
 
 std::string count_text(double number) {
   constexpr double kExact = 9e15;
-  constexpr double kWhole = 1e3;  // from here on a fraction tells nothing
+  constexpr double kWhole = 1e3;  // fractions of larger numbers are not informative
   const double size = std::fabs(number);
   if (size >= kWhole && size < kExact) number = std::round(number);
   if (!(size < kExact) || number != std::floor(number)) return fmt::format("{:.6g}", number);

@@ -1,4 +1,4 @@
-// How far two short texts are apart.
+// Edit distance of two short texts.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace strata {
 
-// The bytes that have to be changed, added or left out to make one text of the other (Levenshtein).
-// If these are more than `most`, or a text is longer than 200 bytes, returns a number above `most`.
+// Returns the Levenshtein distance: the number of bytes to change, add or remove. Returns a number
+// above `most` if the distance exceeds `most`, or a text is longer than 200 bytes.
 size_t edit_distance(std::string_view a, std::string_view b, size_t most);
 
 }  // namespace strata

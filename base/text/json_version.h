@@ -1,10 +1,10 @@
-// What programs that read Strata's JSON go by.
+// Version of Strata's JSON for programs that read it.
 #pragma once
 
 namespace strata {
 
-// The "version" of everything that `--json` prints: docs/schemas/ has a schema for each. It rises
-// where a key goes or means something else; keys that are added leave it.
+// The "version" of everything that `--json` prints; docs/schemas/ has a schema for each. It
+// increases when a key is removed or changes its meaning, not when keys are added.
 inline constexpr int kJsonVersion = 1;
 
 }  // namespace strata

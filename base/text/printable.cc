@@ -17,7 +17,7 @@ void append_escaped(std::string& out, char32_t character) {
   append_hexadecimal(out, character, character < 0x80 ? 2 : character < 0x10000 ? 4 : 8);
 }
 
-// Appends the character at `at`, which moves behind it.
+// Appends the character at `at` and advances `at` past it.
 template <typename IsKept>
 void append_shown(std::string& out, std::string_view text, size_t& at, const IsKept& is_kept) {
   const size_t begin = at;

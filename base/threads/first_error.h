@@ -1,4 +1,4 @@
-// What several threads throw, for the thread that waits for them.
+// Passes an exception from several threads to the thread that waits for them.
 #pragma once
 
 #include <atomic>
@@ -7,11 +7,11 @@
 
 namespace strata {
 
-// An exception that leaves a thread, or a thread of an OpenMP region, ends the process. Any thread
-// may call the functions, but rethrow() comes after all of them.
+// Needed because an exception that leaves a thread, or a thread of an OpenMP region, ends the
+// process. Thread-safe, but rethrow() must follow all other calls.
 class FirstError {
  public:
-  // Calls work() and keeps what it throws; the first of all calls is kept.
+  // Calls work() and catches exceptions; keeps the first of all calls.
   template <typename Work>
   void guard(const Work& work) noexcept {
     try {
@@ -23,7 +23,7 @@ class FirstError {
     }
   }
   bool thrown() const noexcept { return thrown_; }
-  // Throws what was kept; returns where there was nothing.
+  // Rethrows the kept exception, if there is one.
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);
   }

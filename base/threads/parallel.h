@@ -1,4 +1,4 @@
-// Work spread over threads.
+// Distributes work over threads.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace strata {
 
-// `asked`, or one for each processor that this process may use where that is 0.
+// Returns `asked`, or the number of processors that this process may use if that is 0.
 inline unsigned thread_count(unsigned asked) {
   return asked > 0 ? asked : static_cast<unsigned>(usable_processors());
 }
 
-// Calls work(i) for every i in [0, count) on up to `threads` threads (0: see thread_count), in no
-// certain order. The first exception is thrown again once all threads have stopped. Where fewer
-// threads can be started, these do it all.
+// Calls work(i) for every i in [0, count) on up to `threads` threads (0: see thread_count), in any
+// order. Rethrows the first exception after all threads have stopped. If fewer threads can be
+// started, these do all the work.
 template <typename Work>
 void parallel_for(size_t count, unsigned threads, Work work) {
   threads = thread_count(threads);
@@ -37,15 +37,15 @@ void parallel_for(size_t count, unsigned threads, Work work) {
   helpers.reserve(std::min<size_t>(threads, count));
   try {
     for (unsigned i = 1; i < threads && i < count; ++i) helpers.emplace_back(run);
-  } catch (const std::exception&) {  // no further thread, or no memory for one
+  } catch (const std::exception&) {  // too many threads, or out of memory
   }
   run();
   for (std::thread& helper : helpers) helper.join();
   error.rethrow();
 }
 
-// Cuts [0, count) into at most `threads` consecutive ranges and returns work(begin, end) of each,
-// in order. Errors and threads as in parallel_for.
+// Cuts [0, count) into at most `threads` consecutive ranges and returns work(begin, end) for each,
+// in order. Errors and threads are as in parallel_for.
 template <typename Result, typename Work>
 std::vector<Result> map_ranges(size_t count, unsigned threads, const Work& work) {
   const size_t parts = std::clamp<size_t>(threads, 1, std::max<size_t>(count, 1));

@@ -1,4 +1,4 @@
-// Values that every thread has of its own.
+// Values that each thread has a copy of.
 #pragma once
 
 #include <pthread.h>
@@ -8,9 +8,10 @@
 
 namespace strata {
 
-// As a thread_local T does, but throws std::bad_alloc where a thread gets no memory for its value:
-// the C library then ends the process, as it cannot keep the destructor's call. Values are
-// destroyed when their threads end; objects of this class live until the process does.
+// Like a thread_local T, but throws std::bad_alloc if a thread has no memory for its value. With
+// thread_local the C library would end the process, because it cannot register the destructor.
+// Values are destroyed when their threads end; objects of this class must live until the process
+// ends.
 template <typename T>
 class PerThread {
  public:
@@ -22,7 +23,7 @@ class PerThread {
   PerThread(const PerThread&) = delete;
   PerThread& operator=(const PerThread&) = delete;
 
-  // The calling thread's, made from `arguments` by its first call.
+  // Returns the calling thread's value. The thread's first call makes it from `arguments`.
   template <typename... Arguments>
   T& get(const Arguments&... arguments) {
     if (void* value = ::pthread_getspecific(key_)) return *static_cast<T*>(value);

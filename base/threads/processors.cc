@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostProcessors = 1 << 14;
 
-// Without memory of the heap: where that runs out, other processors would be taken for a rank's.
+// Uses no heap memory, because without it another rank's processors would be assigned to this rank.
 using ProcessorSet = std::array<cpu_set_t, kMostProcessors / CPU_SETSIZE>;
 
 std::optional<double> leading_number(std::string_view text) {
@@ -31,7 +31,7 @@ std::optional<double> leading_number(std::string_view text) {
   return value;
 }
 
-// "50000 100000" or "max 100000".
+// Parses "50000 100000" or "max 100000".
 std::optional<double> quota_of_version_2(const std::string& group) {
   const std::string line = first_line(group + "/cpu.max");
   const auto quota = leading_number(line);
@@ -48,9 +48,9 @@ std::optional<double> quota_of_version_1(const std::string& group) {
   return *quota / *period;
 }
 
-// Of the group `path` below `mount` and all above it; in a container they may not all be there.
-// Strings, as std::filesystem::path of libstdc++ 12 ends the process where it gets no memory for
-// its parts.
+// Takes the smallest quota of the group `path` below `mount` and its parents; in a container some
+// may be missing. Uses strings because std::filesystem::path of libstdc++ 12 ends the process if it
+// has no memory for its parts.
 template <typename Quota>
 void take_smallest(const std::string& mount, std::string_view path, Quota quota_of,
                    std::optional<double>& smallest) {
@@ -64,7 +64,7 @@ void take_smallest(const std::string& mount, std::string_view path, Quota quota_
   }
 }
 
-// "0-3,8,10-11".
+// Parses lists such as "0-3,8,10-11".
 std::vector<int> numbers_of_list(std::string_view list) {
   std::vector<int> numbers;
   const char* at = list.data();
@@ -96,7 +96,7 @@ int at_most(int threads, std::optional<double> quota) {
   return std::max(threads, 1);
 }
 
-// Of the processors that rank may use, its even share.
+// Returns a rank's even share of the processors that it may use.
 int even_share(size_t rank, const std::vector<std::vector<int>>& affinities) {
   double share = 0;
   for (const int processor : affinities[rank]) {
@@ -135,7 +135,7 @@ bool set_affinity(const std::vector<int>& processors) noexcept {
 std::optional<double> processor_quota(const fs::path& root) {
   std::optional<double> smallest;
   std::ifstream groups = open_to_read(root.string() + "/proc/self/cgroup");
-  // "hierarchy:controllers:path"; version 2 is "0::path".
+  // The format is "hierarchy:controllers:path"; version 2 is "0::path".
   for (std::string line; read_line(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -170,7 +170,7 @@ RankProcessors processors_of_rank(size_t rank, const std::vector<std::vector<int
   const std::vector<int>& mine = affinities.at(rank);
   if (quota) *quota /= static_cast<double>(ranks);
 
-  std::vector<std::vector<int>> usable;  // what of each node the ranks may use
+  std::vector<std::vector<int>> usable;  // processors of each node that the ranks may use
   for (const std::vector<int>& node : nodes) {
     if (auto processors = common(node, mine); !processors.empty()) usable.push_back(processors);
   }

@@ -1,4 +1,4 @@
-// Which processors this process may use, and which of them a rank should.
+// Processors that this process may use, and their distribution among ranks.
 #pragma once
 
 #include <filesystem>
@@ -7,33 +7,35 @@
 
 namespace strata {
 
-// The numbers of the processors that the calling thread may run on (its affinity), rising; of a
-// machine that does not tell, as many as it has.
+// Returns the processors that the calling thread may run on (its affinity), ascending; all
+// processors if the system does not report an affinity.
 std::vector<int> affinity();
-// Lets the calling thread, and those started from it, run on these alone. Returns whether it did.
+// Restricts the calling thread, and threads that it starts later, to these processors. Returns
+// false on failure.
 bool set_affinity(const std::vector<int>& processors) noexcept;
 
-// Processors' worth of time that control groups leave this process: cpu.max of its group and those
-// above (version 2), cpu.cfs_quota_us (version 1). Nothing where there is no limit. Reads /proc and
-// /sys below `root`.
+// Returns the processor time per second that control groups allow this process: cpu.max of its
+// group and the groups above (version 2), cpu.cfs_quota_us (version 1). Returns nullopt without a
+// limit. Reads /proc and /sys below `root`.
 std::optional<double> processor_quota(const std::filesystem::path& root = "/");
 
-// The processors of each NUMA node, in the order of the nodes; empty where the machine does not
-// tell. Reads /sys below `root`.
+// Returns the processors of each NUMA node, in order of nodes; empty if the system does not report
+// them. Reads /sys below `root`.
 std::vector<std::vector<int>> numa_nodes(const std::filesystem::path& root = "/");
 
-// How many threads pay: the processors of the affinity, no more than the quota; at least 1.
+// Returns the useful number of threads: the processors of the affinity, limited by the quota; at
+// least 1.
 int usable_processors();
 
 struct RankProcessors {
   int threads = 1;
-  std::vector<int> bound;  // where they belong; empty: wherever they may run
+  std::vector<int> bound;  // processors to bind to; empty: no binding
 };
 
-// For the rank `rank` of those that share a machine, each with an affinity. Processors, and the
-// quota, are shared evenly among the ranks that may use them. Where all ranks may use the same
-// processors, of several NUMA nodes, every rank is bound to a node, or to neighbouring nodes where
-// there are more nodes than ranks.
+// Returns the processors of rank `rank` among the ranks of a machine, each with an affinity. Ranks
+// share processors and the quota evenly. If all ranks may use the same processors of several NUMA
+// nodes, every rank is bound to a node, or to neighbouring nodes if there are more nodes than
+// ranks.
 RankProcessors processors_of_rank(size_t rank, const std::vector<std::vector<int>>& affinities,
                                   const std::vector<std::vector<int>>& nodes,
                                   std::optional<double> quota);

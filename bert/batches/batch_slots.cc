@@ -41,7 +41,7 @@ int BatchSlots::slot_of(const DeviceBatch& batch) const {
   for (size_t slot = 0; slot < slots_.size(); ++slot) {
     if (&slots_[slot].batch == &batch) return static_cast<int>(slot);
   }
-  return -1;  // a batch of the caller's
+  return -1;  // a batch that the caller owns
 }
 
 }  // namespace strata::bert

@@ -1,4 +1,4 @@
-// Batches on their way to the device: the next is copied while others are worked on.
+// Slots for batches in device memory: the next batch is copied while others are used.
 #pragma once
 
 #include <vector>
@@ -9,24 +9,25 @@ namespace strata::bert {
 
 class BatchSlots {
  public:
-  // Memory for `in_flight` batches that are worked on and one that is ahead of them. `backend`
-  // outlives it.
+  // Allocates memory for `in_flight` batches in use and one uploaded ahead. `backend` must outlive
+  // this object.
   BatchSlots(device::Backend& backend, const BatchCapacity& capacity, const BatchRounding& rounding,
              int in_flight);
 
-  // Copies a batch to the device, beside whatever that works on, for the next take(). It may be
-  // changed at once. Throws Error where one is ahead already.
+  // Starts to copy a batch to the device for the next take(), concurrently with the device's work.
+  // The caller may change `batch` as soon as it returns. Throws Error if a batch is uploaded
+  // already.
   void upload(const data::PackedBatch& batch);
-  // Forgets it.
+  // Drops the uploaded batch.
   void discard() { uploaded_ = false; }
-  // The batch that was uploaded: what Stream::kCompute is given from now on may read it. Of the
-  // batches taken before, all but the last `in_flight` - 1 are done with: everything that reads
-  // them has been issued. Throws Error where none was uploaded.
+  // Returns the uploaded batch, which later work on Stream::kCompute may read. Requires that all
+  // readers of earlier batches, except for the last `in_flight` - 1, have been issued. Throws Error
+  // if none was uploaded.
   const DeviceBatch& take();
 
   const BatchCapacity& capacity() const { return slots_.front().batch.capacity(); }
   int count() const { return static_cast<int>(slots_.size()); }
-  // Of a batch that was taken, from 0; they come in turn.
+  // Returns the slot of a taken batch, from 0. Slots are used in a cycle.
   int slot_of(const DeviceBatch& batch) const;
 
  private:
@@ -38,7 +39,7 @@ class BatchSlots {
   device::Backend& backend_;
   std::vector<Slot> slots_;
   size_t next_ = 0;
-  bool uploaded_ = false;  // slots_[next_] is, and waits to be taken
+  bool uploaded_ = false;  // slots_[next_] is uploaded and not yet taken
 };
 
 }  // namespace strata::bert

@@ -90,7 +90,7 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   if (copied_on_) backend_.synchronize(*copied_on_);
   copied_on_ = stream;
   const BatchCapacity rounded = rounding_.rounded(capacity_of(batch));
-  // `from`, and `padding` up to `count` elements.
+  // Copies `from` and fills up with `padding` to `count` elements.
   const auto put = [&]<typename Number>(size_t place, const std::vector<Number>& from,
                                         int64_t count, Number padding) {
     auto* to = reinterpret_cast<Number*>(staging_.as<char>() + place);
@@ -119,7 +119,7 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   sequences.count = static_cast<int32_t>(rounded.sequences);
   sequences.tokens = static_cast<int32_t>(shape.tokens);
   sequences.max_length = static_cast<int32_t>(shape.max_length);
-  // The padding may be empty. Batches of one shape are alike here, too.
+  // The padding sequence may be empty, so the bound must be 0 for all batches of one shape.
   sequences.min_length = rounding_.tokens > 1 || shortest == 0 ? 0 : 1;
 }
 

@@ -10,40 +10,39 @@
 
 namespace strata::bert {
 
-// What the model is issued on.
+// The stream of the model's work.
 inline constexpr device::Stream kCompute = device::Stream::kCompute;
 
-// The most that batches will hold; memory is taken for it once.
+// Upper limits of a batch; memory is allocated once for them.
 struct BatchCapacity {
   int64_t tokens = 0;
   int64_t sequences = 0;
   int64_t masked = 0;  // masked positions
 };
 
-// What just holds `batch`.
+// Returns the smallest capacity that holds `batch`.
 BatchCapacity capacity_of(const data::PackedBatch& batch);
 
-// The numbers of a batch that decide what is issued for it.
+// The sizes of a batch that determine the issued work.
 struct BatchShape {
   int64_t tokens = 0;
   int64_t samples = 0;
   int64_t masked = 0;
-  int64_t max_length = 0;  // at least that of the longest sequence
+  int64_t max_length = 0;  // at least the length of the longest sequence
 
   auto operator<=>(const BatchShape&) const = default;
 };
 
-// Multiples that numbers of a batch are rounded up to, so that few different ones occur: operations
-// can then be captured and launched, and libraries meet few shapes. Tokens are filled up with one
-// more sequence of padding, masked positions with ones that count for nothing: losses and gradients
-// are the same.
+// Multiples that sizes of a batch are rounded up to. Few different sizes then occur, so that work
+// can be captured as graphs and libraries see few shapes. Tokens are filled up by one more sequence
+// of padding, and masked positions by ignored ones, so losses and gradients do not change.
 struct BatchRounding {
-  int64_t tokens = 1;      // at most what a sequence may have
+  int64_t tokens = 1;      // at most the number of tokens that a sequence may have
   int64_t masked = 1;      // masked positions
-  int64_t max_length = 1;  // of the longest sequence; nothing is filled up for it
+  int64_t max_length = 1;  // rounds only the bound on sequence length; adds no padding
 
   BatchCapacity rounded(const BatchCapacity& capacity) const;
-  // Of a batch of this size, whose longest sequence has `longest` tokens.
+  // Returns the shape of a batch of this size whose longest sequence has `longest` tokens.
   BatchShape shape_of(const BatchCapacity& size, int64_t longest) const;
 };
 
@@ -54,21 +53,21 @@ class DeviceBatch {
 
   const BatchCapacity& capacity() const { return capacity_; }
 
-  // Copies `batch` to the device, in one copy on `stream`; `batch` may be changed at once. Waits
-  // for the last copy, if there was one. Throws Error where it exceeds the capacity.
+  // Copies `batch` to the device, in one copy on `stream`. The caller may change `batch` as soon as
+  // it returns. Waits for the previous copy. Throws Error if `batch` exceeds the capacity.
   void upload(device::Stream stream, const data::PackedBatch& batch);
 
-  device::Sequences sequences;                // the padding is the last of them, maybe empty
-  int64_t samples = 0;                        // B, without it
+  device::Sequences sequences;                // the last sequence is padding, possibly empty
+  int64_t samples = 0;                        // B, without the padding
   const int32_t* tokens = nullptr;            // [T]
   const int32_t* segments = nullptr;          // [T]
   const int32_t* positions = nullptr;         // [T]
-  const int32_t* masked_positions = nullptr;  // [M], -1 where filled up
-  const int32_t* masked_ids = nullptr;        // [M], -1 where filled up
+  const int32_t* masked_positions = nullptr;  // [M], -1 for padding
+  const int32_t* masked_ids = nullptr;        // [M], -1 for padding
   const int32_t* next_sentence = nullptr;     // [B]
   int64_t masked = 0;                         // M
 
-  // Of T and M, those that were not filled up, which are the first.
+  // Real tokens and masked positions, which come before the padding.
   device::StepValue<int32_t> token_count() const {
     return device::value_at(sequences.cu_seqlens + samples);
   }
@@ -77,7 +76,7 @@ class DeviceBatch {
   BatchShape shape() const;
 
  private:
-  // Bytes from the beginning of the memory.
+  // Offsets in bytes from the beginning of the memory.
   struct Places {
     explicit Places(const BatchCapacity& capacity);
     size_t sample_ids, cu_seqlens, next_sentence, masked_positions, masked_ids, tokens, segments,
@@ -91,8 +90,8 @@ class DeviceBatch {
   Places places_;
   device::HostBuffer staging_;
   device::Buffer memory_;
-  const int32_t* masked_count_ = nullptr;    // in it
-  std::optional<device::Stream> copied_on_;  // the last time
+  const int32_t* masked_count_ = nullptr;    // points into memory_
+  std::optional<device::Stream> copied_on_;  // stream of the previous copy
 };
 
 }  // namespace strata::bert

@@ -1,5 +1,5 @@
-// What one micro-batch's forward leaves for its backward, apart from weights: as many micro-batches
-// can be in flight as there are of these.
+// The activations that one micro-batch's forward keeps for its backward, apart from weights. Each
+// micro-batch in flight has one.
 #pragma once
 
 #include <memory>
@@ -12,29 +12,29 @@ namespace strata::bert {
 
 class Block;
 
-// What one block leaves.
+// The activations of one block.
 struct BlockActivations {
   virtual ~BlockActivations() = default;
 };
 
-// Of every block, in the order of forward; null where another stage has the block. Where blocks
-// share memory, a block's backward must come before any other forward that writes it.
+// One per block, in forward order; null if another pipeline stage has the block. If blocks share
+// memory, a block's backward must come before the next forward that writes it.
 using BlockMemory = std::vector<std::shared_ptr<const BlockActivations>>;
-// `shared`: blocks of one type have the same memory.
+// Makes the memory of all blocks. If `shared`, blocks of the same type share it.
 BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks, bool shared);
 
 class Activations {
  public:
-  // Takes memory for what `blocks` read and write of each other and of other stages, of one
-  // micro-batch of up to `tokens`: tensors [T, hidden] of the compute dtype. The rest is `blocks`.
-  // `borrowed`: the outputs of these blocks lie in the memory that `lender` has for them.
+  // Allocates the tensors that blocks and pipeline stages pass to each other, for one micro-batch
+  // of up to `tokens`: [T, hidden] of the compute dtype. `blocks` holds the other activations.
+  // Outputs of `borrowed` blocks lie in the memory of `lender`.
   Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens, int64_t hidden,
               const Activations* lender = nullptr, const std::vector<bool>& borrowed = {});
 
-  // What block `block` reads, the output of the one before it; and what it writes.
+  // Returns the input of a block, which is the output of the previous block.
   device::Tensor input(int block, int64_t tokens) const { return output(block - 1, tokens); }
   device::Tensor output(int block, int64_t tokens) const;
-  // In backward: the gradient of a block's output, in whose place the block leaves its input's.
+  // In backward: the gradient of a block's output, which the block overwrites with its input's.
   device::Tensor gradient(int64_t tokens) const;
 
   template <typename T>
@@ -46,7 +46,7 @@ class Activations {
  private:
   device::DType dtype_;
   int64_t hidden_;
-  // Of all blocks but the last; null between other stages.
+  // One per block but the last; null for blocks of other pipeline stages.
   std::vector<std::shared_ptr<const device::Buffer>> outputs_;
   device::Buffer gradient_;
   BlockMemory blocks_;

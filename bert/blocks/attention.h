@@ -1,4 +1,4 @@
-// Self-attention inside every sequence, between its linear layers.
+// Self-attention within each sequence, without its linear layers.
 #pragma once
 
 #include "bert/blocks/block.h"
@@ -7,24 +7,24 @@ namespace strata::bert {
 
 class Attention {
  public:
-  // What forward leaves for backward.
+  // Activations that forward keeps for backward.
   struct Saved {
     device::Buffer query_key_value;  // [T, 3H]
     device::Buffer context;          // [T, H]
     device::Buffer log_sum_exp;      // [T, heads] master dtype
   };
 
-  // `layer` keys its dropout.
+  // `layer` is part of the dropout key.
   Attention(const BlockContext& context, size_t layer) : context_(context), layer_(layer) {}
 
   Saved make_saved() const;
   device::Tensor query_key_value(const MicroBatch& micro_batch, const Saved& saved) const;
   device::Tensor context(const MicroBatch& micro_batch, const Saved& saved) const;
 
-  // From query_key_value to context, which is also written to `copy`.
+  // Computes context from query_key_value, and also writes it to `copy`.
   void forward(const MicroBatch& micro_batch, const Saved& saved,
                const device::Float8Copy& copy) const;
-  // From `d_context` [T, H] to `d_query_key_value` [T, 3H], which is also written to `copy`.
+  // Computes `d_query_key_value` [T, 3H] from `d_context` [T, H], and also writes it to `copy`.
   void backward(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor d_context,
                 device::Tensor d_query_key_value, const device::Float8Copy& copy) const;
 

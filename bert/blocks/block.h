@@ -1,4 +1,4 @@
-// A part of the model that runs as one: what a schedule orders.
+// A part of the model that is scheduled as a unit.
 #pragma once
 
 #include <memory>
@@ -17,26 +17,25 @@ namespace strata::bert {
 class Standardizer;
 struct Workspace;
 
-// What all blocks of a model share; it outlives them.
+// State that all blocks of a model share. It must outlive them.
 struct BlockContext {
   const BertConfig& config;
   device::Backend& backend;
   ParameterStore& parameters;
   Workspace& workspace;
-  BatchCapacity capacity;                // of a micro-batch, rounded up as batches are
+  BatchCapacity capacity;                // capacity of a micro-batch, after rounding
   Standardizer* standardizer = nullptr;  // null: no standardization loss
 
   bool normalizes() const { return config.norm != Norm::kNone; }
 
-  // Memory for activations, which are of the compute dtype, and for statistics, of the master
-  // dtype.
+  // Return memory for activations in the compute dtype, and for statistics in the master dtype.
   device::Buffer activation_buffer(int64_t elements) const {
     return {backend, static_cast<size_t>(elements) * size_of(backend.compute_dtype())};
   }
   device::Buffer statistics_buffer(int64_t elements) const {
     return {backend, static_cast<size_t>(elements) * size_of(backend.master_dtype())};
   }
-  // What lies in such memory.
+  // Return a tensor in such memory.
   device::Tensor activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
     return {buffer.data(), backend.compute_dtype(), rows, cols};
   }
@@ -47,7 +46,7 @@ struct BlockContext {
 
 class Block {
  public:
-  // `index`: its place in the order of forward. `gradients`: the arena elements of its parameters.
+  // `index` is the position in forward order. `gradients` are the arena elements of its parameters.
   Block(const BlockContext& context, std::string name, int index, Range gradients)
       : context_(context), name_(std::move(name)), index_(index), gradients_(gradients) {}
   virtual ~Block() = default;
@@ -56,30 +55,30 @@ class Block {
 
   const std::string& name() const { return name_; }  // "embeddings", "layer_3", "heads"
   int index() const { return index_; }
-  // The gradients that are complete once the backward of a step's last micro-batch is through.
+  // Gradients that are complete after the backward of a step's last micro-batch.
   const Range& gradients() const { return gradients_; }
-  // The one that reads this block's output.
+  // Sets the block that reads this block's output.
   void connect(const Block& next) { next_ = &next; }
 
   virtual std::unique_ptr<BlockActivations> make_activations() const = 0;
 
-  // Issued on Stream::kCompute. Backward follows the forward of the same micro-batch with the same
-  // activations, and the backward of the block after this one.
+  // Issued on Stream::kCompute. backward() requires that forward() of the same micro-batch ran with
+  // the same activations, and that the next block's backward() ran.
   virtual void forward(const MicroBatch& micro_batch, const Activations& activations) = 0;
   virtual void backward(const MicroBatch& micro_batch, const Activations& activations) = 0;
-  // The same in two parts. Once a layer's first part is through, the gradients of its first half
+  // The two parts of backward(). After a layer's first part, the gradients of its first half
   // (LayerPlace::halfway) are complete, and nothing reads their weights any more.
   virtual void backward_half(const MicroBatch&, const Activations&) {}
   virtual void backward_rest(const MicroBatch& micro_batch, const Activations& activations) {
     backward(micro_batch, activations);
   }
-  // Called after the last backward of a step, or of a round: makes gradients() whole.
+  // Completes gradients(). Called after the last backward of a step, or of a round.
   virtual void complete() {}
 
-  // Whether forward may run again for the same micro-batch, right before its backward.
+  // True if forward may run again for the same micro-batch, right before its backward.
   virtual bool recomputes() const { return true; }
 
-  // Where the block before this one also writes this block's input, for a GEMM in FP8.
+  // Returns the memory that the previous block also writes this block's input to, for an FP8 GEMM.
   virtual device::Float8Copy input_copy(const MicroBatch&, const Activations&) const { return {}; }
 
  protected:

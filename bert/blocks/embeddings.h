@@ -1,4 +1,4 @@
-// The first block: tokens, positions and segments to hidden states.
+// The first block: computes hidden states from tokens, positions and token types.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,19 @@
 
 namespace strata::bert {
 
-// Where the input's part of the word embeddings' gradient goes; the masked-LM head's is in the
-// arena.
+// The embedding part of the word gradient and the place it is accumulated in. The masked-LM head's
+// part is in the arena.
 enum class WordGradient : uint8_t {
-  kTogether,      // added to the head's, micro-batch by micro-batch
-  kSplit,         // summed apart, added by Block::complete: the order of a step's forwards and
-                  // backwards then changes no bit
-  kSplitForGood,  // summed apart; whoever reduces gradients adds it, and clears it
+  kTogether,  // added to the head's part in every micro-batch
+  // Accumulated separately; Block::complete adds it, so that results do not depend on the order of
+  // a step's forwards and backwards.
+  kSplit,
+  kSplitForGood,  // accumulated separately; gradient reduction adds and clears it
 };
 
 class Embeddings final : public Block {
  public:
-  // `word_gradient`: see ModelOptions.
+  // See ModelOptions::word_gradient.
   Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
              WordGradient word_gradient);
 
@@ -28,20 +29,20 @@ class Embeddings final : public Block {
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
   void complete() override;
 
-  // The input's part of the gradient of the words, [V, H]; absent where it is not apart.
+  // The embedding part of the word gradient, [V, H]; absent with kTogether.
   device::Tensor input_words() const;
 
  private:
   struct Saved final : BlockActivations {
-    device::Buffer normalized, inverse_stddev;  // the latter empty without LayerNorm
+    device::Buffer normalized, inverse_stddev;  // inverse_stddev is empty without LayerNorm
   };
   device::Dropout dropout(const MicroBatch& micro_batch) const;
   device::Tensor inverse_stddev(const Saved& saved, int64_t tokens) const;
 
   const ParameterLayout& layout_;
   WordGradient word_gradient_;
-  device::Buffer input_words_;  // zeros between steps; empty where the input's part is not apart
-  std::optional<device::FlatSum> sum_;  // kSplit
+  device::Buffer input_words_;          // zeros between steps; empty with kTogether
+  std::optional<device::FlatSum> sum_;  // only for kSplit
 };
 
 }  // namespace strata::bert

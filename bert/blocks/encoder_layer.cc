@@ -100,7 +100,7 @@ void EncoderLayer::backward_half(const MicroBatch& micro_batch, const Activation
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
   const Tensor attended = context_.activation(saved.attended, t, h);
-  const Tensor d_hidden = activations.gradient(t);  // of the output, then of the input
+  const Tensor d_hidden = activations.gradient(t);  // gradient of the output, then of the input
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_attended = context_.activation(workspace.d_residual, t, h);
   const Tensor d_intermediate = context_.activation(workspace.d_intermediate, t, i);
@@ -133,7 +133,7 @@ void EncoderLayer::backward_rest(const MicroBatch& micro_batch, const Activation
   const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size;
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
-  const Tensor d_hidden = activations.gradient(t);  // of the output, then of the input
+  const Tensor d_hidden = activations.gradient(t);  // gradient of the output, then of the input
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_attended = context_.activation(workspace.d_residual, t, h);
   const Tensor d_context = context_.activation(workspace.d_context, t, h);

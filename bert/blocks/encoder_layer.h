@@ -1,5 +1,5 @@
-// One layer of the encoder: self-attention, then two linear layers, each followed by a residual
-// connection and LayerNorm (post-LN, as BERT has it), or what is left of it without normalizing.
+// One encoder layer: self-attention, then two linear layers, each followed by a residual connection
+// and LayerNorm (post-LN, as in BERT) or its replacement in models without it.
 #pragma once
 
 #include "bert/blocks/attention.h"
@@ -11,9 +11,10 @@ namespace strata::bert {
 
 class EncoderLayer final : public Block {
  public:
-  static constexpr int64_t kGemms = 4;  // that Float8Scales are kept of
+  static constexpr int64_t kGemms = 4;  // GEMMs per layer in Float8Scales
 
-  // Layer number `layer` of the model. `scales`: of all layers' GEMMs, kGemms each; null: no FP8.
+  // `layer` is the layer's index in the model. `scales` cover kGemms GEMMs per layer; null without
+  // FP8.
   EncoderLayer(const BlockContext& context, const ParameterLayout& layout, size_t layer, int index,
                Float8Scales* scales);
 

@@ -19,7 +19,7 @@ double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size
 
 std::vector<float> layer_scales(const LayerDrop& drop, uint64_t seed, uint64_t step,
                                 size_t layers) {
-  constexpr uint64_t kPurpose = 0x6c61796572;  // apart from dropout's keys
+  constexpr uint64_t kPurpose = 0x6c61796572;  // separates the key from dropout's keys
   const uint64_t key = splitmix64(device::dropout_step_key(seed, step) ^ kPurpose);
   std::vector<float> scales;
   for (size_t layer = 0; layer < layers; ++layer) {

@@ -1,5 +1,5 @@
-// Progressive layer dropping (Zhang & He, arXiv 2010.13369): a step leaves layers out, deeper ones
-// and later steps more often.
+// Progressive layer dropping (Zhang & He, arXiv 2010.13369): a step skips random layers, deeper
+// layers and later steps more often.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,24 @@
 namespace strata::bert {
 
 struct LayerDrop {
-  double theta = 1;  // what theta_at() falls to, in (0, 1]; 1: no layer is dropped
-  double gamma = 0;  // its rate of decay per step; at least 0
+  double theta = 1;  // limit of theta_at(), in (0, 1]; 1: no layer is dropped
+  double gamma = 0;  // decay rate per step; at least 0
 
   bool enabled() const { return theta < 1; }
 };
 
-// (1 - theta) exp(-gamma t) + theta, where t steps come before `step`, which counts from 1.
+// Returns (1 - theta) exp(-gamma t) + theta. `step` counts from 1 and follows t earlier steps.
 double theta_at(const LayerDrop& drop, uint64_t step);
-// Of layer number `layer`, from 0, of `layers`: 1 - (layer / layers) (1 - theta_at(step)).
+// Returns 1 - (layer / layers) (1 - theta_at(step)). `layer` counts from 0.
 double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size_t layers);
 
-// Draws a step's layers. Returns [layers]: s of every layer (see pre_norm_layer.h), 1 / its keep
-// probability, or 0 where it is dropped. Follows from the arguments alone, so it is equal on all
-// ranks and for all micro-batches of the step. `seed`: of the run; `step`: from 1.
+// Draws a step's layers. Returns [layers] the factor s of every layer (see pre_norm_layer.h): 1 /
+// keep probability, or 0 for a dropped layer. Depends only on the arguments, so it is equal on all
+// ranks and for all micro-batches of the step. `seed` is the run's; `step` counts from 1.
 std::vector<float> layer_scales(const LayerDrop& drop, uint64_t seed, uint64_t step, size_t layers);
 
-// The share of the encoder's arithmetic that is left over the first `steps` steps, at least 1: the
-// mean keep probability of all layers.
+// Returns the fraction of the encoder's arithmetic that remains over the first `steps` steps, at
+// least 1: the mean keep probability of all layers.
 double expected_share(const LayerDrop& drop, uint64_t steps, size_t layers);
 
 }  // namespace strata::bert

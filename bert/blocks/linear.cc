@@ -8,7 +8,7 @@ using device::Tensor;
 
 namespace {
 
-// A tensor as GEMMs take it.
+// Returns the operand of a GEMM: the FP8 copy if it has data.
 ConstTensor operand(const ConstTensor& tensor, const Float8Copy& copy) {
   return copy.data ? copy.data : tensor;
 }
@@ -56,7 +56,7 @@ void Linear::forward(const MicroBatch& micro_batch, const Saved& saved,
                      device::LinearForward op) const {
   const ConstTensor weight = context_.parameters.weight(place_.weight);
   const Float8Copy copy = weight_copy(micro_batch);
-  // Weights are the same in all micro-batches of a step: the first one rounds them.
+  // Weights are the same in all micro-batches of a step, so only the first one rounds them.
   const bool rounded = micro_batch.training && micro_batch.accumulate;
   if (copy && !rounded) context_.backend.round_to_float8(kCompute, {weight, copy});
   op.x = operand(op.x, x_copy(micro_batch, saved));

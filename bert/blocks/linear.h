@@ -1,4 +1,4 @@
-// A linear layer: y = activation(x weight^T + bias), in the compute dtype or, where it is given
+// A linear layer: y = activation(x weight^T + bias). It computes in the compute dtype or, if it has
 // scales, in FP8 (E4M3, gradients E5M2) from the second step on.
 #pragma once
 
@@ -9,14 +9,14 @@ namespace strata::bert {
 
 class Linear {
  public:
-  // Its GEMM is number `number` of those that `scales` are kept of; `dy`: memory for dy, [T, out],
-  // which layers may share.
+  // `number` is the index of this layer's GEMM in `scales`. `dy` is memory for dy, [T, out], which
+  // layers may share.
   struct Float8 {
     Float8Scales* scales = nullptr;  // null: the compute dtype
     int64_t number = 0;
     const device::Buffer* dy = nullptr;
   };
-  // What forward leaves for backward besides x, which is the caller's.
+  // Activations that forward keeps for backward, besides x, which the caller keeps.
   struct Saved {
     device::Buffer x_float8;  // [T, in]; empty without FP8
   };
@@ -27,20 +27,22 @@ class Linear {
 
   Saved make_saved() const;
 
-  // Where whoever computes x, or dy, also writes it for this layer's GEMMs. With data in it,
-  // nothing else reads the tensor and it need not be stored: see stored().
+  // Return the memory that the operation that computes x, or dy, also writes it to, for this
+  // layer's GEMMs. If it has data, nothing else reads the tensor, and it need not be stored: see
+  // stored().
   device::Float8Copy x_copy(const MicroBatch& micro_batch, const Saved& saved) const;
   device::Float8Copy dy_copy(const MicroBatch& micro_batch) const;
 
-  // `op`: x, y and, where there is one, the activation; weight and bias are filled in.
+  // Requires x, y and, if there is one, the activation in `op`; fills in weight and bias.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::LinearForward op) const;
-  // Returns where the operation that computes dy may write the bias gradient. That operation sets
-  // `done`, which it keeps a pointer to, if it does. Pass `done` to weight_gradient.
+  // Returns the place to which the operation that computes dy may write the bias gradient. That
+  // operation keeps a pointer to `done` and sets it if it did. Pass `done` to weight_gradient.
   device::ColumnSums bias_sums(const MicroBatch& micro_batch, bool& done) const;
-  // Computes the weight's gradient, and the bias's unless `bias_is_done`.
+  // Computes the weight gradient, and the bias gradient unless `bias_is_done`.
   void weight_gradient(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor x,
                        device::ConstTensor dy, bool bias_is_done = false) const;
-  // `op`: dy, dx and, where x came from one, the activation; the weight is filled in.
+  // Requires dy, dx and, if there is one, the activation that produced x in `op`; fills in the
+  // weight.
   void data_gradient(const MicroBatch& micro_batch, device::LinearDataGradient op) const;
 
  private:
@@ -52,7 +54,7 @@ class Linear {
   device::Buffer weight_float8_;  // [out, in]; empty without FP8
 };
 
-// An output that GEMMs alone read: only its shape where `copy` has data.
+// An output that only GEMMs read: returns only its shape if `copy` has data.
 device::Tensor stored(const device::Tensor& output, const device::Float8Copy& copy);
 
 }  // namespace strata::bert

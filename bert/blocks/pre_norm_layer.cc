@@ -88,11 +88,12 @@ void PreNormLayer::backward_half(const MicroBatch& micro_batch, const Activation
   const float scale = micro_batch.layer_scale(layer_);
   if (scale == 0) {
     if (!micro_batch.accumulate) context_.parameters.clear_gradients(gradients());
-    return;  // the output's gradient is the input's
+    return;  // the input's gradient equals the output's
   }
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
-  const Tensor d_stream = activations.gradient(t);  // of the output, then of u, then of the input
+  // Gradient of the output, then of u, then of the input.
+  const Tensor d_stream = activations.gradient(t);
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_normed = context_.activation(workspace.d_residual, t, h);
   const Tensor d_intermediate = context_.activation(workspace.d_intermediate, t, i);
@@ -125,7 +126,8 @@ void PreNormLayer::backward_rest(const MicroBatch& micro_batch, const Activation
   if (scale == 0) return;
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
-  const Tensor d_stream = activations.gradient(t);  // of the output, then of u, then of the input
+  // Gradient of the output, then of u, then of the input.
+  const Tensor d_stream = activations.gradient(t);
   const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
   const Tensor d_normed = context_.activation(workspace.d_residual, t, h);
   const Tensor d_context = context_.activation(workspace.d_context, t, h);

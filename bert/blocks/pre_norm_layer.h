@@ -1,6 +1,6 @@
-// One layer of the encoder with LayerNorm before its sublayers (pre-LN): u = h + s dropout(
-// attention(LayerNorm(h))), y = u + s dropout(feed_forward(LayerNorm(u))). s is 1, or what layer
-// dropping makes it; a dropped layer passes h on.
+// One encoder layer with LayerNorm before its sublayers (pre-LN): u = h + s
+// dropout(attention(LayerNorm(h))), y = u + s dropout(feed_forward(LayerNorm(u))). s is 1 without
+// layer dropping. A dropped layer passes h on.
 #pragma once
 
 #include "bert/blocks/attention.h"
@@ -12,7 +12,7 @@ namespace strata::bert {
 
 class PreNormLayer final : public Block {
  public:
-  // Layer number `layer` of the model.
+  // `layer` is the layer's index in the model.
   PreNormLayer(const BlockContext& context, const ParameterLayout& layout, size_t layer, int index);
 
   std::unique_ptr<BlockActivations> make_activations() const override;

@@ -1,6 +1,6 @@
-// y = LayerNorm(residual + scale * dropout(x)): after a sublayer; of pre-LN between two of them,
-// with the sum kept, and without a residual before the first. Of a model without LayerNorm gamma *
-// sum + beta, with the standardization loss of the sum.
+// y = LayerNorm(residual + scale * dropout(x)), which follows a sublayer. With pre-LN it stands
+// between sublayers and keeps the sum; before the first there is no residual. In a model without
+// LayerNorm it computes gamma * sum + beta, with the standardization loss of the sum.
 #pragma once
 
 #include "bert/blocks/block.h"
@@ -10,12 +10,12 @@ namespace strata::bert {
 
 class ResidualNorm {
  public:
-  // What forward leaves for backward.
+  // Activations that forward keeps for backward.
   struct Saved {
     device::Buffer normalized;      // [rows, H]
     device::Buffer inverse_stddev;  // [rows] master dtype; empty without LayerNorm
   };
-  // Where dropout stands in the model; the masked-LM head has none.
+  // Site of the dropout in the model; the masked-LM head has none.
   struct DropoutPlace {
     float probability = 0;
     size_t layer = 0;
@@ -31,11 +31,12 @@ class ResidualNorm {
 
   Saved make_saved() const;
 
-  // `op`: x, y, the residual where there is one, scale, sum, y_float8; the rest is filled in.
+  // Requires x, y, scale, sum, y_float8 and, if there is one, the residual in `op`; fills in the
+  // rest.
   void forward(const MicroBatch& micro_batch, const Saved& saved,
                device::ResidualLayerNormForward op) const;
-  // `op`: dy, d_sum, scale, d_x, d_residual where there is a residual, d_x_float8; the rest is
-  // filled in.
+  // Requires dy, d_sum, scale, d_x, d_x_float8 and, with a residual, d_residual in `op`; fills in
+  // the rest.
   void backward(const MicroBatch& micro_batch, const Saved& saved,
                 device::ResidualLayerNormBackward op) const;
 

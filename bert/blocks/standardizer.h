@@ -1,5 +1,5 @@
-// The standardization loss of a model without LayerNorm (bert/norm.h), computed in backward: never
-// in evaluation, and once where forward runs again.
+// The standardization loss of a model without LayerNorm (bert/norm.h). It is computed in backward,
+// so that evaluation leaves it out and recomputed forwards do not count it twice.
 #pragma once
 
 #include "bert/batches/micro_batch.h"
@@ -8,22 +8,23 @@
 
 namespace strata::bert {
 
-// What the rows of a tensor are.
+// Meaning of a tensor's rows.
 enum class RowsOf : uint8_t { kTokens, kMaskedPositions };
 
 class Standardizer {
  public:
-  // With memory for the statistics of one micro-batch of up to `capacity`. `backend` outlives it.
+  // Allocates memory for the statistics of one micro-batch of up to `capacity`. `backend` must
+  // outlive this object.
   Standardizer(device::Backend& backend, const BertConfig& config, const BatchCapacity& capacity,
                device::StandardizationAxis axis);
 
-  // On kCompute: adds the loss of x [rows, H], compute dtype, to the totals; rows of padding do not
-  // count. Returns what the gradient with respect to x is made of, weight and loss scale included;
-  // it lies in memory that the next call overwrites.
+  // Adds the loss of x [rows, H], compute dtype, to the totals, on kCompute; ignores padding rows.
+  // Returns the gradient with respect to x, with weight and loss scale, in memory that the next
+  // call overwrites.
   device::StandardizationGradient gradient(const MicroBatch& micro_batch, RowsOf rows,
                                            device::ConstTensor x);
-  // The losses before their weight, summed over rows and places since the last call; count: as many
-  // rows. Waits for the device.
+  // Returns the losses before their weight, summed over rows and places since the last call;
+  // `count` counts rows in the same way. Waits for the device.
   device::LossTotals take_totals();
 
  private:
@@ -31,7 +32,7 @@ class Standardizer {
   device::StandardizationAxis axis_;
   device::Buffer mean_, slope_;  // [H] or [rows] master dtype
   device::Buffer totals_;
-  device::HostBuffer host_totals_;  // the same, for take_totals()
+  device::HostBuffer host_totals_;  // host copy for take_totals()
 };
 
 }  // namespace strata::bert

@@ -1,4 +1,4 @@
-// Memory that blocks use while they run, one after another: nothing in it outlives a call.
+// Memory that blocks share because they run one after another. Nothing in it outlives a call.
 #pragma once
 
 #include "bert/batches/device_batch.h"
@@ -8,15 +8,15 @@
 
 namespace strata::bert {
 
-// T tokens, H hidden, I intermediate units, all of the compute dtype but the last group.
+// T tokens, H hidden units, I intermediate units. All but the last group have the compute dtype.
 struct Workspace {
   Workspace(device::Backend& backend, const BertConfig& config, const BatchCapacity& capacity,
             bool float8);
 
-  device::Buffer sublayer;           // [T, H] what a LayerNorm's dropout is given; its gradient
-  device::Buffer d_residual;         // [T, H]; of pre-LN also the residual stream between sublayers
-  device::Buffer d_context;          // [T, H]
-  device::Buffer d_intermediate;     // [T, I]
+  device::Buffer sublayer;        // [T, H] input of a LayerNorm's dropout, and its gradient
+  device::Buffer d_residual;      // [T, H]; with pre-LN also the residual stream between sublayers
+  device::Buffer d_context;       // [T, H]
+  device::Buffer d_intermediate;  // [T, I]
   device::Buffer d_query_key_value;  // [T, 3H]
 
   // dy of the encoder's linear layers in FP8, [T, out]; empty without FP8.

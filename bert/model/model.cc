@@ -63,7 +63,7 @@ void Model::make_stash() {
   }
   std::vector<Range> ranges;
   int versions = 0;
-  for (const auto& block : blocks_ | std::views::reverse) {  // as they lie in the arena
+  for (const auto& block : blocks_ | std::views::reverse) {  // reversed, as in the arena
     if (!block || delay_of(*block) == 0) continue;
     if (versions > 0 && versions != delay_of(*block)) fail("a rank has blocks with two delays");
     versions = delay_of(*block);
@@ -138,7 +138,8 @@ Activations Model::make_activations() const {
   const Activations* first = activations_.empty() ? nullptr : &activations_.front();
   BlockMemory memory = options_.recompute && first ? first->blocks()
                                                    : make_block_memory(blocks_, options_.recompute);
-  // What no later step reads is there once; an output is kept for the block that reads it.
+  // Buffers that no later step reads are allocated once. Outputs that a delayed block reads are not
+  // shared.
   std::vector<bool> borrowed(blocks_.size());
   for (size_t i = 0; i < blocks_.size() && first && !options_.delays.empty(); ++i) {
     if (blocks_[i] && delay_of(*blocks_[i]) == 0) memory[i] = first->blocks()[i];

@@ -52,7 +52,7 @@ void ParameterStore::set_weights(const HostWeights& weights) {
   if (static_cast<int64_t>(weights.size()) != size_) {
     fail("{} weights were given to a model of {}", weights.size(), size_);
   }
-  std::vector<double> wide;  // until the copy is through
+  std::vector<double> wide;  // must live until the copy is done
   if (backend_.master_dtype() == DType::kF64) wide.assign(weights.begin(), weights.end());
   for (const auto& [range, place] : master_.runs()) {
     const Tensor to = elements_of(master_, range);

@@ -12,53 +12,53 @@
 
 namespace strata::bert {
 
-// Where a rank whose parameters are sharded keeps them: what a step works on is whole,
-// but takes turns in memory; of the rest there are this rank's shards.
+// Memory of a rank whose parameters are sharded. Units that the current work needs share memory at
+// different times; this rank keeps only its shards of the other parameters.
 struct Sharding {
-  std::vector<Range> shards;  // of the arena, rising
-  // Runs of blocks, rising, and where they lie in memory of `unit_elements`.
+  std::vector<Range> shards;  // in the arena, ascending
+  // Gather groups of blocks, ascending, and their positions in memory of `unit_elements`.
   std::vector<device::Arena::Run> units;
   int64_t unit_elements = 0;
-  bool weights = false;  // both are; else gradients alone
+  bool weights = false;  // shard weights and gradients; else gradients only
 };
 
 class ParameterStore {
  public:
-  // Takes memory for arenas of `layout`.size elements: master weights, gradients and, where the
-  // dtypes differ, compute weights. `sharding`: null where this rank has all of them. `backend`
-  // outlives it.
+  // Allocates arenas of `layout`.size elements: master weights, gradients and, if the dtypes
+  // differ, compute weights. `sharding`: null if this rank keeps all elements. `backend` must
+  // outlive this object.
   ParameterStore(device::Backend& backend, const ParameterLayout& layout,
                  const Sharding* sharding = nullptr);
 
-  // Throws Error where the number of weights is not the layout's.
+  // Throws Error if the number of weights differs from the layout's.
   void set_weights(const HostWeights& weights);
-  // Zeros where this rank has none.
+  // Returns zeros for weights that this rank does not keep.
   HostWeights weights() const;
-  // Rounds the master weights, which have been overwritten, to compute weights.
+  // Rounds the master weights to compute weights, after the former were overwritten.
   void round_weights();
 
-  // The arenas that this rank keeps from step to step: whole, or its shards one after another.
-  // Compute weights are the master weights where the dtypes agree.
+  // The arenas that this rank keeps between steps: whole, or its shards one after another. Compute
+  // weights are the master weights if the dtypes agree.
   const device::Arena& master_weights() const { return master_; }
   const device::Arena& compute_weights() const { return compute_ ? compute_ : master_; }
-  // What backward writes, and where a rank keeps the sums: the same, where they are not sharded.
+  // Gradients that backward writes, and the sums that a rank keeps; the same if not sharded.
   const device::Arena& gradients() const { return gradients_; }
   const device::Arena& gradient_sums() const { return sums_ ? sums_ : gradients_; }
-  // What blocks read: compute_weights(), or units that are gathered from all ranks.
+  // Weights that blocks read: compute_weights(), or units gathered from all ranks.
   const device::Arena& read_weights() const { return read_ ? read_ : compute_weights(); }
-  // Of device memory.
+  // Device memory in bytes.
   int64_t weight_bytes() const;
   int64_t gradient_bytes() const;
   bool shards_gradients() const { return static_cast<bool>(sums_); }
   bool shards_weights() const { return static_cast<bool>(read_); }
 
-  // What blocks read instead of read_weights(), which null brings back: an arena of the same size
-  // and dtype, of at least the parameters that they read until then.
+  // Makes blocks read from this arena instead of read_weights(); null undoes it. The arena has the
+  // same size and dtype, and holds at least the parameters that blocks read until then.
   void read_from(const device::Arena* weights) { read_instead_ = weights; }
-  // One parameter's part of the compute weights, or of what is read instead, and of the gradients.
+  // One parameter's part of the weights that blocks read, and of the gradients.
   device::ConstTensor weight(const Parameter& parameter) const;
   device::Tensor gradient(const Parameter& parameter) const;
-  // On Stream::kCompute.
+  // Issued on Stream::kCompute.
   void clear_gradient(const Parameter& parameter);
   void clear_gradients(const Range& range);
 
@@ -70,7 +70,7 @@ class ParameterStore {
   device::Backend& backend_;
   int64_t size_;
   std::vector<device::Buffer> memory_;
-  // Absent: `compute_` where the dtypes agree, `sums_` and `read_` where nothing is sharded.
+  // `compute_` is absent if the dtypes agree, `sums_` and `read_` if nothing is sharded.
   device::Arena master_, compute_, read_, gradients_, sums_;
   const device::Arena* read_instead_ = nullptr;
 };

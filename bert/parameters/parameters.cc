@@ -11,10 +11,10 @@
 namespace strata::bert {
 namespace {
 
-constexpr int64_t kAlignment = 32;  // elements: 64 bytes in bf16
+constexpr int64_t kAlignment = 32;  // in elements: 64 bytes in bf16
 
-// Appends parameters to a layout. Inside a group matrices come first, so that a group has one run
-// of decayed and one of undecayed elements.
+// Appends parameters to a layout. Matrices come first in each group, so that a group has one run of
+// decayed and one of undecayed elements.
 class Builder {
  public:
   Builder(ParameterLayout& layout, Norm norm) : layout_(layout), normalizes_(norm != Norm::kNone) {}
@@ -26,8 +26,8 @@ class Builder {
   Parameter vector(const std::string& name, const std::string& hugging_face, int64_t size) {
     return append({name, hugging_face, 0, 1, size, false});
   }
-  // Without normalizing they are called Affine, as ResMLP (Touvron et al. 2021) does: the weights
-  // of a LayerNorm mean something else.
+  // Models without LayerNorm use the name Affine, as ResMLP (Touvron et al. 2021) does, because a
+  // LayerNorm's weights have another meaning.
   LayerNormPlace norm(std::string name, std::string hugging_face, int64_t size) {
     for (std::string* text : {&name, &hugging_face}) {
       const size_t at = text->rfind("LayerNorm");
@@ -52,7 +52,7 @@ class Builder {
   bool normalizes_;
 };
 
-// Three parameters of the same shape that follow each other without a gap.
+// Joins three consecutive parameters of the same shape without gaps.
 Parameter stacked(const Parameter& first, const char* name) {
   Parameter whole{name, "", first.offset, first.rows, first.cols, first.decay};
   (first.rows == 1 ? whole.cols : whole.rows) *= 3;
@@ -92,7 +92,7 @@ LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
   const auto bias = [&](const std::string& part, const std::string& hf_part, int64_t size) {
     return add.vector(name + part + "/bias", hf + hf_part + ".bias", size);
   };
-  // Pre-LN's have the names that DeepSpeed's BERT gives them.
+  // Names for pre-LN follow DeepSpeed's BERT.
   const bool pre = c.norm == Norm::kPre;
   const auto norm = [&](const char* post_name, const char* hf_post_name, const char* pre_name) {
     return pre ? add.norm(name + pre_name, hf + pre_name, h)

@@ -1,5 +1,5 @@
-// The parameters of a BERT model, laid out in one flat arena in the order in which backward
-// finishes their gradients: heads, layers from last to first, embeddings.
+// The parameters of a BERT model in one flat arena, in the order in which backward completes their
+// gradients: heads, layers from last to first, embeddings.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace strata::bert {
 // The whole arena on the host, f32.
 using HostWeights = std::vector<float>;
 
-// A parameter's place: rows x cols elements from `offset`. Matrices are [out, in].
+// Position of a parameter: rows x cols elements from `offset`. Matrices are [out, in].
 struct Parameter {
-  std::string name;          // MLPerf's: bert/encoder/layer_0/attention/self/query/kernel
+  std::string name;          // MLPerf's name: bert/encoder/layer_0/attention/self/query/kernel
   std::string hugging_face;  // bert.encoder.layer.0.attention.self.query.weight
   int64_t offset = 0;        // in elements, a multiple of 32
   int64_t rows = 0;
   int64_t cols = 0;
-  bool decay = false;  // weight decay applies: not to biases and LayerNorm
+  bool decay = false;  // true if weight decay applies; false for biases and LayerNorm
 
   int64_t size() const { return rows * cols; }
 };
@@ -30,24 +30,24 @@ struct Parameter {
 struct LinearPlace {
   Parameter weight, bias;
 };
-// Of a model without LayerNorm: of the gain and bias that are left.
+// In a model without LayerNorm: the remaining gain and bias.
 struct LayerNormPlace {
   Parameter gamma, beta;
 };
 struct LayerPlace {
-  LinearPlace query_key_value;  // the three stacked: [3H, H]; listed one by one in `all`
+  LinearPlace query_key_value;  // stacked [3H, H]; `all` lists the three one by one
   LinearPlace attention_output;
-  LayerNormPlace attention_norm;  // of pre-LN: before the attention
+  LayerNormPlace attention_norm;  // with pre-LN: before the attention
   LinearPlace intermediate;
   LinearPlace output;
-  LayerNormPlace output_norm;  // of pre-LN: before the intermediate linear layer
+  LayerNormPlace output_norm;  // with pre-LN: before the intermediate linear layer
 
-  // Up to here, from the layer's begin, are the matrices of its feed-forward part, whose gradients
-  // backward completes first.
+  // End of the matrices of the layer's feed-forward part, which are first in the layer and whose
+  // gradients backward completes first.
   int64_t halfway() const { return attention_output.weight.offset; }
 };
 
-// A parameter's elements of the arena, the gap after them included.
+// A parameter's arena elements, with the gap after them.
 struct ParameterSegment {
   int64_t offset = 0;
   int64_t size = 0;
@@ -55,50 +55,50 @@ struct ParameterSegment {
 };
 
 struct ParameterLayout {
-  // Of the blocks that a stage has; the places of others are empty. Throws Error where the layers
-  // are not dealt to its pipeline's stages evenly.
+  // Lays out the blocks that a stage has; positions of other blocks stay empty. Throws Error if the
+  // layers cannot be divided among the pipeline's stages.
   explicit ParameterLayout(const BertConfig& config, const Stage& stage = {});
 
   Norm norm = Norm::kPost;
-  std::vector<Parameter> all;  // by offset
-  int64_t size = 0;  // elements of the arena; gaps between parameters stay zero, gradients' too
+  std::vector<Parameter> all;  // ordered by offset
+  int64_t size = 0;  // arena elements; gaps between parameters stay zero, also in gradients
 
   LinearPlace transform, pooler;  // masked-LM transform, next-sentence pooler
   LayerNormPlace transform_norm;
-  LayerNormPlace final_norm;  // of pre-LN alone
+  LayerNormPlace final_norm;  // only with pre-LN
   Parameter masked_lm_bias;
   LinearPlace next_sentence;
   std::vector<LayerPlace> layers;
   Parameter word_embeddings, position_embeddings, segment_embeddings;
   LayerNormPlace embeddings_norm;
 
-  // Backward completes gradients [boundaries[i], boundaries[i+1]) in rising order of i; the last
-  // one is `size`.
+  // Backward completes gradients [boundaries[i], boundaries[i+1]) in ascending order of i. The last
+  // boundary is `size`.
   std::vector<int64_t> boundaries;
-  std::vector<std::string> groups;  // what each is: "heads", "layer_23", ..., "embeddings"
+  std::vector<std::string> groups;  // group names: "heads", "layer_23", ..., "embeddings"
 
-  // The same with each layer cut where its backward is halfway.
+  // Boundaries with each layer split halfway through its backward.
   std::vector<int64_t> boundaries_with_halves() const;
 
-  // The arena elements of one of the groups.
+  // Returns the arena elements of a group.
   Range group(const std::string& name) const;
 
-  // The arena elements of the word embeddings, the first of their group.
+  // Returns the arena elements of the word embeddings, the first of their group.
   Range words() const;
-  // Those whose gradients are complete after the last backward of group `group`, in that order.
-  // `early_words`: the words' are with the heads, which write the part of them that is in the
-  // arena.
+  // Returns the arena elements whose gradients are complete after the last backward of group
+  // `group`, in that order. With `early_words`, the word embeddings complete with the heads, which
+  // write the part of their gradient in the arena.
   std::vector<Range> completes(size_t group, bool early_words) const;
 
-  // One segment a parameter, in order; together they are the whole arena.
+  // Returns one segment per parameter, in order. Together they cover the arena.
   std::vector<ParameterSegment> segments() const;
 };
 
-// Where elements `range` of a stage's arena are in the whole model's.
+// Maps elements `range` of a stage's arena to the whole model's arena.
 std::vector<Range> places_in_whole(const ParameterLayout& stage, const Range& range,
                                    const ParameterLayout& whole);
 
-// Copies the groups that both layouts of a model have: from the whole model to a stage, or back.
+// Copies the groups that two layouts of a model have in common.
 void copy_groups(const ParameterLayout& from, const HostWeights& weights, const ParameterLayout& to,
                  HostWeights& copied);
 

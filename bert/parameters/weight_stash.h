@@ -1,4 +1,4 @@
-// Weights as they were in steps before, for backwards that come after their update.
+// Weights of earlier steps, for backwards that come after the weights' update.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace strata::bert {
 
 class WeightStash {
  public:
-  // Takes memory for `versions` copies of the elements `ranges` of `weights`, which rise. `backend`
-  // and what `weights` views outlive it.
+  // Allocates `versions` copies of the elements `ranges` of `weights`; the ranges ascend. `backend`
+  // and the memory of `weights` must outlive this object.
   WeightStash(device::Backend& backend, const device::Arena& weights,
               const std::vector<Range>& ranges, int versions);
 
-  // Copies the weights of one of the ranges, as they are now. On Stream::kCompute.
+  // Copies the current weights in one of the ranges, on Stream::kCompute.
   void keep(const Range& range, int version);
   const device::Arena& version(int version) const { return copies_[static_cast<size_t>(version)]; }
   int versions() const { return static_cast<int>(copies_.size()); }

@@ -12,7 +12,7 @@ namespace strata::bert {
 namespace {
 
 constexpr double kDeviation = 0.02;
-constexpr double kCut = 2.0;  // in deviations
+constexpr double kCut = 2.0;  // in standard deviations
 
 // Returns the first of the two counters that attempt `draw` of an element uses.
 constexpr uint64_t counter_of(uint64_t element, uint64_t draw) {
@@ -20,9 +20,9 @@ constexpr uint64_t counter_of(uint64_t element, uint64_t draw) {
 }
 constexpr uint64_t element_of(uint64_t counter) { return counter >> 16; }
 
-// ---- The definition, in the C library's functions.
+// ---- The definition, with the C library's functions.
 
-// Uniform in (0, 1).
+// Returns a uniform number in (0, 1).
 double uniform(uint64_t key, uint64_t counter) {
   return (static_cast<double>(splitmix64(key ^ splitmix64(counter)) >> 11) + 0.5) * 0x1p-53;
 }
@@ -37,8 +37,8 @@ float draw_exactly(uint64_t key, uint64_t element) {
 }
 
 // ---- The same in loops that the compiler vectorises. Their doubles may differ from the
-// definition's in the last bits. A float is taken only if every double within the possible error
-// rounds to it; a few in a million are left to the definition.
+// definition's in the last bits. A float is used only if every double within the error bound rounds
+// to it; the definition computes the few in a million that remain.
 
 enum Outcome : int32_t { kDrawn, kBeyondCut, kTooCloseToTell };
 
@@ -50,15 +50,15 @@ struct Draws {
 };
 
 [[gnu::always_inline]] inline double vector_uniform(uint64_t key, uint64_t counter) {
-  // AVX2 does not convert 64-bit integers: the two halves become mantissas of 2^84 and 2^52.
+  // AVX2 does not convert 64-bit integers, so the two halves become mantissas of 2^84 and 2^52.
   const uint64_t bits = splitmix64(key ^ splitmix64(counter)) >> 11;
   const double high = std::bit_cast<double>((bits >> 32) | 0x4530000000000000u) - 0x1p84;
   const double low = std::bit_cast<double>((bits & 0xffffffffu) | 0x4330000000000000u) - 0x1p52;
   return (high + low + 0.5) * 0x1p-53;
 }
 
-// log(2^e m) = e log 2 + 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)). Relative error
-// below 1e-15.
+// Uses log(2^e m) = e log 2 + 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)). The
+// relative error is below 1e-15.
 [[gnu::always_inline]] inline double vector_log(double x) {
   constexpr uint64_t kOne = 0x3ff0000000000000, kSqrtHalf = 0x3fe6a09e667f3bcd;
   const uint64_t bits = std::bit_cast<uint64_t>(x) + (kOne - kSqrtHalf);
@@ -79,7 +79,8 @@ struct Draws {
   return e * std::numbers::ln2 + 2 * s * series;
 }
 
-// cos(2 pi x) = sin(2 pi (|x - 1/2| - 1/4)) for x in [0, 1]. Absolute error below 1e-15.
+// Uses cos(2 pi x) = sin(2 pi (|x - 1/2| - 1/4)) for x in [0, 1]. The absolute error is below
+// 1e-15.
 [[gnu::always_inline]] inline double vector_cos_of_turns(double x) {
   const double angle = 2 * std::numbers::pi * (std::abs(x - 0.5) - 0.25), z = angle * angle;
   double series = -1.0 / 121645100408832000;  // 19!
@@ -100,7 +101,7 @@ struct Draws {
     const uint64_t counter = draws.counters[i];
     const double radius = std::sqrt(-2.0 * vector_log(vector_uniform(key, counter)));
     const double value = radius * vector_cos_of_turns(vector_uniform(key, counter + 1));
-    // The cosine is some 1e-15 off here, and as much in the definition, which rounds 2 pi x.
+    // The cosine's error is about 1e-15 here, and as much in the definition, which rounds 2 pi x.
     const double error = radius * 2e-14, size = std::abs(value);
     const auto low = static_cast<float>(kDeviation * (value - error));
     const auto high = static_cast<float>(kDeviation * (value + error));

@@ -1,4 +1,4 @@
-// The random numbers that weights start from.
+// Random numbers for initial weights.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace strata::bert {
 
-// Fills `values` with elements `first` and on of the sequence that `seed` names: normal with
-// standard deviation 0.02, drawn again beyond two deviations (the BERT reference). Each element is
-// drawn by Box and Muller's method from counters of its own, so any split of a sequence over calls
-// and threads has the same bits. Computes on the calling thread.
+// Fills `values` with elements from `first` on of the sequence of `seed`: normal with standard
+// deviation 0.02, redrawn beyond two deviations (the BERT reference). Each element has its own
+// counters for the Box-Muller method, so any split of a sequence over calls and threads gives the
+// same bits. Computes on the calling thread.
 void draw_normals(uint64_t seed, uint64_t first, std::span<float> values);
 
 }  // namespace strata::bert

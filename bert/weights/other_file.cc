@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBeginning = 4096;               // bytes that tell what a file is
-constexpr uint64_t kMostHeaderBytes = 100 << 20;  // of safetensors
-constexpr uint64_t kLargestText = 16 << 20;       // of a file read to name what it points to
+constexpr size_t kBeginning = 4096;               // bytes that identify a file's format
+constexpr uint64_t kMostHeaderBytes = 100 << 20;  // maximum safetensors header
+constexpr uint64_t kLargestText = 16 << 20;       // maximum size of a text file read for a message
 
 constexpr std::string_view kConvert =
     "load the model in transformers and write model.safetensors with save_pretrained";
@@ -31,10 +31,10 @@ constexpr std::string_view kText =
 
 struct Signature {
   std::string_view bytes;
-  std::string_view message;  // says what the file is and what to give instead
+  std::string_view message;  // describes the file and the right one
 };
 
-// The first match counts. PyTorch's pickles are ZIP archives; old ones are bare.
+// The first match wins. PyTorch's pickles are ZIP archives; old ones are bare.
 constexpr Signature kSignatures[] = {
     {"version https://git-lfs",
      "is a Git LFS pointer, not the file itself; fetch it with git lfs "
@@ -79,7 +79,7 @@ bool is_text(std::string_view bytes) {
   return std::ranges::none_of(bytes, [](unsigned char c) { return c < ' ' && !std::isspace(c); });
 }
 
-// A bare pickle: the protocol's opcode, and what PyTorch and Python begin with.
+// Recognises a bare pickle by the protocol opcode and version that PyTorch and Python write first.
 bool is_pickle(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
@@ -88,14 +88,14 @@ bool is_tar(std::string_view bytes) {
   return bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
 }
 
-// The weights that a folder holds, or what it has in their place.
+// Describes the weights in a folder, or else its contents.
 std::string describe_folder(const fs::path& folder) {
   std::vector<std::string> weights, indexes, pickles;
   bool is_saved_model = false;
   for (const fs::path& file : list_directory(folder)) {
     const std::string name = file.filename().string();
     if (name.ends_with(".safetensors.index.json")) {
-      weights.insert(weights.begin(), file.string());  // of the shards beside it
+      weights.insert(weights.begin(), file.string());  // named before the shards that it lists
     } else if (name.ends_with(".safetensors")) {
       weights.push_back(file.string());
     } else if (name.ends_with(".index")) {
@@ -120,7 +120,7 @@ std::string describe_folder(const fs::path& folder) {
   return "is a folder without weights; give a safetensors file or a TensorFlow 1 checkpoint";
 }
 
-// TensorFlow's file "checkpoint" says which checkpoints lie beside it.
+// TensorFlow's file "checkpoint" names the checkpoints in its folder.
 std::string describe_list_of_checkpoints(const fs::path& path) {
   const std::string text = read_file(path);
   const size_t begin = text.find('"');

@@ -19,7 +19,8 @@ using nlohmann::json;
 
 constexpr uint64_t kLargestHeader = 100u << 20;  // the format's own limit
 
-// The numbers of a list. The library would turn any others into these, in or out of their range.
+// Reads a list of numbers strictly, because the JSON library would convert other types and values
+// out of range.
 std::vector<uint64_t> list_of_sizes(const json& entry, const char* key) {
   const json& list = entry.at(key);
   const auto is_size = [](const json& value) { return value.is_number_unsigned(); };
@@ -107,7 +108,8 @@ SafetensorsWriter::Header SafetensorsWriter::header_of(
     bytes = end;
   }
   std::string text = json_text(header);
-  text.append((8 - text.size() % 8) % 8, ' ');  // readers map tensors in place: keep them aligned
+  // Readers map tensors in place, so their data must be aligned.
+  text.append((8 - text.size() % 8) % 8, ' ');
   return {std::move(text), bytes};
 }
 

@@ -16,13 +16,13 @@
 
 namespace strata::bert {
 
-// Opens a file and checks its header against its length: every tensor lies inside the file and is
-// as long as its shape says. Throws Error naming the file, the tensor and the offset.
+// Opens a file and checks its header against its length: every tensor must lie inside the file and
+// have the length of its shape. Throws Error naming the file, the tensor and the offset.
 class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
 
-  // What the file says of itself.
+  // The file's "__metadata__".
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
@@ -31,35 +31,36 @@ class SafetensorsFile : public TensorFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// A tensor to be written.
+// Description of a tensor to write.
 struct TensorEntry {
   std::string name;
   std::string dtype;  // "F32", "BF16", ...
   std::vector<int64_t> shape;
 };
 
-// Writes a file tensor after tensor, whole or not at all. Errors (disk full, no permission) throw
-// Error.
+// Writes a file tensor by tensor, atomically. Throws Error if the disk is full or permission is
+// missing.
 class SafetensorsWriter {
  public:
-  // The file's header.
+  // Writes the file's header.
   SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorEntry> entries,
                     const std::map<std::string, std::string>& metadata)
       : SafetensorsWriter(path, header_of(entries, metadata)) {}
 
-  // The values of the entries, in their order.
+  // Writes the values of the entries, in their order.
   void write(std::span<const std::byte> bytes);
-  // CRC-32C of all that has been written.
+  // CRC-32C of all bytes written.
   uint32_t checksum() const { return checksum_; }
-  // Throws Error where this is not all that the entries need.
+  // Throws Error if values of an entry are missing.
   void commit();
 
  private:
   struct Header {
     std::string text;
-    uint64_t bytes;  // of all tensors
+    uint64_t bytes;  // total of all tensors
   };
-  // Made before there is a file: nlohmann json may end the process where it gets no memory.
+  // Made before the file is created, because nlohmann json may end the process when memory is
+  // short.
   static Header header_of(std::span<const TensorEntry> entries,
                           const std::map<std::string, std::string>& metadata);
   SafetensorsWriter(const std::filesystem::path& path, const Header& header);
@@ -76,7 +77,7 @@ struct NamedTensor {
   std::span<const float> values;
 };
 
-// Writes F32 tensors, whole or not at all. Throws Error (disk full, no permission).
+// Writes F32 tensors atomically. Throws Error if the disk is full or permission is missing.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
 
 }  // namespace strata::bert

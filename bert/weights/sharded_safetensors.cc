@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::string_view kEnding = ".safetensors.index.json";
 constexpr std::string_view kShardEnding = ".safetensors";
 
-// Names of files by tensor.
+// Returns file names by tensor name.
 std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   const std::string file = index.string();
   const json object = json::parse(read_file(index), nullptr, false);

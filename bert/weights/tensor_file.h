@@ -1,4 +1,4 @@
-// A file of named tensors, whatever its format, as a source of weights.
+// A file of named tensors in any format, as a source of weights.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace strata::bert {
 
-// A tensor in a file: shape, dtype name ("F32", "BF16", ...), and where its bytes lie.
+// A tensor in a file: shape, dtype name ("F32", "BF16", ...), and byte range.
 struct StoredTensor {
   std::string dtype;
   std::vector<int64_t> shape;
   uint64_t begin = 0;  // bytes from the start of the file
   uint64_t end = 0;
 
-  int64_t size() const;  // elements
+  int64_t size() const;  // in elements
 };
 
 class TensorFile {
@@ -26,8 +26,8 @@ class TensorFile {
   virtual ~TensorFile() = default;
 
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
-  // The values of `name`, converted from F64, F32, F16 or BF16; `values` has its size. Throws Error
-  // naming file, tensor and offset where they cannot be read.
+  // Reads the values of `name`, converted from F64, F32, F16 or BF16. `values` must have the
+  // tensor's size. Throws Error naming file, tensor and offset if they cannot be read.
   void read(const std::string& name, std::span<float> values) const;
 
  protected:
@@ -38,12 +38,13 @@ class TensorFile {
   std::map<std::string, StoredTensor> tensors_;
 };
 
-// Bytes [begin, end) of `path`, those of tensor `name`. Throws Error naming all of them.
+// Returns bytes [begin, end) of `path`, which belong to tensor `name`. Throws Error naming all of
+// these.
 std::string read_tensor_bytes(const std::filesystem::path& path, const std::string& name,
                               uint64_t begin, uint64_t end);
 
-// Bytes that a tensor of this dtype and shape takes. Throws Error where the dtype is unknown or
-// they are more than `most`.
+// Returns the size of a tensor of this dtype and shape in bytes. Throws Error if the dtype is
+// unknown or the size exceeds `most`.
 uint64_t tensor_bytes(const std::string& dtype, const std::vector<int64_t>& shape, uint64_t most);
 
 }  // namespace strata::bert

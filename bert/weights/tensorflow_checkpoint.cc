@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using protozero::tag_and_type;
 using Wire = protozero::pbf_wire_type;
 
-// Names and tags are those of tensor_bundle.proto and tensor_shape.proto.
+// Names and tags are from tensor_bundle.proto and tensor_shape.proto.
 enum class HeaderTag : protozero::pbf_tag_type { kNumShards = 1, kEndianness = 2 };
 enum class EntryTag : protozero::pbf_tag_type {
   kDtype = 1,
@@ -37,7 +37,7 @@ enum class ShapeTag : protozero::pbf_tag_type { kDim = 2 };
 enum class DimTag : protozero::pbf_tag_type { kSize = 1 };
 
 constexpr int32_t kLittleEndian = 0;
-constexpr int32_t kMostShards = 99999;  // what file names have room for
+constexpr int32_t kMostShards = 99999;  // limit of the five digits in file names
 
 struct Header {
   int32_t shards = 0;
@@ -118,7 +118,8 @@ Entry parse_entry(protozero::data_view bytes) {
   return entry;
 }
 
-// tensorflow/core/framework/types.proto. Empty for what no weights are.
+// From tensorflow/core/framework/types.proto. Returns an empty string for dtypes that weights
+// cannot have.
 std::string dtype_name(int32_t dtype) {
   switch (dtype) {
     case 1:
@@ -140,8 +141,9 @@ std::string dtype_name(int32_t dtype) {
 
 fs::path index_of(fs::path prefix) { return prefix += ".index"; }
 
-// LevelDB trusts a table's footer, which has no checksum: two places in the file, of 10 bytes at
-// most for each of their numbers, and a fixed one. All else has checksums.
+// LevelDB trusts a table's footer, which has no checksum. The footer holds two positions in the
+// file, with at most 10 bytes for each of their numbers, and a fixed number. Everything else has
+// checksums.
 bool has_whole_footer(const std::string& table) {
   constexpr size_t kFooterBytes = 48, kHandles = 2, kBlockTrailerBytes = 5;
   if (table.size() < kFooterBytes) return false;
@@ -163,7 +165,7 @@ bool has_whole_footer(const std::string& table) {
   return true;
 }
 
-// Calls visit(key, value) for the records of a LevelDB table, in order of their keys.
+// Calls visit(key, value) for the records of a LevelDB table, in key order.
 template <typename Visit>
 void for_each_record(const fs::path& path, const Visit& visit) {
   const std::string file = path.string();

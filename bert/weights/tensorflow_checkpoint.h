@@ -1,6 +1,6 @@
-// A checkpoint of TensorFlow, named by its prefix: PREFIX.index says where tensors lie, in a
-// LevelDB table of protocol buffers, and PREFIX.data-00000-of-00001 holds them
-// (tensorflow/core/protobuf/tensor_bundle.proto). MLPerf's initial weights are one.
+// A TensorFlow checkpoint, named by its prefix. PREFIX.index locates the tensors, in a LevelDB
+// table of protocol buffers, and PREFIX.data-00000-of-00001 holds them
+// (tensorflow/core/protobuf/tensor_bundle.proto). MLPerf's initial weights have this format.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace strata::bert {
 
-// Reads the index and checks it against the length of the data: every tensor lies inside its file
-// and is as long as its shape says. A tensor's checksum is checked when it is read. Throws Error
-// naming the file and the tensor.
+// Reads the index and checks it against the length of the data: every tensor must lie inside its
+// file and have the length of its shape. A tensor's checksum is checked when it is read. Throws
+// Error naming the file and the tensor.
 class TensorFlowCheckpoint : public TensorFile {
  public:
   explicit TensorFlowCheckpoint(const std::filesystem::path& prefix);
 
-  // Whether there is such a checkpoint: a file PREFIX.index.
+  // True if the file PREFIX.index exists.
   static bool exists(const std::filesystem::path& prefix);
 
  private:

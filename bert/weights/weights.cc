@@ -25,7 +25,7 @@ namespace {
 
 bool is_gain(const Parameter& p) { return p.name.ends_with("/gamma"); }
 
-// The elements of `p` that lie in `range` of the arena.
+// Initialises the elements of `p` that lie in `range` of the arena.
 void initialise(const Parameter& p, const Range& range, uint64_t seed, HostWeights& weights) {
   const int64_t begin = std::max(p.offset, range.begin);
   const int64_t end = std::min(p.offset + p.size(), range.end);
@@ -38,7 +38,8 @@ void initialise(const Parameter& p, const Range& range, uint64_t seed, HostWeigh
   }
 }
 
-// Zeros. The kernel clears new pages, which takes most of the time, on all threads where it can.
+// Returns zeros. Most of the time goes to the kernel's clearing of new pages, so threads share it
+// where the kernel allows.
 HostWeights zeros(int64_t size, unsigned threads) {
   HostWeights weights;
   weights.reserve(static_cast<size_t>(size));
@@ -51,7 +52,7 @@ HostWeights zeros(int64_t size, unsigned threads) {
   if (begin < end) {
     parallel_for((end - begin + kPart - 1) / kPart, threads, [&](size_t part) {
       const size_t at = begin + part * kPart;
-      // Linux 5.14. Older ones refuse: pages are then cleared as they are written.
+      // Requires Linux 5.14. Older kernels refuse, and clear pages when they are written.
       ::madvise(reinterpret_cast<void*>(at), std::min(kPart, end - at), MADV_POPULATE_WRITE);
     });
   }
@@ -62,7 +63,7 @@ HostWeights zeros(int64_t size, unsigned threads) {
 
 void initialise(std::span<const Parameter> parameters, uint64_t seed, unsigned threads,
                 HostWeights& weights) {
-  constexpr size_t kPart = size_t{1} << 18;  // elements: about a millisecond
+  constexpr size_t kPart = size_t{1} << 18;  // in elements: about a millisecond of work
   parallel_for((weights.size() + kPart - 1) / kPart, threads, [&](size_t part) {
     const auto begin = static_cast<int64_t>(part * kPart);
     const Range range{begin, begin + static_cast<int64_t>(kPart)};
@@ -74,15 +75,14 @@ bool may_be_missing(const Parameter& p) {
   return p.name.starts_with("cls/") || p.name.starts_with("bert/pooler/");
 }
 
-// Copies of another tensor in safetensors, which Hugging Face's files may hold beside it or
-// instead.
+// Second names of a tensor in safetensors. Hugging Face's files may hold both or only the second.
 constexpr std::pair<std::string_view, std::string_view> kCopies[] = {
     {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
     {"cls.predictions.bias", "cls.predictions.decoder.bias"},
 };
 
-// Names in safetensors. Files of BertModel lack the "bert." prefix; old ones call LayerNorm's
-// vectors gamma and beta.
+// Returns a parameter's possible names in safetensors. Files of BertModel lack the "bert." prefix;
+// old ones call LayerNorm's vectors gamma and beta.
 std::vector<std::string> spellings(const Parameter& p) {
   std::vector<std::string> names{p.hugging_face};
   const auto add_variants = [&](const std::string& from, const std::string& to) {
@@ -107,11 +107,11 @@ std::vector<std::string> spellings(const Parameter& p) {
   return names;
 }
 
-// Whether a tensor without a place in the model changes nothing about what the model computes.
+// True if a tensor that the model does not use cannot change its results.
 bool is_harmless_tensor(std::string_view name) {
   constexpr std::string_view kLastParts[] = {
       "position_ids", "token_type_ids",            // constants of the embeddings
-      "adam_m",       "adam_v",         "lamb_m",  // slots of optimizers
+      "adam_m",       "adam_v",         "lamb_m",  // optimizer state
       "lamb_v",       "Adam",           "Adam_1",         "Momentum",
       "exp_avg",      "exp_avg_sq",     "momentum_buffer"};
   constexpr std::string_view kCounters[] = {"global_step", "beta1_power", "beta2_power",
@@ -129,7 +129,7 @@ std::vector<int64_t> shape_of(const Parameter& p) {
   return vector ? std::vector<int64_t>{p.cols} : std::vector<int64_t>{p.rows, p.cols};
 }
 
-// `from` is [rows, cols], `to` [cols, rows].
+// `from` is [rows, cols], `to` is [cols, rows].
 void transpose(const float* from, int64_t rows, int64_t cols, float* to) {
   constexpr int64_t kTile = 32;  // a tile's lines stay in the first-level cache
   for (int64_t top = 0; top < rows; top += kTile) {
@@ -143,7 +143,7 @@ void transpose(const float* from, int64_t rows, int64_t cols, float* to) {
   }
 }
 
-// A file of weights by the names and in the shapes of its format.
+// A file of weights with the names and shapes of its format.
 struct WeightFile {
   std::unique_ptr<TensorFile> tensors;
   bool is_tensorflow = false;
@@ -151,7 +151,7 @@ struct WeightFile {
   std::vector<std::string> names_of(const Parameter& p) const {
     return is_tensorflow ? std::vector<std::string>{p.name} : spellings(p);
   }
-  // TensorFlow multiplies by matrices of [in, out].
+  // TensorFlow's matrices are [in, out].
   bool transposes(const Parameter& p) const { return is_tensorflow && p.name.ends_with("/kernel"); }
   std::vector<int64_t> shape_of(const Parameter& p) const {
     return transposes(p) ? std::vector<int64_t>{p.cols, p.rows} : bert::shape_of(p);
@@ -165,7 +165,7 @@ struct WeightFile {
   }
 };
 
-// Weights of one kind of layer mean something else in another.
+// Weights of one kind of LayerNorm are wrong in a model with another kind.
 void check_norms(const std::map<std::string, StoredTensor>& tensors, const ParameterLayout& layout,
                  const std::filesystem::path& path) {
   const auto has = [&](const char* part) {
@@ -233,7 +233,7 @@ class ParameterReader {
                   const std::filesystem::path& path)
       : file_(file), layout_(layout), path_(path.string()) {}
 
-  // The tensors of the file that hold `p`. If there are several, all must be equal.
+  // Returns the file's tensors that hold `p`. If there are several, all must be equal.
   std::vector<std::string> find(const Parameter& p) const {
     std::vector<std::string> names = file_.names_of(p);
     std::erase_if(names, [&](const auto& name) { return !tensors().contains(name); });
@@ -265,7 +265,7 @@ class ParameterReader {
     return p.name == layout_.word_embeddings.name || p.name == layout_.masked_lm_bias.name;
   }
 
-  // Rows that a padded vocabulary has behind the model's.
+  // Returns the number of rows by which the file's padded vocabulary exceeds the model's.
   int64_t padding_of(const Parameter& p, const std::vector<int64_t>& shape,
                      const std::vector<int64_t>& wanted) const {
     const bool fits = is_vocabulary(p) && shape.size() == wanted.size() &&
@@ -295,7 +295,7 @@ class ParameterReader {
   }
 
   void refuse_non_finite(const std::string& name, std::span<const float> values) const {
-    constexpr uint32_t kExponent = 0x7f800000;  // all ones in infinity and NaN alone
+    constexpr uint32_t kExponent = 0x7f800000;  // all ones only in infinity and NaN
     bool found = false;
     for (const float value : values)
       found |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent;
@@ -312,7 +312,7 @@ class ParameterReader {
   int64_t padding_rows_ = 0;
 };
 
-// Throws Error naming the tensors that the model has no place for and that are not harmless.
+// Throws Error naming the tensors that the model does not use and that are not harmless.
 void refuse_unknown(const std::vector<std::string>& unused, const std::filesystem::path& path) {
   constexpr size_t kShown = 3;
   std::vector<std::string> unknown;

@@ -59,7 +59,7 @@ void BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   const Tensor own = gradients(bucket_range(bucket));
   const Tensor reduced = plan_.converts ? reduce_buffer(bucket, staging) : Tensor();
   if (plan_.rule->clips_own()) {
-    // In one pass with the cast, where there is one.
+    // Clips and casts in one pass.
     const GradientClip clip = plan_.rule->own_clip(norms(), bucket);
     backend_.clip_to_norm(Stream::kReduce, {.x = own,
                                             .norm_squared = clip.norm_squared,
@@ -70,8 +70,8 @@ void BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   }
 }
 
-// Each rank norms its own shard; adding the norms gives every rank the same bits, however its
-// device adds them up.
+// Each rank computes the norm of its own shard. Adding these norms gives every rank the same bits,
+// whatever order its device adds in.
 void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
   const Range range = updated_range(bucket);
   const bool first = round == 0;
@@ -95,7 +95,8 @@ void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
 
 double* BucketArithmetic::norm_of_sums() const {
   if (plan_.rule->norms_sums()) return whole_norm_squared();
-  // What was clipped by its norm is finite if that is, unless it is reduced in a narrower type.
+  // Gradients that were clipped by a finite norm are finite, unless they are reduced in a narrower
+  // type.
   const bool checked =
       !plan_.rule->clips_own() || (plan_.converts && options_.reduce_dtype == device::DType::kF16);
   return plan_.scaled_loss && checked ? checked_norm_squared() : nullptr;

@@ -1,4 +1,4 @@
-// What is computed on buckets of gradients before and after their reduction.
+// Arithmetic on gradient buckets before and after their reduction: norms, clipping, casts.
 #pragma once
 
 #include <optional>
@@ -11,58 +11,60 @@
 
 namespace strata::comm {
 
-// Operations on Stream::kReduce. Ranks shard the work as `communicator` counts them. They exchange
-// nothing here but how many buckets the parts of the model have.
+// Issues operations on Stream::kReduce. `communicator` defines the shards of the work. The
+// constructor exchanges only the number of buckets in each part of the model.
 class BucketArithmetic {
  public:
-  // `backend`, `communicator` and `plan`, which is made of the same options, outlive it.
+  // Requires `plan` to be made from the same options. `backend`, `communicator` and `plan` must
+  // outlive this object.
   BucketArithmetic(device::Backend& backend, const Communicator& communicator,
                    const BucketPlan& plan, const device::Arena& gradients,
                    const BucketOptions& options);
 
-  // Memory that a bucket is converted to before it is reduced.
+  // Size of a buffer for one bucket in the reduced dtype.
   size_t staging_bytes() const;
-  // What is reduced of a bucket; `staging` where gradients are converted.
+  // Returns the memory that is reduced for a bucket: `staging` if gradients are converted, else the
+  // gradients.
   device::Tensor reduce_buffer(int bucket, void* staging) const;
 
-  // Between steps: see GradientBuckets.
+  // Called between steps: see GradientBuckets.
   void scale_loss(float scale) { loss_scale_ = scale; }
 
-  // Takes the norm of a bucket of this rank's gradients. With `whole`, adds it to that of all,
-  // which bucket 0 begins.
+  // Computes the norm of a bucket of this rank's gradients. With `whole`, adds it to the norm of
+  // all gradients, which bucket 0 resets.
   void norm(int bucket, bool whole);
-  // Clips as the rule says, unless this is a single rank, whose update clips, and casts to the
-  // reduced dtype. Leaves the bucket in its reduce_buffer.
+  // Clips according to the rule and casts to the reduced dtype, into reduce_buffer(). With a single
+  // rank the optimizer update clips instead.
   void clip_and_cast(int bucket, void* staging);
-  // Casts back what was reduced, or takes it to gradient_shards. After the last round, adds this
-  // rank's shard of it to the norm of the sums, if there is one, unless the bucket is of the tied
-  // rows' table.
+  // Casts the reduced bucket back, or adds it to gradient_shards. After the last round, adds this
+  // rank's shard to the norm of the sums if that norm is needed. Leaves out the tied-embedding
+  // table: see add_table_norm().
   void cast_back(int bucket, int round, void* staging);
-  // Adds the tied rows' table to it, once its rows have been added.
+  // Adds the tied-embedding table to the norm of the sums, after its rows were added.
   void add_table_norm();
-  // Where the loss is scaled: whether this rank's gradients, or its shard of the sums, are not
-  // finite, in what has been clipped and cast back. Norms tell; if the rule takes none of what is
-  // applied, cast_back takes that of the shard. Waits for Stream::kReduce.
+  // Returns true if this rank's gradients, or its shard of the sums, are not finite. Requires a
+  // scaled loss. The clip rule's norms tell, or else a norm that cast_back() computes for this
+  // purpose. Waits for Stream::kReduce.
   bool overflowed();
-  // ClipNorms::whole.
+  // Same as ClipNorms::whole.
   double* whole_norm_squared() const { return norms_.as<double>() + plan_.count(); }
-  // What remains to be applied of a bucket, on Stream::kReduce.
+  // Returns what the update of a bucket needs, with the clip it has to apply.
   ReducedGradients reduced(int bucket) const;
-  // The weights to gather once a bucket is updated.
+  // Returns the weights of a bucket to all-gather after its update.
   device::Tensor gathered_weights(int bucket) const;
-  // Waits for Stream::kReduce. Ranks that have parts of the model call together.
+  // Waits for Stream::kReduce. Collective over the ranks that hold parts of the model.
   std::optional<double> gradient_norm();
 
  private:
   const Range& bucket_range(int bucket) const { return plan_.buckets[static_cast<size_t>(bucket)]; }
-  // Sums of this rank's shard.
+  // Returns the sums in this rank's shard.
   device::Tensor sums(const Range& range) const;
   device::Tensor gradients(const Range& range) const { return elements_of(gradients_, range); }
   Range updated_range(int bucket) const;
   ClipNorms norms() const;
-  // Of this rank's shard of the sum, where it does not clip but may overflow.
+  // Norm of this rank's shard of the sums, computed only to detect overflow.
   double* checked_norm_squared() const { return whole_norm_squared() + 1; }
-  // Where cast_back adds the norm of this rank's shard of the sums to; null: nowhere.
+  // Returns the norm that cast_back() adds this rank's shard of the sums to, or null.
   double* norm_of_sums() const;
   std::vector<double> read_norms();  // waits for Stream::kReduce
   void add_norm(const device::Tensor& x, double* norm_squared);
@@ -72,11 +74,12 @@ class BucketArithmetic {
   const BucketPlan& plan_;
   device::Arena gradients_;
   BucketOptions options_;
-  int64_t all_buckets_;            // of all parts of the model
-  device::Buffer norms_;           // [K + 2] doubles: of every bucket, of all, of the checked sums
-  device::HostBuffer host_norms_;  // the same, for read_norms()
+  int64_t all_buckets_;  // over all parts of the model
+  // [K + 2] f64: norms of every bucket, of all gradients, of the checked sums
+  device::Buffer norms_;
+  device::HostBuffer host_norms_;  // host copy for read_norms()
   float loss_scale_ = 1;
-  std::optional<device::FlatSum> sum_;  // with several rounds
+  std::optional<device::FlatSum> sum_;  // only with several rounds
 };
 
 }  // namespace strata::comm

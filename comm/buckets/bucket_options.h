@@ -1,4 +1,4 @@
-// What is done with gradients on their way from backward to the optimizer.
+// Settings of gradient reduction, and what the optimizer receives from it.
 #pragma once
 
 #include <cstdint>
@@ -13,66 +13,65 @@
 namespace strata::comm {
 
 // A table of the arena (tied word embeddings) whose gradient has two parts. The dense part is ready
-// before all other gradients and reduced first. The sparse part touches some rows only, is ready
-// last, and only these rows of it are sent. Not if a rank's whole gradient is clipped before it is
-// reduced, or state is sharded; in host memory.
+// before all other gradients and is reduced first. The sparse part has few nonzero rows, is ready
+// last, and only these rows are sent. Host memory only; not with kBeforeAllReduce, nor with sharded
+// state.
 struct TiedRows {
-  Range table;            // of the arena: between two boundaries, or a boundary and the arena's end
+  Range table;  // in the arena; begins at a boundary and ends at a boundary or the arena's end
   device::Tensor sparse;  // [rows, cols] master dtype: the sparse part; zeros between steps
 };
 
 struct BucketOptions {
   ClipMode clip = ClipMode::kAfterAllReduce;
   float max_norm = 1.0f;
-  device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
-  Accumulation accumulation;                         // of sums in bf16; in host memory
-  int64_t bucket_bytes = 25'000'000;                 // of reduce_dtype, about (see make_buckets)
-  // If present: optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020).
-  // A rank gets the sum of only its local_shard of every bucket and updates that; then these
-  // weights [n] are gathered from all ranks. Nothing else of other ranks' shards changes.
+  device::DType reduce_dtype = device::DType::kF32;  // gradients of this dtype are reduced in place
+  Accumulation accumulation;          // accumulation of sums in bf16; host memory only
+  int64_t bucket_bytes = 25'000'000;  // approximate size in reduce_dtype (see make_buckets)
+  // If present, optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020).
+  // A rank receives the sums of its local_shard of every bucket only and updates that shard. Then
+  // these weights [n] are all-gathered. Nothing else in other ranks' shards changes.
   device::Tensor gathered_weights;
-  TiedRows tied_rows;  // an empty table: none
-  // If present: the ranks that each have another part of the model's gradients, these among them.
-  // Norms and the number of buckets are then over all parts. Duplicated, as the ranks that reduce
-  // are.
+  TiedRows tied_rows;  // empty table: no tied rows
+  // If present, the ranks that hold the other parts of the model's gradients, with this rank. Norms
+  // and the number of buckets then cover all parts. The communicator is duplicated.
   Communicator* parts = nullptr;
-  // If present: gradients are sharded, too (stage 2). A rank keeps the sums of its local shards
-  // here [n, at least these], and memory for gradients is free once they are reduced: see
-  // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all of it at once.
+  // If present, gradients are sharded, too (ZeRO stage 2). A rank keeps the sums of its local
+  // shards here [n, at least these], and gradient memory is free once it is reduced: see
+  // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all gradients at once.
   device::Arena gradient_shards;
-  // How often a step reduces every bucket, each time adding to gradient_shards, without which it is
-  // once. More than once not with kBucketBeforeAllReduce, which clips a step's gradients.
+  // How often a step reduces every bucket; each round adds to gradient_shards. Must be 1 without
+  // gradient_shards, and with kBucketBeforeAllReduce, which clips the gradients of a whole step.
   int rounds = 1;
-  // Whether gradients are of a scaled loss (GradientBuckets::scale_loss), so that they may
-  // overflow: ranks then agree, after the last bucket and ahead of all updates, on whether one did.
+  // True if gradients are those of a scaled loss (GradientBuckets::scale_loss) and may overflow.
+  // Before any update, ranks all-reduce whether one did.
   bool scaled_loss = false;
-  int max_ctas = 0;  // of the reductions: see device::RankGroup
+  int max_ctas = 0;  // limit for the reductions: see device::RankGroup
 };
 
-// The buckets of these options in the order in which they are reduced (see bucket_ranges.h for
-// `boundaries`): that of the arena, but first those of the tied rows' table.
+// Returns the buckets in the order of their reduction: the tied-embedding table's first, then the
+// others in arena order. See bucket_ranges.h for `boundaries`.
 std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options);
 
-// What one of several ranks updates of a bucket where the state is sharded.
+// Returns the part of a bucket that this rank updates if state is sharded. Requires several ranks.
 Range local_shard(const Range& bucket, const Communicator& communicator);
 
-// Gradients that are reduced: the arena holds their sum over ranks.
+// Reduced gradients: the arena holds their sum over ranks.
 struct ReducedGradients {
-  Range range;  // of the arena: a bucket, or this rank's shard of it
-  // What of the sum is to be applied; its scale is 1 / ranks / the loss's.
+  Range range;  // a bucket in the arena, or this rank's shard of it
+  // How to clip and scale the sum; the scale is 1 / (ranks * loss scale).
   device::GradientClip clip;
-  device::Stream stream = device::Stream::kReduce;  // to issue the update on
+  device::Stream stream = device::Stream::kReduce;  // stream to issue the update on
 };
 
-// Issues the update of what is reduced on the given stream.
+// Issues the update of reduced gradients on the given stream.
 using BucketUpdate = std::function<void(const ReducedGradients&)>;
 
-// What remains of updates that need sums over what other ranks update (LAMB's norms of tensors),
-// where the state is sharded: `sums`, to which this rank's updates add its parts, are summed over
-// ranks when all buckets have been updated; `finish` is issued for every bucket then, in arena
-// order, before its weights are gathered.
+// Second part of an update that needs sums over all ranks' updates (LAMB's norms of tensors), if
+// state is sharded. This rank's updates add to `sums`. After all buckets are updated, `sums` is
+// all-reduced, and `finish` is called for every bucket in arena order, before its weights are
+// gathered.
 struct DeferredUpdate {
-  device::Tensor sums;  // [n] f64, device memory; absent: updates are not deferred
+  device::Tensor sums;  // [n] f64, device memory; absent if updates are not deferred
   BucketUpdate finish;
 };
 

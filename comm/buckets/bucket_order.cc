@@ -28,7 +28,7 @@ int BucketOrder::add(Operation::Kind kind, int bucket, int round, Lane lane, std
                     .may_be_captured = !plan_.exchanges()});
 }
 
-// ---- While backward goes on.
+// ---- During backward.
 
 std::optional<int> BucketOrder::before_writing(const Range& range) {
   const int round = readiness_.rounds_of(buffers_.last_bucket(range));
@@ -68,7 +68,7 @@ void BucketOrder::add_reduction(int reduction) {
   const int before = plan_.rule->needs_whole_gradient()
                          ? before_reductions_
                          : plan_.rule->add_before_clip(*this, bucket, ready);
-  // The memory that it is converted to is another bucket's before.
+  // The staging buffer is free once an earlier bucket was cast back.
   const int emptied = plan_.converts && reduction >= plan_.in_flight()
                           ? cast_backs_[static_cast<size_t>(reduction - plan_.in_flight())]
                           : kNoObject;
@@ -89,7 +89,7 @@ void BucketOrder::add_cast_backs(size_t left) {
 
 void BucketOrder::add_cast_back() {
   const auto reduction = static_cast<int>(cast_backs_.size());
-  // Sums are added up to one norm in the order of buckets.
+  // A norm of the sums is accumulated in bucket order.
   const bool follows = plan_.rule->norms_sums() || plan_.scaled_loss || plan_.has_tied_rows;
   cast_backs_.push_back(
       add(kCastBack, reduction % plan_.count(), reduction / plan_.count(), Lane::kArithmetic,
@@ -98,7 +98,7 @@ void BucketOrder::add_cast_back() {
 }
 
 void BucketOrder::add_touched_rows(int operation) {
-  // Ahead of all other collectives on every rank.
+  // Comes before all other collectives on every rank.
   const Lane lane = plan_.single_rank() ? Lane::kArithmetic : Lane::kCollectives;
   rows_touched_ = add(kReduceTouched, kNoObject, 0, lane, {operation},
                       [work = work_] { work->rows().reduce_touched(); });
@@ -106,7 +106,7 @@ void BucketOrder::add_touched_rows(int operation) {
 
 // ---- For clip rules.
 
-// One norm is added up in the order of buckets.
+// The norm of all gradients is accumulated in bucket order.
 int BucketOrder::add_norm(int bucket, int ready, NormIn norm) {
   const bool whole = norm == NormIn::kWhole;
   return last_norm_ =
@@ -123,9 +123,9 @@ int BucketOrder::add_reduce_norm(int after, NormOf norm) {
 
 // ---- Once all gradients are complete.
 
-// Updates take from backward the cores and the bandwidth it needs; after it they fill the wait for
-// the last all-reduces. Weights that can be gathered once they are updated cannot wait, unless
-// there is a stream for them.
+// In host memory, updates wait for backward's end: earlier they would take cores and bandwidth from
+// backward, later they overlap with the last all-reduces. Updates whose weights can be gathered at
+// once do not wait, so that the gather starts early.
 void BucketOrder::add_updates(int end_of_backward) {
   add_cast_backs(0);
   const int rows = plan_.has_tied_rows ? add_rows() : kNoObject;
@@ -136,7 +136,7 @@ void BucketOrder::add_updates(int end_of_backward) {
   const bool at_once = plan_.gathers && !plan_.defers && plan_.on_host;
   std::vector<int> updates;
   for (int i = 0; i < plan_.count(); ++i) {
-    const int bucket = (i + plan_.table_buckets) % plan_.count();  // the table's come last
+    const int bucket = (i + plan_.table_buckets) % plan_.count();  // the table's buckets come last
     const int last_round = plan_.reductions() - plan_.count() + bucket;
     std::vector<int> after = {checked};
     if (checked == kNoObject) after = {cast_backs_[static_cast<size_t>(last_round)]};
@@ -158,7 +158,7 @@ void BucketOrder::add_updates(int end_of_backward) {
 }
 
 int BucketOrder::add_update(int bucket, std::vector<int> after) {
-  // On a device the update may follow backward on its stream while others are reduced.
+  // On a device, updates follow backward on its stream while other buckets are reduced.
   const Lane lane = plan_.on_host ? Lane::kArithmetic : Lane::kCompute;
   const int updated = add(kUpdate, bucket, 0, lane, std::move(after),
                           [work = work_, bucket] { work->update(bucket); });
@@ -169,7 +169,7 @@ int BucketOrder::add_update(int bucket, std::vector<int> after) {
   return updated;
 }
 
-// Returns when the table's gradient is whole.
+// Returns the operation that completes the table's gradient.
 int BucketOrder::add_rows() {
   int last = add(kCollectRows, kNoObject, 0, Lane::kArithmetic, {rows_ready_, rows_touched_},
                  [work = work_] { work->rows().collect(); });
@@ -181,11 +181,11 @@ int BucketOrder::add_rows() {
              [work = work_] { work->add_rows(); });
 }
 
-// Returns when this rank knows whether any rank's gradients overflowed.
+// Returns the operation after which this rank knows whether any rank's gradients overflowed.
 int BucketOrder::add_overflow(int after) {
   const int checked = add(kCheckOverflow, kNoObject, 0, Lane::kArithmetic, {after},
                           [work = work_] { work->check_overflow(); });
-  // A norm of the sums is the same on all ranks.
+  // A norm of the sums is the same on all ranks, so it needs no all-reduce.
   if (plan_.rule->norms_sums() || !plan_.exchanges()) return checked;
   return add(kReduceOverflow, kNoObject, 0, Lane::kCollectives, {checked},
              [work = work_] { work->reduce_overflow(); });

@@ -14,36 +14,37 @@ namespace strata::comm {
 
 class BucketWork;
 
-// Adds to a list, as backward completes gradients, what happens to their buckets: clip, reduce,
-// cast back, one after another, and in the end the updates. Whoever adds backward's operations
-// calls it.
+// Adds the operations on buckets to a list as backward completes gradients: clip, reduce and cast
+// back for each bucket, and the updates at the end. The builder of a step calls it while it adds
+// backward's operations.
 class BucketOrder {
  public:
-  // `work` does what the operations say; null: they are not to be run. All outlive it.
+  // `work` executes the operations; null for a list that is not run. All arguments must outlive
+  // this object.
   BucketOrder(OperationList& list, const BucketPlan& plan, BucketWork* work);
 
   // ---- For the builder of the step, in the order of its operations.
 
-  // The operation after which gradients `range` may be written, if other gradients have had their
-  // memory in this step.
+  // Returns the operation that must be done before gradients `range` may be written, if they share
+  // memory with gradients written before in this step.
   std::optional<int> before_writing(const Range& range);
-  // Gradients `range` are complete once `operation` is done.
+  // Gradients `range` are complete after `operation`.
   void mark_ready(const Range& range, int operation);
-  // With tied rows: after `operation` it is known which rows this rank touches; their gradients are
-  // complete. The first comes ahead of all gradients.
+  // Called only with tied rows. The rows that this rank touches are known after the first
+  // operation, which must precede all gradients. Their gradients are complete after the second.
   void add_touched_rows(int operation);
   void mark_rows_ready(int operation) { rows_ready_ = operation; }
-  // All gradients are complete once `end_of_backward` is done. Adds the updates.
+  // Adds the updates. All gradients are complete after `end_of_backward`.
   void add_updates(int end_of_backward);
 
-  // ---- For clip rules. They return the operation.
+  // ---- For clip rules. Each returns the operation it adds.
 
   enum class NormIn : uint8_t { kBucket, kWhole };
   // Adds the bucket's gradients to a norm, after `ready`.
   int add_norm(int bucket, int ready, NormIn norm);
   enum class NormOf : uint8_t { kThisRank, kAllRanks };
-  // Adds up ClipNorms::whole over the parts of the model, and over the ranks that reduce unless
-  // each has a norm of its own. Returns `after` if there is nothing to add up.
+  // All-reduces ClipNorms::whole over the parts of the model and, with kAllRanks, over the ranks.
+  // Returns `after` if there is nothing to reduce.
   int add_reduce_norm(int after, NormOf norm);
 
  private:
@@ -52,7 +53,7 @@ class BucketOrder {
   void add_reductions();
   void add_reduction(int reduction);
   void add_cast_back();
-  // Until so many buckets are left that have been clipped, but not cast back.
+  // Adds cast-backs until only `left` reduced buckets wait for theirs.
   void add_cast_backs(size_t left);
   int add_rows();
   int add_overflow(int after);
@@ -64,13 +65,13 @@ class BucketOrder {
   BucketWork* work_;
   BucketReadiness readiness_;
   SharedBuffers buffers_;
-  std::vector<int> ready_;  // [buckets] the operation that completed each, in the last round
-  int normed_ = 0;          // buckets, where the rule needs all of them
+  std::vector<int> ready_;  // [buckets] the operation that completed each, in the latest round
+  int normed_ = 0;          // buckets with a norm, if the rule needs the whole gradient
   int before_reductions_ = kNoObject;
   int last_norm_ = kNoObject;
-  int reductions_ = 0;           // that have been added
-  std::vector<int> cast_backs_;  // of the first reductions, in order
-  std::vector<int> reduced_;     // of all reductions: what the cast back comes after
+  int reductions_ = 0;           // added so far
+  std::vector<int> cast_backs_;  // one per reduction, for the first reductions
+  std::vector<int> reduced_;     // one per reduction: the operation that the cast-back follows
   int rows_touched_ = kNoObject, rows_ready_ = kNoObject;
 };
 

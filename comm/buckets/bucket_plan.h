@@ -1,4 +1,4 @@
-// What decides which operations the buckets of gradients add to a step.
+// The facts that decide which operations the buckets add to a step.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,29 @@
 namespace strata::comm {
 
 struct BucketPlan {
-  std::vector<Range> buckets;            // in the order of their reduction
-  int table_buckets = 0;                 // the first of them, of the tied rows' table
-  std::vector<device::Arena::Run> runs;  // of the gradients' memory
+  std::vector<Range> buckets;            // in the order of reduction
+  int table_buckets = 0;                 // the first ones, which hold the tied-embedding table
+  std::vector<device::Arena::Run> runs;  // memory runs of the gradients
   const ClipRule* rule = nullptr;
-  int ranks = 1;              // that reduce
-  int rounds = 1;             // of reductions
-  bool in_parts = false;      // other ranks have other parts of the model's gradients
-  bool converts = false;      // gradients are reduced in another dtype, in memory for that
-  bool gathers = false;       // updated weights are gathered
+  int ranks = 1;              // number of ranks that reduce
+  int rounds = 1;             // number of reductions of each bucket in a step
+  bool in_parts = false;      // true if other ranks hold other parts of the model's gradients
+  bool converts = false;      // gradients are converted to another dtype, in staging memory
+  bool gathers = false;       // updated weights are all-gathered
   bool keeps_shards = false;  // the sums lie in BucketOptions::gradient_shards
-  bool defers = false;        // updates end once their sums are known
+  bool defers = false;        // updates are finished after an all-reduce of their sums
   bool scaled_loss = false;
   bool has_tied_rows = false;
-  bool on_host = true;  // device memory is the host's
+  bool on_host = true;  // device memory is host memory
 
   int count() const { return static_cast<int>(buckets.size()); }
   int reductions() const { return rounds * count(); }
   bool single_rank() const { return ranks == 1; }
   bool sharded() const { return gathers || keeps_shards; }
-  // Other ranks take part in something.
+  // True if other ranks take part in an operation.
   bool exchanges() const { return ranks > 1 || in_parts; }
-  // How many buckets may be between their clipping and their casting back: one in the all-reduce,
-  // one ready for it, one being emptied. On one stream they follow each other.
+  // Maximum number of buckets between clip and cast-back. On threads: one in the all-reduce, one
+  // ready for it, one being cast back. On a stream they follow each other.
   int in_flight() const { return on_host ? 3 : 1; }
 };
 

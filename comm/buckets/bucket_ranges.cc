@@ -32,7 +32,7 @@ std::vector<Range> make_buckets(std::span<const int64_t> boundaries, int64_t buc
   std::vector<Range> buckets;
   if (first.size() > 0) append_parts(first, bucket_elements, buckets);
   int64_t begin = 0;
-  // Up to a boundary.
+  // Appends the elements up to a boundary.
   const auto close = [&](int64_t end) {
     if (end > begin) append_parts({begin, end}, bucket_elements, buckets);
     begin = end;

@@ -1,4 +1,4 @@
-// How the gradient arena is cut into buckets.
+// Cuts the gradient arena into buckets.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace strata::comm {
 
-// Joins the ranges between `boundaries` (0, rising, ..., n) until they hold `bucket_elements`, and
-// cuts what holds several times that much into equal parts at multiples of 64 elements, so that one
-// large tensor does not make one large bucket. `first`, where it is not empty, has buckets of its
-// own before all others. Throws Error where the boundaries do not rise from 0.
+// Joins the ranges between `boundaries` (0, ascending, ..., n) until they hold `bucket_elements`.
+// Cuts a range of several times that size into equal parts at multiples of 64 elements, so that one
+// large tensor does not make one large bucket. If `first` is not empty, its buckets come before all
+// others. Throws Error if the boundaries do not ascend from 0.
 std::vector<Range> make_buckets(std::span<const int64_t> boundaries, int64_t bucket_elements,
                                 const Range& first = {});
 

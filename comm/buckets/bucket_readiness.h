@@ -1,4 +1,4 @@
-// Which buckets backward has finished.
+// Tracks which buckets backward has completed.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ class BucketReadiness {
   // Every bucket becomes ready `rounds` times a step.
   explicit BucketReadiness(const std::vector<Range>& buckets, int rounds = 1);
 
-  // Elements [begin, end) are ready. Calls `ready(bucket, round)` for every bucket that is ready
-  // whole with them. Throws Error for a range outside the arena or marked ready twice in a round.
+  // Marks elements [begin, end) ready. Calls `ready(bucket, round)` for every bucket that they
+  // complete. Throws Error for a range outside the arena or marked ready twice in a round.
   template <typename Ready>
   void mark_ready(int64_t begin, int64_t end, const Ready& ready) {
     check(begin, end);
@@ -25,7 +25,7 @@ class BucketReadiness {
     }
   }
   bool is_ready(int bucket, int round = 0) const { return rounds_of(bucket) > round; }
-  // How often a bucket has been ready whole.
+  // Returns the number of rounds in which the bucket was completed.
   int rounds_of(int bucket) const;
   // Throws Error if part of a bucket was not marked ready.
   void check_all_ready() const;
@@ -33,12 +33,12 @@ class BucketReadiness {
 
  private:
   void check(int64_t begin, int64_t end) const;
-  // Returns whether the bucket is ready whole with these elements.
+  // Returns true if these elements complete the bucket.
   bool take(size_t bucket, int64_t begin, int64_t end);
 
   std::vector<Range> buckets_;
   int rounds_;
-  std::vector<int64_t> missing_;  // elements of every bucket not ready yet, over all rounds
+  std::vector<int64_t> missing_;  // elements of each bucket that are not ready yet, over all rounds
 };
 
 }  // namespace strata::comm

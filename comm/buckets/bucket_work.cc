@@ -58,8 +58,8 @@ void BucketWork::make_collectives(const BucketOptions& options) {
   }
 }
 
-// If an error is on its way, the streams may wait for ranks that never come: the communicator then
-// ends that.
+// After an error the streams may wait for ranks that never come. Destroying the communicator then
+// ends the wait.
 BucketWork::~BucketWork() {
   if (plan_.on_host) return;
   if ((collectives_ || norm_collectives_) && std::uncaught_exceptions() > 0) {
@@ -71,12 +71,12 @@ BucketWork::~BucketWork() {
     backend_.synchronize(Stream::kReduce);
     backend_.synchronize(Stream::kCompute);
   } catch (...) {
-    // Whoever uses the device next meets its error again.
+    // The next user of the device meets its error again.
   }
 }
 
-// Libraries make the connections that they need for some collective and some size when they first
-// need them: here, on zeros, rather than in the first step.
+// Collective libraries connect when a collective and a size are first used. The constructor runs
+// them on zeros, so that the first step does not pay for it.
 void BucketWork::connect(device::DType reduced, device::DType gathered) {
   const auto sizes = std::ranges::minmax(plan_.buckets, {}, &Range::size);
   const auto widest = std::max({size_of(reduced), size_of(gathered), sizeof(double)});

@@ -1,4 +1,4 @@
-// What the operations on buckets do.
+// Executes the operations on buckets.
 #pragma once
 
 #include <memory>
@@ -12,29 +12,30 @@
 
 namespace strata::comm {
 
-// A function an operation (see BucketOrder). In host memory, collectives need no stream; on a
-// device they are issued on Stream::kReduce, and updates on Stream::kCompute.
+// Has one function per operation (see BucketOrder). On a device, collectives are issued on
+// Stream::kReduce and updates on Stream::kCompute. In host memory collectives need no stream.
 class BucketWork {
  public:
-  // `plan` is made of the same options. All that is given by reference outlives it; communicators
-  // are duplicated, so all ranks construct together. Throws Error for what the device cannot do.
+  // Requires `plan` to be made from the same options. All references must outlive this object.
+  // Communicators are duplicated, so all ranks construct together. Throws Error if the device does
+  // not support the options.
   BucketWork(device::Backend& backend, Communicator& communicator, const BucketPlan& plan,
              const device::Arena& gradients, const BucketOptions& options, BucketUpdate update,
              DeferredUpdate deferred_update);
-  // On a device waits for its streams, which may still use what it owns.
+  // On a device, waits for its streams, which may still use this object's memory.
   ~BucketWork();
 
   BucketArithmetic& arithmetic() { return arithmetic_; }
-  RowExchange& rows() { return *rows_; }  // of the tied table, if there is one
+  RowExchange& rows() { return *rows_; }  // requires has_rows()
   bool has_rows() const { return rows_.has_value(); }
-  // Whether some rank's gradients overflowed in the last step.
+  // True if some rank's gradients overflowed in the last step.
   bool overflowed() const { return overflow_ > 0; }
 
   void norm(int bucket, bool whole) { arithmetic_.norm(bucket, whole); }
   void clip(int reduction) { arithmetic_.clip_and_cast(bucket_of(reduction), staging(reduction)); }
   void reduce(int reduction);
   void cast_back(int reduction);
-  void reduce_norm(bool over_ranks);  // and over the parts of the model
+  void reduce_norm(bool over_ranks);  // always over the parts of the model, too
   void add_rows();
   void check_overflow() { overflow_ = arithmetic_.overflowed() ? 1 : 0; }
   void reduce_overflow();
@@ -53,19 +54,20 @@ class BucketWork {
   device::Backend& backend_;
   const BucketPlan& plan_;
   const std::unique_ptr<Communicator> communicator_;
-  const std::unique_ptr<Communicator> gather_communicator_;  // null: as the others
-  const std::unique_ptr<Communicator> parts_;                // null: this rank has the whole model
+  const std::unique_ptr<Communicator> gather_communicator_;  // null: gathers use communicator_
+  const std::unique_ptr<Communicator> parts_;  // null if this rank has the whole model
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
   std::optional<RowExchange> rows_;
   std::unique_ptr<device::Collectives> collectives_;  // null for a single rank
-  // With threads, which of the next reduction and the next gathering comes first differs from rank
-  // to rank: each has a communicator. On a device null: as the others.
+  // On threads, reductions and gathers may start in a different order on each rank, so each kind
+  // has a communicator. On a device, gathers use collectives_, and this is null.
   std::unique_ptr<device::Collectives> gather_collectives_;
-  std::unique_ptr<device::Collectives> norm_collectives_;  // of the parts; null for one
+  // Over the parts of the model; null if there is one part.
+  std::unique_ptr<device::Collectives> norm_collectives_;
   std::vector<device::Buffer> staging_;
-  float overflow_ = 0;  // 1: of some rank known so far
+  float overflow_ = 0;  // 1 if a rank that this rank knows of overflowed
 };
 
 }  // namespace strata::comm

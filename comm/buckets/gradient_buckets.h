@@ -1,5 +1,5 @@
-// Gradients on their way from backward to the optimizer: cut into buckets, each clipped, reduced
-// over the ranks and updated while backward goes on with the next.
+// Gradients are cut into buckets, which are clipped, reduced over ranks and updated while backward
+// computes the next.
 #pragma once
 
 #include <cstdint>
@@ -17,89 +17,88 @@
 
 namespace strata::comm {
 
-// A step is a list of operations (comm/order). BucketOrder adds those of the buckets to it, as
-// add_to() does to the list of a whole step. Without a model, gradients that become ready are
-// external operations: mark_ready() and finish_step().
+// A step is a list of operations (comm/order). order() adds the operations on buckets to a model's
+// list. Without a model, external operations stand for backward: mark_ready() and finish_step().
 //
-// In host memory, where Backend::memory_is_host(), the executor has up to three threads: one clips
-// on Stream::kReduce while backward goes on, one runs the reductions, one gathers weights where the
-// state is sharded. After backward the caller clips and updates. In device memory the caller issues
+// In host memory (Backend::memory_is_host()) the executor has up to three threads: one clips on
+// Stream::kReduce during backward, one runs the reductions, one gathers weights if the state is
+// sharded. After backward the caller clips and updates. In device memory the caller issues
 // everything on streams, and the host waits for nothing (see device/links/collectives.h). A single
-// rank sends and converts nothing, its updates clip, and in host memory it needs no threads.
-// Buckets are reduced in the same order on every rank.
+// rank neither sends nor converts, its updates clip, and in host memory it needs no threads. All
+// ranks reduce buckets in the same order.
 class GradientBuckets {
  public:
-  // Called once a step for every bucket, in the order of buckets() (those of the tied rows' table
-  // last), once its gradients are reduced (kAfterAllReduce: once all are). In host memory by
-  // finish_step's caller, or, where weights are gathered at once, also by a thread of the executor,
-  // beside backward. May overwrite the gradients: the next step does, too; but gaps, where all
-  // ranks have zeros, must stay zero.
+  // Called once a step for every bucket, in the order of buckets() with the tied-embedding table's
+  // last, after its gradients are reduced (kAfterAllReduce: after all are). In host memory
+  // finish_step's caller calls it, or, if weights are gathered at once, a thread of the executor
+  // during backward. May overwrite the gradients, because the next step does. Gaps, where all ranks
+  // have zeros, must stay zero.
   using Update = BucketUpdate;
 
-  // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause
-  // at `boundaries`: 0, rising, ..., n. Runs of them may share memory, if every bucket lies in one.
-  // `backend` and `gradients` outlive the buckets; `communicator` is duplicated, so all ranks
-  // construct together.
+  // `gradients` [n] master dtype lie in the order in which backward completes them. Backward may
+  // pause at `boundaries`: 0, ascending, ..., n. Memory runs may overlap if every bucket lies in
+  // one run. `backend` and `gradients` must outlive the buckets. `communicator` is duplicated, so
+  // all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator,
                   const device::Arena& gradients, std::span<const int64_t> boundaries,
                   const BucketOptions& options, Update update, DeferredUpdate deferred_update = {});
 
-  // Between steps, with BucketOptions::scaled_loss: the gradients of those that follow are `scale`
-  // times as large as what is to be clipped and applied; a power of two, 1 at first. All ranks call
-  // together.
+  // Sets the loss scale, a power of two, of the steps that follow; initially 1. Called between
+  // steps by all ranks together. Requires BucketOptions::scaled_loss.
   void scale_loss(float scale);
-  // Whether some rank's gradients were not finite in the last finished step, or not in
-  // reduce_dtype: then nothing was updated. The same on every rank, and false without scaled_loss.
+  // True if some rank's gradients were not finite in the last finished step, in the master dtype or
+  // in reduce_dtype. Nothing was updated then. The same on every rank; always false without
+  // scaled_loss.
   bool overflowed() const { return work_.overflowed(); }
 
-  // ---- With a list of a whole step.
+  // ---- With the operation list of a whole step.
 
-  // What the builder of a step calls as it adds backward's operations to `list`. Both outlive it.
+  // Returns the builder of the bucket operations in `list`. This object and `list` must outlive it.
   BucketOrder order(OperationList& list) { return {list, plan_, &work_}; }
   BucketWork& work() { return work_; }
-  // Runs lists that have these buckets' operations.
+  // Runs lists that contain these buckets' operations.
   Executor& executor() { return *executor_; }
 
-  // ---- Without one.
+  // ---- Without a list.
 
-  // What the compute stream is given next may write gradients [begin, end), which lie in one run:
-  // it comes after the reduction of those that have had their memory before; in host memory the
-  // caller waits for that. Throws Error if these were not marked ready.
+  // Lets later work on the compute stream write gradients [begin, end), which must lie in one run.
+  // Waits until the gradients that used this memory before have been reduced; in host memory the
+  // caller blocks. Throws Error if those were not marked ready.
   void begin_writing(int64_t begin, int64_t end);
 
-  // Says that whatever the compute stream has been given so far completes gradients [begin, end)
-  // of this step, and is the last to read these weights: their update may begin. Cheap, never
-  // waits. With micro-batches: called during the last one only, or as often as there are rounds.
-  // Throws Error for a range outside the arena or marked ready twice.
+  // Marks gradients [begin, end) of this step complete after the work issued to the compute stream
+  // so far. That work must also be the last to read the weights [begin, end), because their update
+  // may begin. Cheap, never waits. With micro-batches, called once per round, or only in the last
+  // micro-batch. Throws Error for a range outside the arena or marked ready twice.
   void mark_ready(int64_t begin, int64_t end);
 
-  // With tied rows. First, ahead of every mark_ready of the step: which rows this rank touches,
-  // [rows], not 0. Last: whatever the compute stream has been given so far completes them.
+  // Called only with tied rows. announce_rows() comes before all calls of mark_ready() in a step:
+  // `touched` [rows] is nonzero for rows that this rank touches. mark_rows_ready() comes last: the
+  // work issued to the compute stream so far completes these rows.
   void announce_rows(std::span<const uint8_t> touched);
   void mark_rows_ready();
-  // How many rows some rank touched in the last step.
+  // Returns the number of rows that some rank touched in the last step.
   int64_t tied_rows() { return work_.has_rows() ? work_.rows().rows() : 0; }
 
-  // What the compute stream is given next sees every bucket reduced and updated, and weights
-  // gathered. In host memory, waits until they are. All times are zero if the step was not
-  // timed. Rethrows what the update callback or a device operation threw; the buckets are then
-  // unusable. Throws Error if part of the arena was not marked ready.
+  // Makes later work on the compute stream see every bucket reduced and updated, and weights
+  // gathered. In host memory, blocks until they are. All times are zero if the step was not timed.
+  // Rethrows errors of the update callback or the device, after which the buckets are unusable.
+  // Throws Error if part of the arena was not marked ready.
   StepTimes finish_step();
 
-  // ----
+  // ---- With or without a list.
 
-  // Whether the steps that follow are timed. In host memory all are; in device memory, the end of a
-  // step waits for those that are, and they must not be captured (Backend::capture).
+  // See Executor::time_steps.
   void time_steps(bool on) { executor_->time_steps(on); }
 
-  // Of the last finished step, before clipping. kAfterAllReduce: of the mean over ranks. Other clip
-  // modes: of this rank's own gradient. kNone: not computed. Waits for the device; ranks that have
-  // parts of the model call together.
+  // Returns the gradient norm of the last finished step, before clipping: of the mean over ranks
+  // (kAfterAllReduce), of this rank's gradient (other clip modes), or nullopt (kNone). Waits for
+  // the device. Ranks that hold parts of the model call together.
   std::optional<double> gradient_norm() { return work_.arithmetic().gradient_norm(); }
 
   const BucketPlan& plan() const { return plan_; }
   const std::vector<Range>& buckets() const { return plan_.buckets; }
-  // What happened in the last finished step that was timed, in order of completion.
+  // Bucket operations of the last timed step, in order of completion.
   const std::vector<OperationTime>& times() const { return executor_->times(); }
 
  private:
@@ -109,17 +108,17 @@ class GradientBuckets {
   const BucketPlan plan_;
   BucketWork work_;
 
-  // Of steps without a list of their own.
+  // State of steps without a list of their own.
   OperationList external_;
   SharedBuffers buffers_;
   BucketReadiness readiness_;
-  std::vector<int> ready_;       // [reductions] the external operation that a bucket is ready
+  std::vector<int> ready_;       // [reductions] the external operation that marks a bucket ready
   std::vector<int> cast_backs_;  // [reductions]
   int touched_rows_ = kNoObject, rows_ready_ = kNoObject, end_of_backward_ = kNoObject;
   enum class Rows : uint8_t { kNone, kAnnounced, kReady };
   Rows rows_ = Rows::kNone;  // in this step
 
-  const std::unique_ptr<Executor> executor_;  // last: its threads use what is above
+  const std::unique_ptr<Executor> executor_;  // last member: its threads use those above
 };
 
 }  // namespace strata::comm

@@ -68,7 +68,7 @@ void RowExchange::add() {
   }
   backend_.scatter_add_rows(Stream::kReduce, {.dy = summed(), .rows = rows_.data(), .dx = table_});
   backend_.fill_zero(Stream::kReduce, sparse_.data, sparse_.bytes());
-  backend_.synchronize(Stream::kReduce);  // the rows are another step's from here on
+  backend_.synchronize(Stream::kReduce);  // the next step may overwrite the rows
 }
 
 Tensor RowExchange::summed() const { return {summed_.data(), sparse_.dtype, rows(), sparse_.cols}; }

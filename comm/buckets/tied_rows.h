@@ -1,4 +1,4 @@
-// The sparse part of a tied table's gradient: rows that only the end of backward completes.
+// The sparse part of a tied table's gradient: rows that the end of backward completes.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,38 @@
 
 namespace strata::comm {
 
-// Reduces the rows of TiedRows that some rank touched. In host memory.
+// Reduces the rows of TiedRows that some rank touched. Host memory only.
 class RowExchange {
  public:
-  // `table`: the dense part of the gradient, `sparse`: the other (see TiedRows). `backend` and
-  // `communicator` outlive it. Throws Error if the parts do not fit each other.
+  // `table` is the dense part of the gradient, `sparse` the sparse part (see TiedRows). `backend`
+  // and `communicator` must outlive this object. Throws Error if the parts do not fit each other.
   RowExchange(device::Backend& backend, Communicator& communicator, device::Tensor table,
               device::Tensor sparse, device::DType reduce_dtype);
 
-  // ---- In this order in every step.
+  // ---- Called in this order in every step.
 
-  void announce(std::span<const uint8_t> touched);  // see GradientBuckets
-  // All ranks together: learns which rows some rank touched.
+  void announce(std::span<const uint8_t> touched);  // see GradientBuckets::announce_rows
+  // All-reduces which rows some rank touched. All ranks call together.
   void reduce_touched();
-  // Issues on Stream::kReduce: packs this rank's part of them, in the reduced dtype.
+  // Packs this rank's part of the rows in the reduced dtype, on Stream::kReduce.
   void collect();
-  void reduce();  // all ranks together
-  // Issues on Stream::kReduce: adds them to the table, and clears this rank's part.
+  void reduce();  // all ranks call together
+  // Adds the rows to the table and clears this rank's part, on Stream::kReduce.
   void add();
 
-  int64_t rows() const { return static_cast<int64_t>(rows_.size()); }  // of the last step
+  // Rows reduced in the last step.
+  int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
 
  private:
   bool converts() const { return reduced_.bytes() > 0; }
   device::Tensor summed() const;   // [rows, cols] master dtype
-  device::Tensor reduced() const;  // the same in the reduced dtype
+  device::Tensor reduced() const;  // the same rows in the reduced dtype
 
   device::Backend& backend_;
   Communicator& communicator_;
   device::Tensor table_, sparse_;  // [rows, cols]
   device::DType reduce_dtype_;
-  std::vector<uint16_t> touched_;  // bf16, by how many ranks
+  std::vector<uint16_t> touched_;  // [rows] bf16: number of ranks that touch each row
   std::vector<int32_t> rows_;
   device::Buffer summed_, reduced_;
 };

@@ -54,7 +54,7 @@ class SlowLink final : public Communicator {
   }
 
  private:
-  // `share`: of an all-reduce.
+  // `share` is the fraction of an all-reduce's time that the exchange takes.
   template <typename Exchange>
   void slowly(double share, int64_t count, device::DType dtype, const Exchange& exchange) {
     const double bytes = static_cast<double>(count) * static_cast<double>(size_of(dtype));

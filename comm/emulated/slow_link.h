@@ -7,24 +7,24 @@
 
 namespace strata::comm {
 
-// What one rank's connection does: a ring all-reduce of n bytes over p ranks takes
-// latency_seconds * 2 (p - 1) + 2 (p - 1) / p * n / bytes_per_second, each of its halves half that;
-// a message latency_seconds + n / bytes_per_second.
+// Speed of one rank's connection. A ring all-reduce of n bytes over p ranks takes latency_seconds *
+// 2 (p - 1) + 2 (p - 1) / p * n / bytes_per_second, and each half takes half of that. A message
+// takes latency_seconds + n / bytes_per_second.
 struct Link {
   double bytes_per_second = 0;
   double latency_seconds = 0;
 };
 
-// Seconds such an all-reduce takes.
+// Returns the seconds that such an all-reduce takes.
 double all_reduce_seconds(const Link& link, int ranks, double bytes);
-// And such a message.
+// Returns the seconds that such a message takes.
 double message_seconds(const Link& link, double bytes);
 
-// `inner` with all-reduces of floating-point data, their halves and messages that take at least as
-// long as over `link`. What this rank sends at once, by the result, its duplicates and splits,
-// shares the link's speed; a rank's messages leave one after another, beside whatever it does. What
-// it receives takes nothing of its own link, which is taken to carry both directions at once.
-// Everything else passes through. Throws Error for a link without speed.
+// Slows `inner` down: all-reduces of floating-point data, their halves and messages take at least
+// as long as over `link`. Simultaneous transfers by this rank, by the result, its duplicates and
+// splits, share the link's bandwidth. A rank's messages leave one after another, while the rank
+// does other work. Receiving takes no bandwidth, because the link is full duplex. All other calls
+// pass through. Throws Error for a link without bandwidth.
 std::unique_ptr<Communicator> make_slow_link(std::unique_ptr<Communicator> inner, const Link& link);
 
 }  // namespace strata::comm

@@ -64,15 +64,15 @@ class SlowMessages final : public Messages {
  private:
   struct Begun {
     Ticket content = 0;
-    std::optional<Ticket> arrival;  // of what is received
-    bool carried = false;           // by the wire, of what is sent
+    std::optional<Ticket> arrival;  // only for a received message
+    bool carried = false;           // a sent message has left the wire
   };
   struct Waiting {
     Ticket ticket;
     double seconds;
     int to;
   };
-  // Carried, and not there before `due`.
+  // A message that has left the wire and arrives at `due`.
   struct Late {
     Clock::time_point due;
     int to;
@@ -89,10 +89,10 @@ class SlowMessages final : public Messages {
     return ticket;
   }
 
-  // One message after another over the wire, and then to its receiver; in the end all that are on
-  // their way, which their senders need not wait for.
+  // Sends messages over the wire one after another, then announces them to their receivers. Before
+  // it ends, sends all messages under way, because their senders need not wait for them.
   void carry() {
-    std::optional<Wire::Transfer> transfer;  // of the first of `waiting_`
+    std::optional<Wire::Transfer> transfer;  // the front of `waiting_`
     std::deque<Late> late;
     std::unique_lock lock(mutex_);
     while (!stop_ || !waiting_.empty() || !late.empty()) {
@@ -134,13 +134,13 @@ class SlowMessages final : public Messages {
   const std::unique_ptr<Messages> inner_, arrivals_;
   const Link link_;
   const std::shared_ptr<Wire> wire_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::vector<Begun> begun_;  // by ticket
+  std::vector<Begun> begun_;  // indexed by ticket
   std::vector<Ticket> free_;
-  std::deque<Waiting> waiting_;  // for the wire, or on it
+  std::deque<Waiting> waiting_;  // messages that wait for the wire or are on it
   bool stop_ = false;
-  std::thread courier_;  // last: it uses what is above
+  std::thread courier_;  // last member: it uses those above
 };
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 namespace strata::comm {
 
-// The messages of `inner`. One is received when an empty message by `arrivals` says so, which is
-// sent when `wire`, of a speed of link.bytes_per_second, has carried the first and
-// link.latency_seconds have passed. What is sent may be overwritten when the wire has carried it.
+// Delays the messages of `inner`. When `wire`, with a bandwidth of link.bytes_per_second, has
+// carried a message and link.latency_seconds have passed, an empty message by `arrivals` announces
+// it to its receiver. Sent data may be overwritten as soon as the wire has carried it.
 std::unique_ptr<Messages> make_slow_messages(std::unique_ptr<Messages> inner,
                                              std::unique_ptr<Messages> arrivals, const Link& link,
                                              std::shared_ptr<Wire> wire);

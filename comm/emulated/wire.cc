@@ -53,7 +53,7 @@ void Wire::advance(Clock::time_point now) {
     time_ = std::min(next, now);
     for (Slot& slot : slots_) {
       if (slot.left <= 0) continue;
-      // What is less than the clock can tell is nothing.
+      // Rounds times below the clock's resolution to zero.
       slot.left = slot.left - sent < 1e-9 ? 0 : slot.left - sent;
       slot.end = time_;
     }

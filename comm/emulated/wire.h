@@ -1,4 +1,4 @@
-// An emulated wire: how long what is sent over it takes.
+// An emulated wire, which computes how long transfers take.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,32 @@
 
 namespace strata::comm {
 
-// Transfers under way at once share the wire's speed evenly, as flows through one network interface
-// do. Any thread; a time before one that was given counts as that.
+// Concurrent transfers share the wire's bandwidth evenly, like flows through one network interface.
+// Thread-safe. Times must not decrease; an earlier time counts as the latest one given.
 class Wire {
  public:
-  // Names a transfer until release().
+  // Identifies a transfer until release().
   using Transfer = size_t;
 
-  // That takes `seconds` alone.
+  // Begins a transfer that takes `seconds` if it has the wire to itself.
   Transfer begin(double seconds, Clock::time_point now);
-  // When it is over, as far as is known at `now`: later, where others begin before that.
+  // Returns when the transfer ends if no other begins before then.
   Clock::time_point end(Transfer transfer, Clock::time_point now);
   void release(Transfer transfer);
 
  private:
   struct Slot {
-    double left = 0;  // seconds, alone; 0: it is over
+    double left = 0;  // remaining seconds at full bandwidth; 0 when done
     Clock::time_point end;
     bool used = false;
   };
 
   void advance(Clock::time_point now);
-  // Until `left` of a transfer is sent, where no other begins.
+  // Returns the time until `left` of a transfer is sent if no other begins.
   double time_for(double left) const;
 
   std::mutex mutex_;
-  Clock::time_point time_;  // until when slots have been reckoned
+  Clock::time_point time_;  // slots are up to date until this time
   std::vector<Slot> slots_;
 };
 

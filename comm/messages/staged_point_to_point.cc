@@ -55,13 +55,13 @@ class StagedPointToPoint final : public device::PointToPoint {
 
  private:
   struct Slot {
-    std::optional<device::HostBuffer> host;  // absent where the device's memory is the host's
+    std::optional<device::HostBuffer> host;  // absent if device memory is host memory
     Messages::Ticket message = 0;
-    void* copied_to = nullptr;  // what is received; null: it goes there by itself, or is sent
+    void* copied_to = nullptr;  // device memory to copy a received message to, or null
     size_t bytes = 0;
   };
 
-  // As many as are ever under way are made once.
+  // Reuses slots, so that only the maximum number of concurrent messages allocates.
   Ticket free_slot() {
     if (free_.empty()) {
       Slot& slot = slots_.emplace_back();
@@ -76,7 +76,7 @@ class StagedPointToPoint final : public device::PointToPoint {
   std::unique_ptr<Messages> messages_;
   device::Backend& backend_;
   size_t most_bytes_;
-  std::vector<Slot> slots_;  // by ticket
+  std::vector<Slot> slots_;  // indexed by ticket
   std::vector<Ticket> free_;
 };
 

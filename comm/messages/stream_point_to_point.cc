@@ -10,7 +10,7 @@ namespace {
 
 using device::Stream;
 
-// Tickets are points of a stream.
+// Tickets are events on a stream.
 class StreamPointToPoint final : public device::PointToPoint {
  public:
   StreamPointToPoint(Communicator& communicator, device::Backend& backend) : backend_(backend) {
@@ -36,12 +36,12 @@ class StreamPointToPoint final : public device::PointToPoint {
   void wait(Ticket ticket) override { backend_.wait(Stream::kCompute, ticket); }
 
  private:
-  // One direction between two ranks, which have a communicator of their own for it: messages of
-  // others are never in their way.
+  // One direction between two ranks, with a communicator of its own, so that it never waits for
+  // messages between other ranks.
   struct Way {
     int peer;
     Stream stream;
-    int place_of_peer;  // in `pair`
+    int place_of_peer;  // peer's rank in `pair`
     std::unique_ptr<Communicator> pair;
     std::unique_ptr<device::Collectives> messages;
   };

@@ -1,4 +1,4 @@
-// An error on one of several ranks, reported before anything is destroyed.
+// Reports an error on one of several ranks before anything is destroyed.
 #pragma once
 
 #include <exception>
@@ -10,8 +10,8 @@
 namespace strata::comm {
 
 // Returns body(). If it throws a std::exception on one of several ranks, ends the job (see
-// Communicator::end_job) before anything outside `body` is destroyed: releasing device memory may
-// wait for a collective in which the other ranks wait. A single rank passes the exception on.
+// Communicator::end_job) before anything outside `body` is destroyed: releasing device memory might
+// block on a collective that the other ranks never finish. A single rank rethrows.
 template <typename Body>
 auto end_job_on_error(Communicator& communicator, Body&& body) -> decltype(body()) {
   if (communicator.size() == 1) return std::forward<Body>(body)();

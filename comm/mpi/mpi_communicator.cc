@@ -35,7 +35,7 @@ MPI_Datatype element_type(device::DType dtype) {
 
 class MpiCommunicator final : public Communicator {
  public:
-  // Takes over `communicator`.
+  // Takes ownership of `communicator`.
   MpiCommunicator(MPI_Comm communicator, std::shared_ptr<StallWatch> stall,
                   std::shared_ptr<Traffic> traffic)
       : communicator_(communicator), stall_(std::move(stall)), traffic_(std::move(traffic)) {
@@ -44,14 +44,14 @@ class MpiCommunicator final : public Communicator {
   }
 
   ~MpiCommunicator() override {
-    // While an error is on its way out, the other ranks may not be here to agree.
+    // MPI_Comm_free is collective, and after an error the other ranks may not take part.
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  // Pieces keep MPI's int counts in range and bound the scratch memory.
+  // Works in pieces to keep MPI's int counts in range and to bound the scratch memory.
   void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
     if (size_ == 1) return;
     constexpr int64_t kPiece = int64_t{1} << 24;
@@ -118,7 +118,7 @@ class MpiCommunicator final : public Communicator {
     return std::make_unique<MpiCommunicator>(copy, stall_, traffic_);
   }
   std::unique_ptr<Communicator> split(int color) override {
-    barrier();  // which sleeps, and ends the job where a rank does not come
+    barrier();  // sleeps while it waits, and ends the job if a rank hangs
     MPI_Comm part;
     MPI_Comm_split(communicator_, color, rank_, &part);
     return std::make_unique<MpiCommunicator>(part, stall_, traffic_);
@@ -134,9 +134,9 @@ class MpiCommunicator final : public Communicator {
   Traffic* traffic() override { return traffic_.get(); }
 
  private:
-  // Every rank gathers all ranks' parts of its shard and sums them in rank order, once: every
-  // element has the same bits whatever MPI does. With gather, as much travels as in a ring
-  // all-reduce. `operation` is what they are part of.
+  // Every rank gathers all ranks' parts of its shard and sums them once in rank order, so that
+  // results have the same bits whatever MPI does. Together with all_gather this sends as much as a
+  // ring all-reduce. `operation` is the collective that calls it.
   void reduce_scatter(void* data, int64_t count, device::DType dtype, const char* operation) {
     const Shards shards = all_shards(count);
     const int mine = shards.counts[rank_];
@@ -172,7 +172,7 @@ class MpiCommunicator final : public Communicator {
     wait_for(request, "an all-reduce", *stall_);
   }
 
-  // shard_of every rank, as MPI wants them.
+  // shard_of every rank, in MPI's form.
   struct Shards {
     std::vector<int> begins, counts;
   };

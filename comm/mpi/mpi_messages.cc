@@ -33,7 +33,7 @@ class MpiMessages final : public Messages {
     }
     changed_.notify_all();
     thread_.join();
-    // While an error is on its way out, the other ranks may not be here to agree.
+    // MPI_Comm_free is collective, and after an error the other ranks may not take part.
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
   }
 
@@ -92,7 +92,7 @@ class MpiMessages final : public Messages {
     return ticket;
   }
 
-  // MPI moves long messages only while some thread of both ranks is in it.
+  // MPI moves long messages only while a thread of each rank is inside MPI.
   void progress_loop() {
     constexpr std::chrono::microseconds kPause(100);
     std::unique_lock lock(mutex_);
@@ -110,9 +110,9 @@ class MpiMessages final : public Messages {
   MPI_Comm communicator_;
   std::shared_ptr<StallWatch> stall_;
   std::shared_ptr<Traffic> traffic_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::vector<Begun> requests_;  // by ticket
+  std::vector<Begun> requests_;  // indexed by ticket
   std::vector<Ticket> free_;
   int under_way_ = 0;
   bool stop_ = false;

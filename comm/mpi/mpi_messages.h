@@ -1,4 +1,4 @@
-// Messages by MPI.
+// Messages over MPI.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@
 
 namespace strata::comm {
 
-// Between the ranks of `communicator`, which it takes over and nothing else uses. What is sent is
-// added to `traffic`.
+// Returns messages between the ranks of `communicator`, of which it takes ownership; nothing else
+// may use it. Adds sent bytes to `traffic`.
 std::unique_ptr<Messages> make_mpi_messages(MPI_Comm communicator,
                                             std::shared_ptr<StallWatch> stall,
                                             std::shared_ptr<Traffic> traffic);

@@ -40,7 +40,7 @@ int launched_rank() {
 
 namespace {
 
-// Every rank's numbers.
+// Gathers every rank's numbers on every rank.
 std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm ranks) {
   int count = 0;
   MPI_Comm_size(ranks, &count);
@@ -59,7 +59,7 @@ std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm rank
   return of_ranks;
 }
 
-// The number of ranks that a launcher says it has started.
+// Number of ranks that a launcher has started.
 struct LaunchedRanks {
   int count = 1;
   std::vector<const char*> variables;  // environment variables that hold `count`
@@ -75,8 +75,8 @@ std::optional<int64_t> number_in(const char* variable) {
   return number;
 }
 
-// Tasks of the Slurm step that this process is in; nullopt outside of one. A batch script has the
-// variables of its allocation, and in some versions a step number of its own.
+// Returns the tasks of this process's Slurm step, or nullopt outside a step. A batch script sees
+// the variables of its allocation, and in some versions a step number of its own.
 std::optional<LaunchedRanks> ranks_of_slurm_step() {
   constexpr int64_t kFirstSpecialStep = 0xfffffff0;  // batch, interactive, external, pending
   LaunchedRanks step{
@@ -138,7 +138,7 @@ void abort_mpi_job(int rank, std::string_view message, std::chrono::milliseconds
   std::abort();
 }
 
-// Ends the process, by a thread, where it lives for longer than `seconds`.
+// A thread that ends the process unless it is stopped within `seconds`.
 class MpiRuntime::StartWatch {
  public:
   explicit StartWatch(double seconds) {
@@ -154,7 +154,7 @@ class MpiRuntime::StartWatch {
   using Clock = std::chrono::steady_clock;
 
   void watch(double seconds, const std::stop_token& stop) {
-    // A step that takes longer does not count in full: the process itself was stopped.
+    // A longer sleep does not count in full, because the process itself was suspended.
     constexpr std::chrono::milliseconds kStep(50);
     Clock::duration waited = Clock::duration::zero();
     std::unique_lock lock(mutex_);
@@ -200,7 +200,7 @@ MpiRuntime::~MpiRuntime() {
   if (size_ > 1 && std::uncaught_exceptions() > exceptions_at_start_) {
     end_mpi_job("stopped by an error");
   }
-  // A rank that exits with an error has the launcher kill the others, which are past this by then.
+  // After an error on one rank the launcher kills the others, which are past this line by then.
   std::fflush(nullptr);
   MPI_Finalize();
 }

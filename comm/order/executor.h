@@ -1,4 +1,5 @@
-// What runs a list of operations: threads where the device's memory is the host's, else streams.
+// Executors run a list of operations: on threads if the device's memory is the host's, else on
+// streams.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +14,41 @@
 namespace strata::comm {
 
 // Runs a list step after step. The caller's thread runs the lanes kCompute and kMessages, in list
-// order. After an error, whose message reaches the caller, the executor is of no more use.
+// order. After an error, which is rethrown to the caller, the executor must not be used again.
 class Executor {
  public:
-  // Waits only for operations that have begun. The others are forgotten.
+  // Waits for operations that have begun and drops the others.
   virtual ~Executor() = default;
 
-  // A step of `list` begins, which outlives it. Does not allocate if the list is no longer than
-  // those before and has no further lanes. Throws Error if a thread cannot be started.
+  // Begins a step of `list`, which must outlive the step. Does not allocate if the list is no
+  // longer than earlier lists and uses no new lanes. Throws Error if a thread cannot be started.
   virtual void begin(const OperationList& list) = 0;
-  // Runs the caller's lanes of the operations [first, end), the others beside them. On streams it
-  // issues all of them.
+  // Runs the caller's lanes of the operations [first, end) while threads run the other lanes. On
+  // streams, issues all of them.
   virtual void run(int first, int end) = 0;
-  // An external operation is done: whatever Stream::kCompute has been given so far completes it.
+  // Marks an external operation done: the work issued to Stream::kCompute so far completes it.
   virtual void complete(int operation) = 0;
-  // What Stream::kCompute is given next comes after this operation, which all external operations
-  // that it needs have been completed for.
+  // Makes all later work on Stream::kCompute wait for `operation`. Requires that the external
+  // operations it depends on are complete.
   virtual void wait_for(int operation) = 0;
-  // What Stream::kCompute is given next comes after the whole step. With threads, waits for it, and
-  // the caller helps the lane kArithmetic meanwhile. Returns zeros for a step that is not timed.
+  // Makes all later work on Stream::kCompute wait for the whole step. With threads, blocks until
+  // the step is done, and the caller helps with the lane kArithmetic meanwhile. Returns zeros if
+  // the step was not timed.
   virtual StepTimes finish() = 0;
 
-  // Whether the steps that follow are timed. With threads all are; on streams, finish() waits for
-  // those that are, and they must not be captured (Backend::capture).
+  // Switches timing of later steps on or off. Threads always time. On streams, finish() waits for
+  // timed steps, and they must not be captured (Backend::capture).
   virtual void time_steps(bool on) = 0;
-  // The bucket operations of the last timed step, in order of completion.
+  // Bucket operations of the last timed step, in order of completion.
   virtual const std::vector<OperationTime>& times() const = 0;
 };
 
-// In host memory, where Backend::memory_is_host(), a lane is a thread, started once a list has the
-// lane. Idle threads sleep. The caller also runs kArithmetic if a list has no collectives: a single
-// rank sends nothing, so an extra thread would only slow backward down.
+// In host memory (Backend::memory_is_host()) a lane is a thread, which starts with the first list
+// that uses the lane. Idle threads sleep. The caller also runs kArithmetic if a list has no
+// collectives: a single rank sends nothing, so an extra thread would only slow backward down.
 //
-// On a device a lane is a stream: kCompute is Stream::kCompute, the others are Stream::kReduce.
-// Whatever an operation does on the host it does as it is issued.
+// On a device a lane is a stream: Stream::kCompute for kCompute, Stream::kReduce for the others. An
+// operation does its host work when it is issued.
 std::unique_ptr<Executor> make_executor(device::Backend& backend);
 
 std::unique_ptr<Executor> make_thread_executor(device::Backend& backend);

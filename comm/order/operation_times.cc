@@ -19,7 +19,8 @@ StepTimes step_times(std::span<const OperationTime> operations, int64_t backward
   StepTimes times;
   times.wait_seconds = seconds(end_ns - backward_end_ns);
   for (const OperationTime& operation : operations) {
-    if (operation.kind == Operation::Kind::kGather) continue;  // of weights, ahead of their use
+    // Gathers of weights run ahead of their use.
+    if (operation.kind == Operation::Kind::kGather) continue;
     double& sum = is_communication(operation) ? times.communication_seconds
                   : is_update(operation.kind) ? times.update_seconds
                                               : times.clip_seconds;
@@ -30,11 +31,11 @@ StepTimes step_times(std::span<const OperationTime> operations, int64_t backward
   return times;
 }
 
-// A sweep over the moments at which something starts or ends.
+// Sweeps over the times at which an operation starts or ends.
 int64_t exposed_communication_ns(std::span<const OperationTime> operations, int64_t begin_ns) {
   struct Moment {
     int64_t time_ns = 0;
-    int communication = 0, work = 0;  // how many more are under way from now on
+    int communication = 0, work = 0;  // changes in the number of running operations
   };
   std::vector<Moment> moments;
   for (const OperationTime& operation : operations) {

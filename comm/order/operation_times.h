@@ -1,4 +1,4 @@
-// When operations ran, and what a step's communication cost.
+// Times of operations, and a step's communication cost.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace strata::comm {
 
-// On std::chrono::steady_clock.
+// Timestamps are from std::chrono::steady_clock.
 struct OperationTime {
   Operation::Kind kind = Operation::Kind::kClip;
   int object = kNoObject;
@@ -21,21 +21,21 @@ inline bool is_communication(const OperationTime& operation) {
   return operation.lane == Lane::kCollectives || operation.lane == Lane::kGathers;
 }
 
-// What a step cost on this rank. Waiting for other ranks counts as communication.
+// Cost of a step on this rank. Waiting for other ranks counts as communication.
 struct StepTimes {
   double communication_seconds = 0;  // in collectives and gathers of updated weights
-  // The part after backward in which nothing else was done.
+  // Communication after backward that overlaps with no other work.
   double exposed_communication_seconds = 0;
   double wait_seconds = 0;    // from backward's end to the last update
   double clip_seconds = 0;    // in norms, clipping and conversion
   double update_seconds = 0;  // in updates
 };
 
-// For a step whose backward ended at `backward_end_ns`, and which itself ended at `end_ns`.
+// The step's backward ended at `backward_end_ns`, and the step at `end_ns`.
 StepTimes step_times(std::span<const OperationTime> operations, int64_t backward_end_ns,
                      int64_t end_ns);
 
-// Time from `begin_ns` on that is spent in communication and in nothing else.
+// Returns the time after `begin_ns` that is spent in communication and nothing else.
 int64_t exposed_communication_ns(std::span<const OperationTime> operations, int64_t begin_ns);
 
 }  // namespace strata::comm

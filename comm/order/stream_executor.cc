@@ -37,7 +37,7 @@ class StreamExecutor final : public Executor {
     }
   }
 
-  // Errors are kept for finish().
+  // finish() rethrows errors.
   void complete(int operation) override {
     const auto issue_next = [this, operation] {
       if (error_) return;
@@ -67,14 +67,14 @@ class StreamExecutor final : public Executor {
   const std::vector<OperationTime>& times() const override { return times_; }
 
  private:
-  // An operation between two marks.
+  // A timed operation with the stopwatch's marks before and after it.
   struct Marked {
     int operation;
     size_t begin, end;
   };
 
-  // As far as no external operation is in the way. A step ends here, also one whose graph is
-  // launched.
+  // Issues operations up to the next incomplete external one. Ends the step after the last
+  // operation, so that a launched graph ends it, too.
   void issue_completed() {
     int end = next_;
     const auto may_issue = [&](int place) {
@@ -86,7 +86,7 @@ class StreamExecutor final : public Executor {
   }
 
   void issue(int first, int end) {
-    compute_point_place_ = -1;  // what was captured cannot be waited for elsewhere
+    compute_point_place_ = -1;  // an event recorded during capture cannot be waited for outside it
     for (int place = first; place < end; ++place) issue(place);
     const bool has_other_lanes =
         !list_->lane(Lane::kArithmetic).empty() || !list_->lane(Lane::kGathers).empty();
@@ -100,7 +100,7 @@ class StreamExecutor final : public Executor {
     const Operation& operation = (*list_)[place];
     const Stream stream = stream_of(operation.lane);
     if (operation.after.empty() && stream != Stream::kCompute) {
-      backend_.wait(stream, backend_.record(Stream::kCompute));  // the step before
+      backend_.wait(stream, backend_.record(Stream::kCompute));  // wait for the previous step
     }
     for (const int before : operation.after) {
       if (stream_of((*list_)[before].lane) != stream) backend_.wait(stream, event(before, place));
@@ -117,8 +117,8 @@ class StreamExecutor final : public Executor {
     }
   }
 
-  // When an operation is done, for the one at `place`. Points of the compute stream are recorded
-  // when they are needed.
+  // Returns an event that completes with `operation`, for the operation at `place` to wait for.
+  // Events on the compute stream are recorded on demand.
   device::Event event(int operation, int place) {
     if (stream_of((*list_)[operation].lane) == Stream::kReduce) {
       return events_[static_cast<size_t>(operation)];
@@ -146,14 +146,14 @@ class StreamExecutor final : public Executor {
 
   device::Backend& backend_;
   const OperationList* list_ = nullptr;
-  std::vector<device::Event> events_;  // [operations] on Stream::kReduce
+  std::vector<device::Event> events_;  // [operations] for those on Stream::kReduce
   device::Event compute_point_ = 0;
-  int compute_point_place_ = -1;  // the operations before this place are done at compute_point_
-  std::vector<bool> completed_;   // [operations] external ones of this step
-  int next_ = 0;                  // to issue, where there are external operations
+  int compute_point_place_ = -1;  // compute_point_ follows all operations before this index
+  std::vector<bool> completed_;   // [operations] external operations done in this step
+  int next_ = 0;                  // next operation to issue, if the list has external ones
   std::exception_ptr error_;
   bool timed_ = false;
-  std::unique_ptr<device::Stopwatch> stopwatch_;  // null: no step has been timed
+  std::unique_ptr<device::Stopwatch> stopwatch_;  // null until a step is timed
   size_t backward_end_ = 0;
   std::vector<Marked> marked_;  // in this step
   std::vector<OperationTime> times_;

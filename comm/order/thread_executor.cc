@@ -17,10 +17,10 @@ using device::Stream;
 
 int64_t now_ns() { return nanoseconds(Clock::now()); }
 
-// Their operations work on the device, the others' on the host.
+// Operations of these lanes run on the device, the others on the host.
 bool is_on_device(Lane lane) { return lane == Lane::kCompute || lane == Lane::kArithmetic; }
 bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
-// Other ranks take part, in the same order.
+// Other ranks take part in these lanes, so all ranks keep the same order.
 bool keeps_order(Lane lane) { return lane == Lane::kCollectives || lane == Lane::kGathers; }
 Stream stream_of(Lane lane) {
   return lane == Lane::kArithmetic ? Stream::kReduce : Stream::kCompute;
@@ -48,7 +48,7 @@ class ThreadExecutor final : public Executor {
     for (LaneState& lane : lanes_) lane.first = 0;
     times_.clear();
     times_.reserve(missing_.size());
-    notify_all();  // some operations come after none
+    notify_all();  // some operations have no dependencies
   }
 
   void run(int first, int end) override {
@@ -80,7 +80,7 @@ class ThreadExecutor final : public Executor {
     backend_.wait(Stream::kCompute, done_at_[static_cast<size_t>(operation)]);
   }
 
-  // Backward has ended, so the caller has nothing else to do, and all threads of the device.
+  // Backward has ended, so the caller and all of the device's threads are free to help.
   StepTimes finish() override {
     const int64_t wait_begin = now_ns();
     {
@@ -94,21 +94,21 @@ class ThreadExecutor final : public Executor {
     return step_times(finished_times_, wait_begin, now_ns());
   }
 
-  void time_steps(bool) override {}  // all are
+  void time_steps(bool) override {}  // always timed
   const std::vector<OperationTime>& times() const override { return finished_times_; }
 
  private:
-  // In missing_: it has begun, or is done.
+  // Values of missing_ for operations that have begun or are done.
   static constexpr int kBegun = -1, kDone = -2;
 
   struct LaneState {
-    std::thread thread;  // or the caller's
-    size_t first = 0;    // operations of the lane before this one have begun
+    std::thread thread;  // not joinable for the caller's lanes
+    size_t first = 0;    // all earlier operations of the lane have begun
     bool busy = false;
-    std::condition_variable changed;  // its thread may have something to do
+    std::condition_variable changed;  // wakes the lane's thread
   };
   LaneState& state(Lane lane) { return lanes_[static_cast<size_t>(lane)]; }
-  // The caller works on the lane instead of the lane's thread.
+  // True if the caller works on the lane instead of the lane's thread.
   bool is_helped(Lane lane) const {
     return lane == Lane::kArithmetic && (caller_helps_ || list_->lane(Lane::kCollectives).empty());
   }
@@ -121,7 +121,7 @@ class ThreadExecutor final : public Executor {
         start(Lane::kCollectives);
       }
       if (!list.lane(Lane::kGathers).empty()) start(Lane::kGathers);
-    } catch (const std::exception& error) {  // no further thread, or no memory for one
+    } catch (const std::exception& error) {  // too many threads, or out of memory
       stop();
       fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
            error.what());
@@ -163,8 +163,8 @@ class ThreadExecutor final : public Executor {
     }
   }
 
-  // The caller waits until `done`, an error of any lane reaches it. It works on kArithmetic where
-  // it helps. `lock` is held before and afterwards.
+  // Blocks the caller until `done` or an error in any lane, which it rethrows. Meanwhile the caller
+  // runs kArithmetic if it helps. Requires `lock` to be held, and returns with it held.
   template <typename Done>
   void wait(std::unique_lock<std::mutex>& lock, const Done& done) {
     while (!error_ && !done()) {
@@ -182,7 +182,7 @@ class ThreadExecutor final : public Executor {
     if (error_) std::rethrow_exception(error_);
   }
 
-  // The first operation of a lane that may begin now, -1: none.
+  // Returns the first operation of a lane that may begin now, or -1.
   int take(Lane lane) {
     if (state(lane).busy) return -1;
     const std::vector<int>& places = list_->lane(lane);
@@ -208,7 +208,7 @@ class ThreadExecutor final : public Executor {
       if (!is_helped(lane)) state(lane).changed.notify_all();
     }
     --left_;
-    state(Lane::kCompute).changed.notify_all();  // the caller waits for more than its own lane
+    state(Lane::kCompute).changed.notify_all();  // the caller may wait for any lane
   }
 
   void perform(int place) {
@@ -226,7 +226,7 @@ class ThreadExecutor final : public Executor {
     times_.push_back({operation.kind, operation.object, operation.lane, begin, now_ns()});
   }
 
-  // The device is done with it once its stream gets to here; what the host reads is waited for.
+  // Device followers wait for a recorded event; host followers need the stream synchronized.
   void note_on_device(int place) {
     const Lane lane = (*list_)[place].lane;
     if (!is_on_device(lane)) return;
@@ -238,7 +238,7 @@ class ThreadExecutor final : public Executor {
     }
   }
 
-  // An error in one thread ends them all.
+  // An error in one thread stops all of them.
   template <typename Body>
   void guarded(const Body& body) {
     try {
@@ -254,10 +254,10 @@ class ThreadExecutor final : public Executor {
   device::Backend& backend_;
   std::vector<device::Event> done_at_;  // [operations]
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   const OperationList* list_ = nullptr;
-  std::vector<int> missing_;  // [operations] how many others each still comes after
-  int left_ = 0;              // operations
+  std::vector<int> missing_;  // [operations] number of unfinished dependencies, or kBegun or kDone
+  int left_ = 0;              // operations not yet done
   std::array<LaneState, kLanes> lanes_;
   std::vector<OperationTime> times_;
   std::exception_ptr error_;

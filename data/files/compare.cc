@@ -50,7 +50,7 @@ uint64_t hash_of_sample(const PackedBatch& sample) {
   return fingerprint(bytes);
 }
 
-// Hashes of all samples with the samples' numbers, sorted.
+// Returns the hashes of all samples with the samples' numbers, sorted.
 std::vector<std::pair<uint64_t, uint32_t>> sorted_hashes(const InstanceSource& source) {
   std::vector<std::pair<uint64_t, uint32_t>> hashes;
   hashes.reserve(source.size());

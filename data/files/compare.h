@@ -1,4 +1,4 @@
-// Whether two data sets are the same, whatever their forms.
+// Compares data sets, possibly of different forms.
 #pragma once
 
 #include <optional>
@@ -8,27 +8,28 @@
 
 namespace strata::data {
 
-// Where the samples of `a` and `b`, taken in order, first differ, as a sentence; none where all are
-// equal in tokens, segments, masked positions and their tokens, and labels. Throws Error for a
+// Describes the first difference between the samples of `a` and `b`, taken in order; nullopt if all
+// are equal in tokens, segments, masked positions and their tokens, and labels. Throws Error for a
 // malformed sample.
 std::optional<std::string> first_difference(const InstanceSource& a, const InstanceSource& b);
 
-// Samples of two data sets, whatever their order. A sample that one of them has more often counts
-// as often as it is missing in the other.
+// Differences of two data sets regardless of order. A repeated sample counts once for each copy
+// that the other data set lacks.
 struct ContentDifference {
   uint64_t only_in_a = 0;
   uint64_t only_in_b = 0;
-  std::optional<uint32_t> first_only_in_a;  // a sample's number
+  std::optional<uint32_t> first_only_in_a;  // number of the sample
   std::optional<uint32_t> first_only_in_b;
 
   bool is_none() const { return only_in_a == 0 && only_in_b == 0; }
 };
 
-// Reads both data sets once and keeps 12 bytes a sample: samples are told apart by a hash of 64
-// bits. Throws Error for a malformed sample.
+// Reads both data sets once and keeps 12 bytes per sample: samples are compared by a 64-bit hash.
+// Throws Error for a malformed sample.
 ContentDifference compare_content(const InstanceSource& a, const InstanceSource& b);
 
-// `found` in a line: "the same 64 samples in another order", or how many each of them lacks.
+// Describes the result on a line: "the same 64 samples in another order", or how many samples each
+// data set lacks.
 std::string to_text(const ContentDifference& found, const InstanceSource& a);
 
 }  // namespace strata::data

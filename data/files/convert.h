@@ -1,4 +1,4 @@
-// From one form of instance file to another.
+// Converts between forms of instance files.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace strata::data {
 // not 0 ... 0 1 ... 1.
 void append_samples(const PackedBatch& batch, Instances& out);
 
-// All samples of `source`, in order, with their documents where the files name them. Throws as
+// Loads all samples of `source`, in order, with their documents if the files name them. Throws as
 // append_samples does.
 Instances load_instances(const InstanceSource& source);
 
-// Rewrites a data set as one file of the form `form`; what the first file says about its origin is
-// kept. Sizes that no file states are those of the data: the longest sample, the most predictions.
-// The whole data set is held in memory: convert large ones shard by shard. Returns the samples
-// written. `variable_length`: see InstanceLimits.
+// Rewrites a data set as one file of the form `form`, with the first file's statements about its
+// origin. Sizes that no file states are those of the data: the longest sample, the most
+// predictions. Holds the whole data set in memory, so large ones should be converted shard by
+// shard. Returns the number of samples. `variable_length`: see InstanceLimits.
 uint64_t convert_instances(std::span<const std::filesystem::path> from,
                            const std::filesystem::path& to, InstanceForm form,
                            int32_t vocabulary_size, bool variable_length = false);

@@ -37,7 +37,7 @@ size_t most_open_shards() {
   return std::min<rlim_t>(limit.rlim_cur / 2, kMost);
 }
 
-// The shards that a source has open, and all of the process.
+// Counts the open shards of a source, and of the process.
 class OpenShards {
  public:
   OpenShards() = default;
@@ -47,8 +47,8 @@ class OpenShards {
 
   void opened() { ++of_source_, ++of_process_; }
   void closed() { --of_source_, --of_process_; }
-  // Whether one of the source's must be closed before another is opened. A few may stay open beside
-  // those of a large source.
+  // True if the source must close a shard before it opens another one. Even when a large source has
+  // many open, each source may keep a few open.
   bool full() const { return of_process_ >= most_ && of_source_ >= std::max<size_t>(most_ / 8, 1); }
 
  private:
@@ -99,7 +99,7 @@ std::vector<IndexedFile> describe(std::span<const fs::path> files) {
 
 class ShardedSource : public InstanceSource {
  public:
-  // `indexed`: from the index file, where there is one; null: from the files.
+  // `indexed`: the index file, or null to read the index from the files.
   ShardedSource(std::vector<fs::path> files, const InstanceLimits& limits,
                 const fs::path* indexed = nullptr)
       : files_(std::move(files)),
@@ -149,10 +149,11 @@ class ShardedSource : public InstanceSource {
   }
 
  private:
-  // Few enough that the shards they are in may all be open beside the most that stay open.
+  // Small enough that the shards of these samples may all be open in addition to
+  // most_open_shards().
   static constexpr size_t kSamplesAtOnce = 16;
 
-  // Appends samples to `out`; returns how many.
+  // Appends samples to `out` and returns their number.
   size_t read_some(std::span<const uint32_t> sample_indices, PackedBatch& out) const {
     std::vector<ShardRow> rows;
     std::vector<size_t> files;
@@ -185,7 +186,7 @@ class ShardedSource : public InstanceSource {
     return rows.size();
   }
 
-  // Keeps the most recently used shards open.
+  // Opens a shard; keeps the most recently used shards open.
   std::shared_ptr<const InstanceShard> shard(size_t file) const {
     const std::lock_guard lock(mutex_);
     last_use_[file] = ++uses_;
@@ -246,7 +247,7 @@ class ShardedSource : public InstanceSource {
     }
   }
 
-  // Lengths are kept in 16 bits.
+  // Lengths are stored in 16 bits.
   int32_t most_tokens() const { return std::min<int32_t>(limits_.max_length, UINT16_MAX); }
 
   void check_index(size_t file, const ShardIndex& index) const {
@@ -320,9 +321,9 @@ class ShardedSource : public InstanceSource {
 
   std::vector<fs::path> files_;
   InstanceLimits limits_;
-  std::vector<uint64_t> starts_ = {0};  // first sample of each file, and the number of all
+  std::vector<uint64_t> starts_ = {0};  // first sample of each file, then the number of samples
   std::optional<SampleIndex> index_;
-  fs::path index_file_;  // empty where the index was read from the files themselves
+  fs::path index_file_;  // empty if the index was read from the files themselves
 
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const InstanceShard>> shards_;  // null while closed

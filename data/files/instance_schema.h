@@ -12,7 +12,7 @@ inline constexpr const char* kOffsets = "offsets";                     // [N+1, 
 inline constexpr const char* kFirstLengths = "first_segment_lengths";  // [N]
 inline constexpr const char* kMaskedPositions =
     "masked_lm_positions";                                            // [M], MLPerf: [N, P] or rows
-inline constexpr const char* kMaskedIds = "masked_lm_ids";            // as above
+inline constexpr const char* kMaskedIds = "masked_lm_ids";            // like the positions
 inline constexpr const char* kNextSentence = "next_sentence_labels";  // [N] in every form
 
 // MLPerf's forms.

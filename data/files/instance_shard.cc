@@ -54,7 +54,7 @@ uint64_t checked_rows(const File& file, const DataSet& set) {
   return set.rows();
 }
 
-// Before all of it is read: its shape alone is no sign that there is so much.
+// Checked before the data is read, because a shape alone does not prove that the data exists.
 void require_whole(const File& file, const DataSet& set) {
   if (!set.is_whole()) {
     fail("{}: data set '{}' was written only in part; make the file again", file.path().string(),
@@ -195,7 +195,7 @@ class FixedShard : public Hdf5Shard {
     if (masked_positions_.shape() != masked_ids_.shape()) {
       fail_schema(file_, masked_ids_, "of the shape of masked_lm_positions");
     }
-    // Rows of no width take no room, however many.
+    // Rows of width 0 would allow any number of rows in a small file.
     if (input_ids_.shape()[1] < 1 || input_ids_.shape()[1] > kMostColumns) {
       fail_schema(file_, input_ids_, fmt::format("1 to {} wide", kMostColumns));
     }
@@ -217,8 +217,8 @@ class FixedShard : public Hdf5Shard {
   }
 
  private:
-  // How many values of each row stand before its padding of zeros: position 0 is [CLS], which is
-  // never masked, so this serves for masked positions as well as for the mask.
+  // Returns the number of values before each row's padding of zeros. It serves for masked positions
+  // as well as for the mask, because position 0 is [CLS], which is never masked.
   std::vector<int32_t> count_leading(const DataSet& set) const {
     const uint64_t columns = set.shape()[1];
     std::vector<int32_t> counts;
@@ -261,7 +261,8 @@ class VariableShard : public Hdf5Shard {
     }
   }
 
-  // The library tells the length of a row only by reading it; segments are its smallest column.
+  // The library reports the length of a row only when it reads the row; segments are the smallest
+  // column.
   ShardIndex read_index() const override {
     return {row_lengths(segment_ids_), row_lengths(masked_positions_)};
   }
@@ -376,7 +377,7 @@ std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path, boo
       }
       return std::make_unique<VariableShard>(std::move(file));
     case InstanceForm::kMlperfTfrecord:
-      break;  // no HDF5 file shows it
+      break;  // HDF5 files never have this form
   }
   fail("{}: unknown form", path.string());
 }

@@ -1,4 +1,4 @@
-// One file of instances in any supported form; what is in it tells which.
+// One file of instances, in any supported form, which is detected from its contents.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace strata::data {
 
-// One sample as it stands in the file, not yet checked against anything but the file's schema.
+// One sample from a file, checked only against the file's schema.
 struct RawSample {
   std::vector<int32_t> tokens;            // [length]
   std::vector<int32_t> segments;          // [length]
@@ -35,19 +35,19 @@ class InstanceShard {
   virtual ~InstanceShard() = default;
   virtual ShardIndex read_index() const = 0;
 
-  // Reads row `row`, of the length and masked count the index gave. Throws Error naming the file
-  // and the row where the file no longer agrees with the index.
+  // Reads row `row`, with the length and masked count from the index. Throws Error naming the file
+  // and the row if the file no longer agrees with the index.
   virtual void read(uint32_t row, int32_t length, int32_t masked_count, RawSample& out) const = 0;
 
-  // [2 * rows] or empty.
+  // Documents, [2 * rows] or empty.
   virtual std::vector<uint32_t> documents() const = 0;
 
-  // Whether it keeps a file open.
+  // True if it keeps a file open.
   virtual bool is_open() const { return true; }
 };
 
-// The values of a row before its padding of zeros. Throws Error, naming `what`, where others come
-// after it.
+// Returns the number of values before a row's padding of zeros. Throws Error naming `what` if
+// nonzero values follow the padding.
 template <typename Number>
 int32_t count_leading(std::span<const Number> row, std::string_view what) {
   const auto padding = std::find(row.begin(), row.end(), Number{0});
@@ -60,20 +60,20 @@ int32_t count_leading(std::span<const Number> row, std::string_view what) {
   return static_cast<int32_t>(padding - row.begin());
 }
 
-// Opens a file of any form in this process, which a damaged HDF5 file may crash: open_isolated() is
-// safe from that. Throws Error naming what is missing or of the wrong type or shape, and
-// for variable-length rows unless `variable_length`.
+// Opens a file of any form in this process, which a damaged HDF5 file may crash; open_isolated()
+// avoids that. Throws Error naming the missing, wrongly typed or wrongly shaped data set, and for
+// variable-length rows unless `variable_length`.
 std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path,
                                           bool variable_length = false);
 
-// Whether a file is to be read as TFRecords, by its name or its beginning. Throws Error for a
-// compressed file, and for one with MLPerf's name for them that begins as neither they nor HDF5 do.
+// True if a file holds TFRecords, by its name or its first bytes. Throws Error for a compressed
+// file, and for a file that is named like MLPerf's TFRecords but is neither TFRecords nor HDF5.
 bool is_tfrecord(const std::filesystem::path& path);
 
-// The form an HDF5 file's data sets show. Throws Error where they show none.
+// Returns the form that an HDF5 file's data sets have. Throws Error if they have none.
 InstanceForm detect_form(const hdf5::File& file);
 
-// describe_instance_file() of an HDF5 file, in this process.
+// Runs describe_instance_file() for an HDF5 file in this process.
 InstanceFileInfo describe_hdf5(const std::filesystem::path& path);
 
 }  // namespace strata::data

@@ -11,7 +11,7 @@ namespace {
 
 using hdf5::File;
 
-// The narrowest type that holds the ids of a vocabulary.
+// Returns the narrowest type for the ids of a vocabulary.
 hid_t token_type(int32_t vocabulary_size) {
   return vocabulary_size <= UINT16_MAX + 1 ? H5T_STD_U16LE : H5T_STD_I32LE;
 }
@@ -31,7 +31,7 @@ std::vector<int32_t> segments_of(const Instances& instances) {
   return segments;
 }
 
-// [N, columns], each row followed by zeros.
+// Returns [N, columns], each row padded with zeros.
 std::vector<int32_t> pad(const std::vector<int32_t>& values, const std::vector<uint64_t>& offsets,
                          size_t columns, const std::string& where, std::string_view what) {
   std::vector<int32_t> padded((offsets.size() - 1) * columns);
@@ -126,7 +126,7 @@ void write_instances(const std::filesystem::path& path, const Instances& instanc
   file.set_attribute(schema::kMadeFromAttribute, info.made_from);
   write_file_atomically(path, file.image());
   std::error_code none;
-  std::filesystem::remove(index_path(path), none);  // of what the file held
+  std::filesystem::remove(index_path(path), none);  // the index describes the previous file
 }
 
 }  // namespace strata::data

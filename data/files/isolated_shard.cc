@@ -27,7 +27,7 @@ constexpr const char* kAdvice = "the file is damaged, copy it or make it again";
 enum class Task : uint8_t { kOpen, kReadIndex, kRead, kReadDocuments, kClose, kDescribe };
 enum class Outcome : uint8_t { kDone, kError, kReadError, kNoMemory };
 
-// A message is made of numbers, and of texts and vectors with their sizes before them.
+// A message consists of numbers, and of texts and vectors preceded by their sizes.
 template <typename Number>
 void put(std::string& message, Number value) {
   message.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -74,7 +74,7 @@ struct Request {
   uint64_t shard = 0;
   bool variable_length = false;
   fs::path path;
-  fs::path folder;  // that a relative path starts from
+  fs::path folder;  // base of relative paths
   uint32_t row = 0;
   int32_t length = 0, masked_count = 0;
 
@@ -107,7 +107,8 @@ fs::path start_of(const fs::path& path) {
   return path.is_absolute() ? fs::path() : fs::current_path(ignored);
 }
 
-// Ten times what the slowest file needs, which is compressed and has all of its masks read.
+// Ten times the need of the slowest kind of file, which is compressed and has all of its masks
+// read.
 int processor_seconds(const fs::path& path) {
   constexpr int kLeast = 5;
   constexpr double kPerGibibyte = 300, kMost = 1e6;
@@ -116,9 +117,9 @@ int processor_seconds(const fs::path& path) {
   return kLeast + static_cast<int>(std::min(bytes / (1 << 30) * kPerGibibyte, kMost));
 }
 
-// ---- In the process that reads
+// ---- In the reader process
 
-// A shard is opened when something is first asked of it, as it was for a process that has crashed.
+// Opens a shard at its first request, also after a crash of the previous process.
 void perform(const Request& request, std::string& out) {
   static std::map<uint64_t, std::unique_ptr<InstanceShard>> shards;
   if (request.task == Task::kClose) {
@@ -168,7 +169,7 @@ std::string answer(std::string_view message) {
     put(out, Outcome::kDone);
     for (Parts parts(message); !parts.rest().empty();) {
       const Request request = Request::from(parts);
-      std::error_code ignored;  // the file is not found, then
+      std::error_code ignored;  // opening the file reports the error
       if (!request.folder.empty()) fs::current_path(request.folder, ignored);
       limit_processor_time(processor_seconds(request.path));
       perform(request, out);
@@ -183,7 +184,7 @@ std::string answer(std::string_view message) {
   }
 }
 
-// Runs before main(), so that tests and benchmarks have the process, too.
+// Runs before main(), so that tests and benchmarks can serve, too.
 [[gnu::constructor]] void serve(int argc, char** argv, char**) {
   serve_if_named(kName, argc, argv, answer);
 }
@@ -192,7 +193,7 @@ std::string answer(std::string_view message) {
 
 class Reader {
  public:
-  // What was asked for, without its outcome. The requests are for rows if there are several.
+  // Returns the answers to the requests, without their outcome. Several requests must be for rows.
   std::string ask(std::span<const Request> requests) {
     const std::lock_guard lock(mutex_);
     std::string answered;
@@ -227,7 +228,8 @@ class Reader {
     return answered;
   }
 
-  // Finds the file that ends the process, if it was not killed from outside.
+  // Repeats one request, which finds the file that crashed the process. If the process was killed
+  // from outside, the request succeeds.
   std::string ask_again(const Request& request) {
     if (auto answered = try_asking({&request, 1})) return *std::move(answered);
     fail_for(request);
@@ -248,16 +250,16 @@ class Reader {
 
   std::mutex mutex_;
   std::optional<ReaderProcess> process_;
-  int death_ = 0;  // of the last process that ended
+  int death_ = 0;  // signal of the last process that ended
 };
 
-// Never destroyed: shards close at any time. The process ends with the program.
+// Never destroyed, because shards close at any time. The reader process ends with the program.
 Reader& reader() {
   static Reader& reader = *new Reader;
   return reader;
 }
 
-// A file may have damaged the process without ending it.
+// Checks the sizes, because a file may have damaged the reader process without ending it.
 void take_sample(Parts& parts, const Request& request, RawSample& out) {
   out.next_sentence = parts.take<int32_t>();
   for (auto* values : {&out.tokens, &out.segments, &out.masked_positions, &out.masked_ids}) {
@@ -285,7 +287,7 @@ class IsolatedShard : public InstanceShard {
   ~IsolatedShard() override {
     try {
       ask(Task::kClose);
-    } catch (const std::exception&) {  // closed with the process
+    } catch (const std::exception&) {  // the process is gone, and the shard with it
     }
   }
 

@@ -1,4 +1,4 @@
-// A micro-batch as the model sees it: samples one after the other, no padding anywhere.
+// A micro-batch in the model's form: samples one after the other, without padding.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct PackedBatch {
   std::vector<int32_t> segments;          // [T] 0 or 1
   std::vector<int32_t> positions;         // [T] 0, 1, ... inside each sample
   std::vector<int32_t> cu_seqlens;        // [B+1] first token of each sample; last is T
-  std::vector<int32_t> masked_positions;  // [M] indices into T, rising
-  std::vector<int32_t> masked_ids;        // [M] the tokens that stood there
+  std::vector<int32_t> masked_positions;  // [M] indices into T, ascending
+  std::vector<int32_t> masked_ids;        // [M] original tokens at these positions
   std::vector<int32_t> next_sentence;     // [B] 0: the second sentence follows, 1: it is random
   std::vector<uint64_t> sample_ids;       // [B] index of each sample in its data set
 };

@@ -13,7 +13,7 @@ struct PartName {
   uint32_t number = 0, count = 0;
 };
 
-// None where `name` is not of this form.
+// Returns nullopt if `name` has another form.
 inline std::optional<PartName> parse_part(const std::string& name) {
   constexpr std::string_view kForm = "part-00000-of-00500";
   constexpr size_t kDigits = 5;

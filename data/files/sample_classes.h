@@ -1,4 +1,4 @@
-// Samples of a data set that are alike, and how many there are: what a plan needs to know.
+// Samples of a data set counted by length and masked positions, which is all that a plan needs.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct SampleClass {
   bool operator==(const SampleClass&) const = default;
 };
 
-// All of a data set, in order of length, then of masked positions. A sample's place is its number
-// in that order.
+// All classes of a data set, ordered by length, then by masked positions. A sample's place is its
+// sorted index, its number in that order.
 class SampleClasses {
  public:
   SampleClasses() = default;
-  // In that order; a class may come twice in a row.
+  // Requires that order; equal classes may follow each other.
   explicit SampleClasses(std::vector<SampleClass> classes);
 
   std::span<const SampleClass> all() const { return classes_; }
@@ -37,9 +37,10 @@ class SampleClasses {
   CumulativeCounts places_;
 };
 
-// Lines "LENGTH MASKED SAMPLES", after one of column names that starts with '#'.
+// Returns lines "LENGTH MASKED SAMPLES" after a line of column names that starts with '#'.
 std::string to_text(const SampleClasses& classes);
-// Reads such lines, in any order; '#' starts a comment. Throws Error naming the file and the line.
+// Reads such lines in any order, with comments after '#'. Throws Error naming the file and the
+// line.
 SampleClasses read_sample_classes(const std::filesystem::path& path);
 
 }  // namespace strata::data

@@ -20,10 +20,10 @@ static_assert(std::endian::native == std::endian::little, "the file's numbers ar
 
 constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'I', 'X'};
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kAlignment = 4096;  // of the arrays: a page
+constexpr uint64_t kAlignment = 4096;  // alignment of the arrays: a page
 constexpr size_t kMostNameBytes = 4096;
 
-// Of the file's head, which the arrays follow.
+// Hashes the file's head, which precedes the arrays.
 uint64_t hash_of(std::span<const std::byte> bytes) {
   uint64_t hash = bytes.size();
   for (size_t i = 0; i < bytes.size(); i += sizeof(uint64_t)) {
@@ -36,7 +36,7 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
 
 uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Where things are in a file of so many samples whose head ends at `head_end`.
+// Positions in a file with this many samples and a head that ends at `head_end`.
 struct ArrayOffsets {
   ArrayOffsets(uint64_t head_end, uint64_t samples)
       : order(aligned(head_end)),
@@ -53,8 +53,8 @@ struct Head {
   uint32_t files = 0;
   uint64_t classes = 0;
   uint64_t samples = 0;
-  uint64_t head_bytes = 0;  // with classes and files
-  uint64_t hash = 0;        // of the head with 0 in this place
+  uint64_t head_bytes = 0;  // including classes and files
+  uint64_t hash = 0;        // hash of the head, computed with 0 in this field
 };
 static_assert(sizeof(Head) == 48);
 
@@ -103,7 +103,7 @@ struct Arrays {
   std::vector<uint32_t> order;
 };
 
-// `samples` in order of their numbers in `keys`; equals stay in order. A counting sort.
+// Returns `samples` in order of their `keys`, with a stable counting sort.
 std::vector<uint32_t> sorted_by(std::span<const uint16_t> keys, std::span<const uint32_t> samples) {
   std::vector<uint32_t> begins(size_t{std::numeric_limits<uint16_t>::max()} + 2);
   for (const uint16_t key : keys) ++begins[key + 1u];

@@ -1,4 +1,5 @@
-// How long every sample of a data set is: what a plan needs to know before it reads any.
+// Index of a data set: the lengths and masked counts of all samples, known without reading the
+// samples.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace strata::data {
 
-// A file of the data set that an index is of.
+// A file of the indexed data set.
 struct IndexedFile {
   std::string name;  // without its folder
   uint64_t bytes = 0;
@@ -21,17 +22,18 @@ struct IndexedFile {
   bool operator==(const IndexedFile&) const = default;
 };
 
-// Samples have two numbers: where they stand in the data set, and their place in the order of
-// SampleClasses, in which those of a class are as they stand. Plans deal places.
+// Samples have two numbers: their position in the data set, and their sorted index ("place") in the
+// order of SampleClasses, which keeps the data set's order within a class. Plans deal places.
 class SampleIndex {
  public:
-  // [samples] of a data set, in its order. At most 2^32 - 1 samples.
+  // Takes [samples] of a data set, in its order. At most 2^32 - 1 samples.
   SampleIndex(std::vector<uint16_t> lengths, std::vector<uint16_t> masked_counts);
 
-  // What `write` wrote, read as it is needed. Throws Error where the file is none, is damaged as
-  // far as its head tells, or is not of files of these names and sizes, `files[].samples` aside.
+  // Maps a file written by write(), without reading all of it. Throws Error if the file is not an
+  // index, its head is damaged, or it belongs to files of other names or sizes (`files[].samples`
+  // is ignored).
   static SampleIndex open(const std::filesystem::path& path, std::span<const IndexedFile> files);
-  // All or nothing. `files`: the data set's, in order.
+  // Writes the index atomically. `files` are the data set's, in order.
   void write(const std::filesystem::path& path, std::span<const IndexedFile> files) const;
 
   uint32_t size() const { return static_cast<uint32_t>(lengths_.size()); }
@@ -39,25 +41,25 @@ class SampleIndex {
   std::span<const uint16_t> masked_counts() const { return masked_counts_; }  // [size()]
 
   const SampleClasses& classes() const { return classes_; }
-  // The sample at a place. Throws Error where the file it came from is damaged.
+  // Returns the sample at a place. Throws Error if the index file is damaged.
   uint32_t sample_at(uint32_t place) const;
 
-  // The data set's files, of an index that was opened.
+  // The data set's files, if the index was opened from a file.
   std::span<const IndexedFile> files() const { return files_; }
 
  private:
   SampleIndex() = default;
 
   std::span<const uint16_t> lengths_, masked_counts_;
-  std::span<const uint32_t> order_;  // [size()] by place
+  std::span<const uint32_t> order_;  // [size()] indexed by place
   SampleClasses classes_;
   std::vector<IndexedFile> files_;
-  std::string path_;                   // of the file, for messages
-  std::shared_ptr<const void> owner_;  // of what the spans show
+  std::string path_;                   // path of the index file, for messages
+  std::shared_ptr<const void> owner_;  // owns the memory of the spans
 };
 
-// Where the index of a data set lies that is given as these paths: beside the first, a file, or in
-// it, a folder.
+// Returns the path of the index of a data set: next to its first path if that is a file, inside it
+// if it is a folder.
 std::filesystem::path index_path(const std::filesystem::path& first);
 
 }  // namespace strata::data

@@ -15,7 +15,7 @@
 namespace strata::data {
 namespace {
 
-constexpr size_t kHeaderBytes = 12;  // length, and its checksum
+constexpr size_t kHeaderBytes = 12;  // length and its checksum
 constexpr size_t kFooterBytes = 4;   // the record's checksum
 
 uint32_t read_u32(const char* bytes) {
@@ -24,7 +24,7 @@ uint32_t read_u32(const char* bytes) {
   return value;
 }
 
-// The length that a header gives, if that has its checksum.
+// Reads the length from a header. Returns false if its checksum is wrong.
 bool parse_header(const char* header, uint64_t& length) {
   static_assert(std::endian::native == std::endian::little);
   std::memcpy(&length, header, sizeof length);
@@ -43,7 +43,7 @@ class TfrecordFile::OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  // False at the end of the file.
+  // Returns false at the end of the file.
   bool read(uint64_t offset, char* out, size_t bytes) const {
     while (bytes > 0) {
       const ssize_t count = ::pread(descriptor_, out, bytes, static_cast<off_t>(offset));

@@ -16,7 +16,7 @@ using protozero::pbf_message;
 using protozero::tag_and_type;
 using Wire = protozero::pbf_wire_type;
 
-// Names and tags are those of tensorflow/core/example/example.proto and feature.proto.
+// Names and tags are from tensorflow/core/example/example.proto and feature.proto.
 enum class ExampleTag : protozero::pbf_tag_type { kFeatures = 1 };
 enum class FeaturesTag : protozero::pbf_tag_type { kFeature = 1 };
 enum class EntryTag : protozero::pbf_tag_type { kKey = 1, kValue = 2 };
@@ -39,8 +39,8 @@ struct Feature {
 };
 using Features = std::map<std::string, Feature>;
 
-// Writers may put all values into one field, which `get_packed` reads, or each into its own of the
-// type `single`.
+// Reads numbers from a packed field by `get_packed`, or from single fields of type `single`;
+// writers may use either.
 template <typename Number, typename GetPacked, typename GetSingle>
 std::vector<Number> parse_list(data_view bytes, Wire single, const GetPacked& get_packed,
                                const GetSingle& get_single) {
@@ -108,7 +108,7 @@ Features parse_features(const std::string& record) {
   return features;
 }
 
-// A pretraining example. Errors say what is wrong with it; where it is, those add who know it.
+// A pretraining example. Its errors do not name the file and record; callers add them.
 class Example {
  public:
   explicit Example(Features features) : features_(std::move(features)) {
@@ -182,7 +182,7 @@ class Example {
   int32_t length_ = 0, masked_count_ = 0;
 };
 
-// Calls use(example) with what is record `record` of `file`.
+// Calls use(example) with the example in record `record` of `file`.
 template <typename Use>
 void with_example(const TfrecordFile& file, size_t record, const std::string& bytes,
                   const Use& use) {

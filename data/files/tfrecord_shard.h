@@ -1,4 +1,4 @@
-// Pretraining instances as MLPerf's create_pretraining_data.py writes them: TFRecords of tf.train
+// Pretraining instances in the format of MLPerf's create_pretraining_data.py: TFRecords of tf.train
 // Examples, padded to one length.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace strata::data {
 
 class TfrecordShard : public InstanceShard {
  public:
-  // Throws Error naming the first record's features where it is no pretraining instance.
+  // Throws Error naming the first record's features if it is not a pretraining instance.
   explicit TfrecordShard(const std::filesystem::path& path);
 
   ShardIndex read_index() const override;
@@ -17,7 +17,7 @@ class TfrecordShard : public InstanceShard {
   std::vector<uint32_t> documents() const override { return {}; }
   bool is_open() const override { return false; }
 
-  // form, samples, max_length, max_predictions and the features of the first record.
+  // Returns form, samples, max_length, max_predictions and the features of the first record.
   InstanceFileInfo describe() const;
 
  private:

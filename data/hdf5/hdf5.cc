@@ -16,12 +16,12 @@ constexpr size_t kSuperblockVersionAt = 8;
 constexpr uint64_t kRowsPerChunk = 64;
 constexpr unsigned kDeflateLevel = 1;
 constexpr size_t kChunkCacheBytes = size_t{1} << 24;
-// The library clears its whole conversion buffer, 1 MiB unless told otherwise, in every read that
-// converts: 20 us for a sample's tokens instead of 1.
+// In every read that converts, the library clears its whole conversion buffer, by default 1 MiB.
+// That takes 20 us for a sample's tokens instead of 1 us.
 constexpr size_t kConversionBytes = 8192;
 constexpr size_t kChunkCacheSlots = 12421;  // a prime well above the number of chunks that fit
 
-// Recursive, because handles are closed both by and beside the functions that hold it.
+// Recursive, because functions that hold the lock also close handles.
 std::recursive_mutex& library_mutex() {
   static std::recursive_mutex mutex;
   return mutex;
@@ -36,8 +36,8 @@ class Lock {
   std::lock_guard<std::recursive_mutex> guard_;
 };
 
-// The innermost message of the library's error stack, which tells the cause, in one line. Of zlib
-// the library says only that it failed, which it does for want of memory, too.
+// Returns the innermost message of the library's error stack, which names the cause, on one line.
+// For zlib the library reports only a failure, which may also mean that memory is short.
 std::string library_reason() {
   std::string reason = "unknown cause";
   const auto keep_first = [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
@@ -69,13 +69,13 @@ Handle scalar_space(const std::string& where) {
   return own(H5Screate(H5S_SCALAR), where, "make a data space");
 }
 
-// An enumeration of two names with the values 0 and 1.
+// True for an enumeration of two names with the values 0 and 1.
 bool is_boolean(hid_t type) {
   if (H5Tget_class(type) != H5T_ENUM || H5Tget_nmembers(type) != 2) return false;
   const Handle base(H5Tget_super(type));
   uint64_t found = 0;
   for (unsigned i = 0; i < 2; ++i) {
-    int64_t value = 0;  // room for any integer type
+    int64_t value = 0;  // large enough for any integer type
     if (H5Tget_size(type) > sizeof value || H5Tget_member_value(type, i, &value) < 0 ||
         H5Tconvert(base.get(), H5T_NATIVE_INT64, 1, &value, nullptr, H5P_DEFAULT) < 0 ||
         value < 0 || value > 1) {
@@ -86,7 +86,7 @@ bool is_boolean(hid_t type) {
   return found == 3;
 }
 
-// A filter's name, where it is a common one.
+// Returns a filter's name, if it is a common one.
 std::string filter_name(H5Z_filter_t filter, const char* stored) {
   constexpr std::pair<H5Z_filter_t, const char*> kNames[] = {
       {4, "SZIP"},           {307, "bzip2"}, {32000, "LZF"},       {32001, "Blosc"}, {32004, "LZ4"},
@@ -111,11 +111,12 @@ std::string other_file(const std::filesystem::path& path) {
   return "make the file with 'strata data prepare' or copy it again";
 }
 
-// Walks over the messages of an object's header in the file itself (HDF5 File Format, IV.A),
-// because the library follows what a virtual data set points to as it opens one, and trusts it.
+// Walks over the messages of an object's header in the file itself (HDF5 File Format, IV.A). The
+// library cannot be used for this: when it opens a virtual data set, it follows and trusts its
+// sources.
 class ObjectHeader {
  public:
-  // `base`: where addresses count from. `address_bytes`, `length_bytes`: sizes of numbers.
+  // `base` is the origin of addresses. `address_bytes` and `length_bytes` are sizes of numbers.
   ObjectHeader(const std::filesystem::path& path, uint64_t base, size_t address_bytes,
                size_t length_bytes)
       : in_(open_to_read(path, std::ios::binary)),
@@ -123,7 +124,7 @@ class ObjectHeader {
         address_bytes_(address_bytes),
         length_bytes_(length_bytes) {}
 
-  // Whether a layout is found in the header at `address`, and none of those found is virtual.
+  // True if the header at `address` has a layout, and no layout is virtual.
   bool has_plain_layout(uint64_t address) {
     constexpr size_t kPrefix = 32;  // longer than the prefix of either version
     const std::string prefix = read(address, kPrefix);
@@ -147,8 +148,8 @@ class ObjectHeader {
   }
 
  private:
-  static constexpr uint64_t kMostBytes = 1 << 20;  // of a header
-  static constexpr int kMostBlocks = 1000;         // of a header, each of which may name the next
+  static constexpr uint64_t kMostBytes = 1 << 20;  // limit for a header
+  static constexpr int kMostBlocks = 1000;  // limit for a header; each block may name the next
   static constexpr uint64_t kOldFill = 4, kFill = 5, kLayout = 8, kContinuation = 16;
   static constexpr unsigned char kVirtual = 3;
 
@@ -160,7 +161,7 @@ class ObjectHeader {
     out.resize(static_cast<size_t>(in_.gcount()));
     return out;
   }
-  // Little-endian; the caller sees to it that it lies inside.
+  // Reads a little-endian number. Requires that it lies inside `bytes`.
   static uint64_t number(std::string_view bytes, size_t at, size_t size) {
     uint64_t value = 0;
     for (size_t i = 0; i < size; ++i) {
@@ -169,7 +170,7 @@ class ObjectHeader {
     return value;
   }
 
-  // False if a block cannot be read, a layout is virtual or too many bytes belong to the header.
+  // Returns false if a block cannot be read, a layout is virtual or the header is too large.
   bool walk(uint64_t address, uint64_t bytes) {
     read_ += bytes;
     if (bytes > kMostBytes || read_ > kMostBytes) return false;
@@ -188,7 +189,7 @@ class ObjectHeader {
   }
   bool take(uint64_t type, std::string_view message) {
     if (type == kLayout) {
-      constexpr size_t kNewVersion = 3;  // before it the class comes third
+      constexpr size_t kNewVersion = 3;  // older versions store the class third
       if (message.size() < 3) return false;
       ++layouts_;
       return message[message[0] < static_cast<char>(kNewVersion) ? 2 : 1] < kVirtual;
@@ -198,18 +199,18 @@ class ObjectHeader {
     if (type != kContinuation) return true;
     if (message.size() < address_bytes_ + length_bytes_) return false;
     const uint64_t bytes = number(message, address_bytes_, length_bytes_);
-    // Blocks of new headers have a signature before and a checksum behind their messages.
+    // Blocks of new headers have a signature before and a checksum after their messages.
     const uint64_t before = is_new_ ? 4 : 0, around = is_new_ ? 8 : 0;
     if (bytes < around) return false;
     if (++blocks_ > kMostBlocks) return false;
     return walk(number(message, 0, address_bytes_) + before, bytes - around);
   }
 
-  // Whether the bytes that the number at `at` counts follow it.
+  // True if the number at `at` is not larger than the bytes that follow it.
   static bool fits(std::string_view message, size_t at) {
     return message.size() >= at + 4 && number(message, at, 4) <= message.size() - at - 4;
   }
-  // The library takes a fill value's size for granted.
+  // The library does not check a fill value's size.
   static bool has_whole_fill(std::string_view message) {
     if (message.size() < 2) return false;
     if (message[0] >= 3) return (message[1] & 0x20) == 0 || fits(message, 2);
@@ -295,7 +296,7 @@ bool DataSet::is_whole() const {
     require(H5Dget_space_status(id_.get(), &status), where_, "read the layout");
     return status == H5D_SPACE_STATUS_ALLOCATED;
   }
-  // Of these the status compares bytes, and compressed ones are fewer.
+  // Compares uncompressed bytes, and compressed chunks are smaller.
   std::vector<hsize_t> chunk(shape_.size());
   require(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), where_,
           "read the layout");
@@ -419,7 +420,8 @@ File File::open(const std::filesystem::path& path) {
         where);
   }
   const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
-  // Read-only file systems and many network file systems refuse the lock; nobody writes meanwhile.
+  // Read-only file systems and many network file systems refuse the lock, and nobody writes
+  // meanwhile.
   require(H5Pset_file_locking(access.get(), false, true), where, "set file locking");
   require(H5Pset_cache(access.get(), 0, kChunkCacheSlots, kChunkCacheBytes, 0.75), where,
           "set the chunk cache");
@@ -443,7 +445,7 @@ File File::create_in_memory(const std::filesystem::path& path) {
   const std::string where = path.string();
   const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
   require(H5Pset_fapl_core(access.get(), kMemoryFileGrowth, false), where, "set the memory driver");
-  // A file of the name given would be read into memory before it is emptied.
+  // The library would read an existing file of this name into memory before truncating it.
   const std::string name = where + ".memory";
   file.id_ = own(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), where,
                  "create in memory");
@@ -619,7 +621,7 @@ void File::write_variable(const std::string& name, hid_t file_type,
   const Handle memory = own(H5Tvlen_create(H5T_NATIVE_INT32), where, "make a row type");
   std::vector<hvl_t> rows(offsets.size() - 1);
   for (size_t i = 0; i < rows.size(); ++i) {
-    // The library takes rows to write by pointers that are not const.
+    // The library takes pointers to non-const rows even for writing.
     rows[i] = {offsets[i + 1] - offsets[i], const_cast<int32_t*>(values.data() + offsets[i])};
   }
   const Handle set = create_data_set(name, stored.get(), {rows.size()}, false);
@@ -633,13 +635,14 @@ std::string_view File::image() {
   const std::string where = path_.string();
   require(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL), where, "finish in memory");
   const ssize_t size = H5Fget_file_image(id_.get(), nullptr, 0);
-  // The memory driver's handle is where it keeps the pointer to the file's first byte.
+  // The memory driver's handle is the address of the pointer to the file's first byte.
   void* handle = nullptr;
   if (size < 0 || H5Fget_vfd_handle(id_.get(), H5P_DEFAULT, &handle) < 0) {
     fail("{}: cannot finish in memory: {}", where, library_reason());
   }
   char* const bytes = *static_cast<char**>(handle);
-  // As H5Fget_file_image does in its copy: nobody has the file open (HDF5 File Format, III.A).
+  // Clears the flags of open files, as H5Fget_file_image does in its copy (HDF5 File Format,
+  // III.A).
   const bool is_old = bytes[kSuperblockVersionAt] < 2;
   std::memset(bytes + (is_old ? 20 : 11), 0, is_old ? 4 : 1);
   return {bytes, static_cast<size_t>(size)};

@@ -1,6 +1,6 @@
 // A small part of the HDF5 C API with owned handles and errors that name the file. Debian's library
-// is not safe for threads: every call of the process takes one lock in here, so all types below may
-// be used from any thread.
+// is not thread-safe, so every call in the process takes one lock here. That makes all types below
+// thread-safe.
 #pragma once
 
 #include <hdf5.h>
@@ -30,7 +30,7 @@ class Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// The memory type for T: int8_t, uint8_t, int32_t, uint32_t, int64_t or uint64_t.
+// Returns the memory type of T: int8_t, uint8_t, int32_t, uint32_t, int64_t or uint64_t.
 template <typename T>
 hid_t memory_type();
 
@@ -42,11 +42,12 @@ class DataSet {
   uint64_t rows() const { return shape_.empty() ? 0 : shape_[0]; }
   bool is_integer() const { return kind_ == H5T_INTEGER || is_boolean_; }
   bool is_variable() const { return kind_ == H5T_VLEN && element_kind_ == H5T_INTEGER; }
-  std::string description() const;  // "name int32 [10, 512]"
-  // Whether all of it was written; the library reads one value for the rest, however much it is.
+  std::string description() const;  // for example "name int32 [10, 512]"
+  // True if all of it was written. For missing parts, however large, the library reads fill values.
   bool is_whole() const;
-  // Throws Error naming the filter if the values are stored with one that the library lacks, and
-  // naming the chunk if it is compressed and so large that every read would uncompress it anew.
+  // Throws Error naming the filter if the library lacks one that the values are stored with. Throws
+  // Error naming the chunk if it is compressed and so large that every read would decompress it
+  // again.
   void require_readable() const;
 
   // Reads the hyperslab [first_row, first_row + rows) x [0, columns) into `out`, row by row;
@@ -64,9 +65,10 @@ class DataSet {
   friend class File;
   void read_bytes(uint64_t first_row, uint64_t row_count, uint64_t columns, hid_t type,
                   void* out) const;
-  Handle select(uint64_t first_row, uint64_t row_count, uint64_t columns) const;  // lock held
+  // Requires the lock.
+  Handle select(uint64_t first_row, uint64_t row_count, uint64_t columns) const;
 
-  std::string where_;  // "file: data set 'name'"
+  std::string where_;  // for example "file: data set 'name'"
   std::string name_;
   Handle id_;
   Handle space_;
@@ -74,7 +76,7 @@ class DataSet {
   std::vector<uint64_t> shape_;
   std::string type_name_;
   H5T_class_t kind_ = H5T_NO_CLASS;
-  H5T_class_t element_kind_ = H5T_NO_CLASS;  // of a variable-length row
+  H5T_class_t element_kind_ = H5T_NO_CLASS;  // kind of the elements of a variable-length row
   bool is_boolean_ = false;
 };
 
@@ -83,12 +85,12 @@ class File {
   // Opens for reading. Throws Error with the library's reason.
   static File open(const std::filesystem::path& path);
 
-  // A new file in memory; `path` only names it in messages.
+  // Creates a file in memory; `path` only names it in messages.
   static File create_in_memory(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   bool has(const std::string& name) const;
-  std::vector<std::string> names() const;  // of the root group's members
+  std::vector<std::string> names() const;  // members of the root group
   // Throws Error if `name` is a link, or its values lie in other files (external storage, a virtual
   // data set).
   DataSet data_set(const std::string& name) const;
@@ -98,8 +100,8 @@ class File {
   void set_attribute(const std::string& name, int64_t value);
   void set_attribute(const std::string& name, std::string_view value);
 
-  // Writes a whole data set of `shape`, stored as `file_type`. `compressed` stores it in chunks of
-  // rows, deflated.
+  // Writes a whole data set of `shape`, stored as `file_type`. `compressed` stores it in deflated
+  // chunks of rows.
   template <typename T>
   void write(const std::string& name, hid_t file_type, const std::vector<uint64_t>& shape,
              const T* values, bool compressed = false) {
@@ -110,14 +112,15 @@ class File {
   void write_variable(const std::string& name, hid_t file_type, const std::vector<int32_t>& values,
                       const std::vector<uint64_t>& offsets);
 
-  // The bytes a file in memory would have on disk, until something else is done with it.
+  // Returns the bytes that a file in memory would have on disk, valid until the next operation on
+  // the file.
   std::string_view image();
 
  private:
   void write_bytes(const std::string& name, hid_t file_type, const std::vector<uint64_t>& shape,
                    hid_t memory, const void* values, bool compressed);
   Handle create_data_set(const std::string& name, hid_t file_type,
-                         const std::vector<uint64_t>& shape, bool compressed);  // lock held
+                         const std::vector<uint64_t>& shape, bool compressed);  // requires the lock
 
   std::filesystem::path path_;
   Handle id_;

@@ -20,7 +20,7 @@
 namespace strata::data {
 namespace {
 
-constexpr int kSocket = 3;  // of the process that serves
+constexpr int kSocket = 3;  // the serving process's descriptor
 
 bool send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -43,7 +43,7 @@ bool receive_all(int socket, char* out, size_t bytes) {
   return true;
 }
 
-// A message is its size and its bytes.
+// A message consists of its size and its bytes.
 bool send_message(int socket, std::string_view message) {
   const uint64_t size = message.size();
   std::string framed(reinterpret_cast<const char*>(&size), sizeof size);
@@ -73,13 +73,13 @@ ReaderProcess::ReaderProcess(const char* name) : parent_(::getpid()) {
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, ends[1], kSocket);
   posix_spawn_file_actions_addclosefrom_np(&files, kSocket + 1);
-  // Libraries write there before they abort.
+  // Libraries write to these streams before they abort.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_RDWR, 0);
   }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // Ctrl-C and a batch system's signals go to all of a job; the parent decides what they mean.
+  // Ctrl-C and a batch system's signals reach the whole job; only the parent reacts to them.
   sigset_t blocked, usual;
   sigfillset(&blocked);
   sigdelset(&blocked, SIGPROF);
@@ -128,8 +128,8 @@ void serve_if_named(const char* name, int argc, char** argv,
                     const std::function<std::string(std::string_view request)>& answer) {
   if (argc != 1 || std::strcmp(argv[0], name) != 0) return;
   ::prctl(PR_SET_NAME, name);
-  // No core, which would tell no more than the parent does; 1 says so to programs that take cores,
-  // too (core(5)).
+  // Disables core dumps, which would tell no more than the parent does. A limit of 1 also disables
+  // programs that collect cores (core(5)).
   rlimit core;
   if (::getrlimit(RLIMIT_CORE, &core) == 0) {
     core.rlim_cur = std::min<rlim_t>(core.rlim_max, 1);

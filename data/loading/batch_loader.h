@@ -1,4 +1,4 @@
-// Packs the next micro-batches on a thread of its own while the model computes.
+// Packs the next micro-batches on its own thread while the model computes.
 #pragma once
 
 #include <condition_variable>
@@ -16,26 +16,26 @@
 
 namespace strata::data {
 
-// Names the samples of the next micro-batch, or returns false when there are no more. Called on the
-// loader's thread only, one call at a time.
+// Sets the samples of the next micro-batch, or returns false when there are no more. Called only on
+// the loader's thread, one call at a time.
 using NextSamples = std::function<bool(std::vector<uint32_t>& sample_indices)>;
 
-// One producer thread, one consumer. Nothing is read before start().
+// Has one producer thread and one consumer. Reads nothing before start().
 class BatchLoader {
  public:
-  // `source` and whatever `next_samples` refers to must outlive the loader. At most `depth` packed
-  // micro-batches wait for the consumer.
+  // `source` and everything that `next_samples` refers to must outlive the loader. At most `depth`
+  // packed micro-batches wait for the consumer.
   BatchLoader(const InstanceSource& source, NextSamples next_samples, size_t depth = 4);
-  ~BatchLoader();  // stops the thread, also in the middle of a data set
+  ~BatchLoader();  // stops the thread, even in the middle of a data set
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
-  // Starts reading ahead. Calling it again has no effect.
+  // Starts reading ahead. Further calls have no effect.
   void start();
 
-  // Waits for the next micro-batch and exchanges it for `batch`, whose memory is used again.
-  // Returns false after the last one. Rethrows what the thread threw once the micro-batches before
-  // it have been taken. Throws Error before start().
+  // Waits for the next micro-batch and swaps it with `batch`, whose memory is reused. Returns false
+  // after the last one. Rethrows an exception of the thread after the earlier micro-batches were
+  // taken. Throws Error before start().
   bool next(PackedBatch& batch);
 
  private:

@@ -19,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMlperfRecipeVersion =
-    1;  // rises whenever the same text and options give other instances
+constexpr int kMlperfRecipeVersion = 1;  // increases when equal inputs give other instances
 
 // github.com/mlcommons/training, retired_benchmarks/bert/README.md.
 constexpr std::string_view kOfficialEval = "2a220f790517261547b1b45ed3ada07a";
@@ -63,7 +62,7 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
            expected.string(), count - parts.size(), counted(count, "part"));
     }
   }
-  // Evaluation first: what is wrong with the text shows early.
+  // Evaluation comes first, so that problems with the text show early.
   std::vector<Task> tasks;
   if (has_eval) tasks.push_back({eval, options.out / "eval.hdf5", true});
   for (const fs::path& part : parts) {
@@ -73,7 +72,7 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
   return tasks;
 }
 
-// All that lies in `directory` will be trained on.
+// Everything in `directory` will be trained on.
 void refuse_others(const fs::path& directory, const std::vector<Task>& tasks) {
   for (const fs::path& path : list_directory(directory)) {
     const auto is_made = [&](const Task& task) { return task.out == path; };
@@ -136,7 +135,7 @@ class Maker {
   const Vocabulary& vocabulary_;
 };
 
-// How far the work has come, in a line; may be called from one thread at a time.
+// Reports progress, one line at a time. Calls must not overlap.
 class Report {
  public:
   Report(size_t total, const std::function<void(std::string_view)>& print)
@@ -199,7 +198,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
 
   const Maker maker(options, vocabulary);
   Report lines(tasks.size(), report);
-  std::mutex mutex;  // of `lines` and `summary`
+  std::mutex mutex;  // guards `lines` and `summary`
   parallel_for(tasks.size(), options.threads, [&](size_t i) {
     const Maker::Made made = maker.make(tasks[i]);
     const std::lock_guard lock(mutex);
@@ -222,7 +221,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
         to_text(open_instances(path, {INT32_MAX, INT32_MAX, true})->index().classes()));
   }
   if (const std::string found = summary.newer_characters.describe(); !found.empty()) report(found);
-  std::ranges::sort(summary.warnings);  // files are made in any order
+  std::ranges::sort(summary.warnings);  // files finish in any order
   for (const std::string& warning : summary.warnings) report("warning: " + warning);
   summary.seconds = seconds_since(started);
   return summary;

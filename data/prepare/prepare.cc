@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRecipeVersion = 2;  // rises whenever the same options give other instances
+constexpr int kRecipeVersion = 2;  // increases when the same options give other instances
 
-// Everything a file's contents depend on, in one line.
+// Returns everything that a file's contents depend on, on one line.
 std::string provenance(const PrepareOptions& options, uint64_t text_hash,
                        const Vocabulary& vocabulary, std::string_view part) {
   nlohmann::ordered_json inputs = {
@@ -33,10 +33,10 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
   return json_text(inputs);
 }
 
-// A warning if `vocabulary` belongs to a cased model: lower-cased text never has its entries with
-// capitals. Empty otherwise.
+// Returns a warning if `vocabulary` belongs to a cased model, whose entries with capitals never
+// occur in lower-cased text. Returns an empty string otherwise.
 std::string doubt_about_case(const Vocabulary& vocabulary) {
-  constexpr int32_t kMostShare = 100;  // one of so many entries
+  constexpr int32_t kMostShare = 100;  // denominator of a fraction of the entries
   int32_t cased = 0;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     const std::string& entry = vocabulary.entry(id);

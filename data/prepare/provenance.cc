@@ -45,7 +45,7 @@ bool is_made_from(const fs::path& path, const std::string& made_from) {
   try {
     return describe_instance_file(path).made_from == made_from;
   } catch (const Error&) {
-    return false;  // not ours or damaged: made again
+    return false;  // another program's or a damaged file is made again
   }
 }
 

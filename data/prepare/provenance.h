@@ -1,4 +1,4 @@
-// What a data file was made from, so that it is not made again in vain.
+// Records the inputs of a data file, so that an up-to-date file is not made again.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace strata::data {
 
-// 16 hexadecimal digits.
+// Returns 16 hexadecimal digits.
 std::string to_hex(uint64_t hash);
 
-// The options of a recipe by their names.
+// Returns the options of a recipe by name.
 nlohmann::ordered_json to_json(const Recipe& recipe);
 
-// Adds a version of Unicode that was asked for; nothing where it is the installed one, as in files
-// made before there was a choice.
+// Adds a requested version of Unicode. Adds nothing for the installed one, so that files made
+// before this option existed stay up to date.
 void add_unicode(nlohmann::ordered_json& inputs, UnicodeVersion unicode);
 
-// What a file made with it says about itself, but for its form and `made_from`.
+// Returns the facts that a file states about itself, except for its form and `made_from`.
 InstanceFileInfo info_of(const Recipe& recipe, const Vocabulary& vocabulary,
                          const std::string& text_hash);
 
-// Of the bytes of all files, in order. Throws Error where one cannot be read.
+// Hashes the bytes of all files, in order. Throws Error if one cannot be read.
 uint64_t hash_files(std::span<const std::filesystem::path> files);
 
-// Whether `path` is an instance file with this `made_from` attribute.
+// True if `path` is an instance file with this `made_from` attribute.
 bool is_made_from(const std::filesystem::path& path, const std::string& made_from);
 
-// Makes `directory` where it is missing. Throws Error where files cannot be written into it: better
-// before the work than after it.
+// Creates `directory` if it is missing. Throws Error if files cannot be written into it, before
+// work is spent.
 void require_writable_directory(const std::filesystem::path& directory);
 
 }  // namespace strata::data

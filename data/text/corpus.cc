@@ -31,7 +31,7 @@ bool is_blank(std::string_view line, UnicodeVersion unicode) {
   return std::ranges::all_of(code_points, [unicode](char32_t c) { return is_space(c, unicode); });
 }
 
-// Token ids of consecutive lines; a blank line and one without tokens differ in `blank`.
+// Token ids of consecutive lines; `blank` tells a blank line from a line without tokens.
 struct TokenizedLines {
   std::vector<int32_t> tokens;
   std::vector<size_t> ends;
@@ -54,7 +54,8 @@ std::string_view bytes_of(std::span<const int32_t> tokens) {
   return {reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes()};
 }
 
-// "UTF-16" or "UTF-32" if `text` begins with its mark, or has a NUL in most of its characters.
+// Returns "UTF-16" or "UTF-32" if `text` begins with its mark, or has a NUL in most of its
+// characters.
 std::string wide_encoding(std::string_view text) {
   using namespace std::string_view_literals;
   if (text.starts_with("\xff\xfe\0\0"sv) || text.starts_with("\0\0\xfe\xff"sv)) return "UTF-32";
@@ -68,7 +69,7 @@ std::string wide_encoding(std::string_view text) {
   return nuls[0] > nuls[1] ? "UTF-16BE" : "UTF-16LE";
 }
 
-// Says what a file that is no text is, and what to do; empty if its first bytes do not tell.
+// Describes a file that is not text, with advice; empty if its first bytes do not tell.
 std::string_view other_file(std::string_view text) {
   using namespace std::string_view_literals;
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
@@ -88,7 +89,7 @@ std::string_view other_file(std::string_view text) {
   return {};
 }
 
-// Whether `text` holds control characters that no text has.
+// True if `text` has control characters that do not occur in texts.
 bool has_controls(std::string_view text) {
   constexpr char kEscape = 0x1b;
   return std::ranges::any_of(text, [](char c) {
@@ -96,7 +97,7 @@ bool has_controls(std::string_view text) {
   });
 }
 
-// Line feeds and, of carriage returns, those that neither precede one nor another.
+// Numbers of line feeds, and of carriage returns that no line feed or carriage return follows.
 struct LineEnds {
   uint64_t line_feeds = 0, lone_returns = 0;
 };
@@ -111,8 +112,8 @@ LineEnds line_ends_of(std::string_view text) {
   return ends;
 }
 
-// Whether bytes of 0x80 and above stand alone or in pairs between ASCII letters, as the accented
-// letters of Western European languages do in Latin-1.
+// True if bytes of 0x80 and above stand alone or in pairs between ASCII letters, like the accented
+// letters of Western European languages in Latin-1.
 bool looks_like_latin1(std::string_view text) {
   uint64_t high = 0, runs = 0;
   bool was_high = false;
@@ -125,10 +126,10 @@ bool looks_like_latin1(std::string_view text) {
   return high <= 2 * runs;
 }
 
-// Throws Error if `text` is another encoding than UTF-8. Returns a warning about a few malformed
-// bytes, or nothing.
+// Throws Error if `text` is not UTF-8. Returns a warning about a few malformed bytes, or an empty
+// string.
 std::string check_encoding(std::string_view text, const std::filesystem::path& file) {
-  constexpr uint64_t kMostShare = 1000;  // one of so many bytes
+  constexpr uint64_t kMostShare = 1000;  // denominator of a fraction of the bytes
   const std::string name = file.string();
   if (const std::string_view other = other_file(text); !other.empty()) fail("{}: {}", name, other);
   if (const std::string wide = wide_encoding(text); !wide.empty()) {
@@ -190,8 +191,7 @@ Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabul
       warnings->push_back(warning);
     }
     if (newer != nullptr) newer->add(text, file);
-    std::erase(text,
-               '\r');  // wherever they stand: so does TensorFlow, with which MLPerf reads text
+    std::erase(text, '\r');  // TensorFlow, which MLPerf reads text with, drops all of them, too
     const auto lines = split_lines(text);
     const auto parts = map_ranges<TokenizedLines>(lines.size(), threads, [&](size_t a, size_t b) {
       return tokenize_lines(std::span(lines).subspan(a, b - a), vocabulary, unicode);

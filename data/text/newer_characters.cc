@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostShown = 20;
 constexpr std::string_view kSigma = "\u03A3";
-// Nothing below U+055F, hence no byte below its first one, differs.
+// Only characters from U+055F on differ, so smaller lead bytes are skipped.
 constexpr unsigned char kLeastLead = 0xD5;
 
 bool may_differ(char c) { return static_cast<unsigned char>(c) >= kLeastLead; }

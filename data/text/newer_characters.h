@@ -1,4 +1,4 @@
-// The characters of a text on which two versions of Unicode make other tokens.
+// Finds the characters of a text that two versions of Unicode tokenize differently.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,21 @@ namespace strata::data {
 
 class NewerCharacters {
  public:
-  // Looks for characters that `used`, the version that text is tokenized by, and `reference` treat
-  // otherwise.
+  // Looks for characters that `used`, the tokenizer's version, and `reference` treat differently.
   explicit NewerCharacters(UnicodeVersion used, UnicodeVersion reference = kReferenceUnicode)
       : used_(used), reference_(reference) {}
 
-  // Adds those of `text`, which is all of `file`: UTF-8, a sentence a line.
+  // Adds the characters of `text`, the whole contents of `file`: UTF-8, one sentence per line.
   void add(std::string_view text, const std::filesystem::path& file);
   void add(const NewerCharacters& other);
 
   struct Found {
     uint64_t count = 0;
-    std::filesystem::path file;  // the first one, by name, and the first byte in it
+    std::filesystem::path file;  // first file, by name, and the first byte offset in it
     uint64_t offset = 0;
   };
   const std::map<char32_t, Found>& found() const { return found_; }
-  // What was found, for people; empty where nothing was.
+  // Describes the findings for users; empty without findings.
   std::string describe() const;
 
  private:

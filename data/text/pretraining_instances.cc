@@ -18,7 +18,7 @@ namespace {
 
 constexpr int32_t kSpecialTokens = 3;  // [CLS] first [SEP] second [SEP]
 constexpr double kMaskedAsMask = 0.8;
-constexpr double kMaskedAsItself = 0.5;  // of the rest; the others become a random token
+constexpr double kMaskedAsItself = 0.5;  // share of the others; the rest become a random token
 constexpr int kTriesForAnotherDocument = 10;
 
 // Consecutive tokens of a document.
@@ -27,10 +27,10 @@ struct Segment {
   std::span<const int32_t> tokens;
 };
 
-// Keys of the independent random streams a seed gives.
+// Keys of the independent random streams of a seed.
 enum Stream : uint64_t { kDocumentStream = 1, kShuffleStream = 2 };
 
-// Moves `count` random ones of `candidates` to the front, rising.
+// Moves `count` random elements of `candidates` to the front, ascending.
 void choose(std::span<uint16_t> candidates, size_t count, Random& random) {
   for (size_t i = 0; i < count; ++i) {
     std::swap(candidates[i], candidates[i + random.below(candidates.size() - i)]);
@@ -43,22 +43,22 @@ void choose(std::span<uint16_t> candidates, size_t, PythonRandom& random) {
   random.shuffle(candidates);
 }
 
-// Instances whose tokens still stand in the corpus, so that no token is copied before its place is
-// known. Has N drafts and M masked positions.
+// Instances whose tokens are still in the corpus, so that tokens are copied only once, to their
+// final position. N drafts and M masked positions.
 struct Drafts {
   struct Draft {
     Segment first, second;
     bool is_random = false;
-    size_t masked_end = 0;  // in the arrays below
+    size_t masked_end = 0;  // end in the arrays below
   };
   std::vector<Draft> all;                  // [N]
-  std::vector<uint16_t> masked_positions;  // [M] inside the sample, rising
-  std::vector<int32_t> replacements;       // [M] the tokens to stand there
+  std::vector<uint16_t> masked_positions;  // [M] inside the sample, ascending
+  std::vector<int32_t> replacements;       // [M] tokens to put there
 
   size_t masked_begin(size_t draft) const { return draft == 0 ? 0 : all[draft - 1].masked_end; }
 };
 
-// Drafts the instances of one document at a time; holds what every document needs.
+// Drafts the instances of one document at a time, and holds state shared by all documents.
 template <typename Generator>
 class DocumentCutter {
  public:
@@ -72,8 +72,8 @@ class DocumentCutter {
         replacements_(candidates_.size()),
         is_masked_(candidates_.size() / kWordBits + 1) {}
 
-  // Fills chunks of sentences up to a target length and cuts each chunk in two. Sentences given up
-  // for a random second half start the next chunk.
+  // Fills chunks of sentences up to a target length and cuts each chunk in two. Sentences that a
+  // random second half replaces start the next chunk.
   void cut(size_t document, Generator& random) {
     const int64_t most_tokens = recipe_.max_length - kSpecialTokens;
     const int64_t target =
@@ -121,12 +121,12 @@ class DocumentCutter {
     return {corpus_.document_numbers[document], tokens_of(start, stop)};
   }
 
-  // Shortens the longer segment by one token, at its front or back, until both fit.
+  // Shortens the longer segment token by token, at its front or back, until both fit.
   void truncate(Segment& first, Segment& second, Generator& random) const {
     const size_t most_tokens = static_cast<size_t>(recipe_.max_length - kSpecialTokens);
     while (first.tokens.size() + second.tokens.size() > most_tokens) {
       auto& longer = first.tokens.size() > second.tokens.size() ? first.tokens : second.tokens;
-      const size_t from_front = random.chance(0.5);  // no branch: it could not be predicted
+      const size_t from_front = random.chance(0.5);  // avoids an unpredictable branch
       longer = longer.subspan(from_front, longer.size() - 1);
     }
   }
@@ -134,7 +134,7 @@ class DocumentCutter {
   void mask(std::span<const int32_t> first, std::span<const int32_t> second, Generator& random) {
     const size_t tokens = first.size() + second.size() + kSpecialTokens;
     const size_t candidates = add_candidates(second, first.size() + 2, add_candidates(first, 1, 0));
-    // Rounds half to even, as the recipe's published code does.
+    // Rounds half to even, like the published code.
     const double share = std::nearbyint(static_cast<double>(tokens) * recipe_.masked_lm_prob);
     const size_t count = std::min({static_cast<size_t>(std::max(1.0, share)),
                                    static_cast<size_t>(recipe_.max_predictions), candidates});
@@ -161,8 +161,8 @@ class DocumentCutter {
     }
   }
 
-  // Adds the positions of `tokens`, the first of which is at `position`, but not those of special
-  // ones. Takes and returns how many candidates there are.
+  // Adds the positions of `tokens`, except for special tokens; the first is at `position`. Takes
+  // and returns the number of candidates.
   size_t add_candidates(std::span<const int32_t> tokens, size_t position, size_t candidates) {
     for (const int32_t token : tokens) {
       candidates_[candidates] = static_cast<uint16_t>(position++);
@@ -185,8 +185,8 @@ class DocumentCutter {
   const Vocabulary& vocabulary_;
   Drafts& out_;
   std::vector<uint16_t> candidates_;   // positions that may be masked
-  std::vector<int32_t> replacements_;  // of masked positions; others hold what was there before
-  std::vector<uint64_t> is_masked_;    // bits of positions; none between two samples
+  std::vector<int32_t> replacements_;  // for masked positions; others hold old values
+  std::vector<uint64_t> is_masked_;    // bits of positions; all clear between samples
 };
 
 void append(const Drafts& drafts, size_t index, const Vocabulary& vocabulary, Instances& out) {
@@ -210,7 +210,7 @@ void append(const Drafts& drafts, size_t index, const Vocabulary& vocabulary, In
   out.documents.push_back(second.document);
 }
 
-// Room for all instances of `parts`.
+// Reserves memory for all instances of `parts`.
 Instances reserve(const std::vector<Drafts>& parts) {
   size_t samples = 0, tokens = 0, masked = 0;
   for (const Drafts& part : parts) {
@@ -232,7 +232,7 @@ Instances reserve(const std::vector<Drafts>& parts) {
   return out;
 }
 
-// Where draft `index` of the concatenation of `parts` stands.
+// Position of draft `index` of the concatenation of `parts`.
 struct Place {
   uint32_t part, index;
 };

@@ -8,7 +8,8 @@ namespace {
 constexpr size_t kWords = 624;
 constexpr size_t kMiddle = 397;
 
-// What a word of the state adds to another: `high` gives the highest bit, `low` the others.
+// Returns the term that a word of the state adds to another: `high` gives the highest bit, `low`
+// the others.
 uint32_t twist(uint32_t high, uint32_t low) {
   const uint32_t joined = (high & 0x80000000u) | (low & 0x7fffffffu);
   return joined >> 1 ^ (0x9908b0dfu & -(low & 1));
@@ -43,7 +44,7 @@ PythonRandom::PythonRandom(uint64_t seed) {
   state_[0] = 0x80000000u;
 }
 
-// In ranges whose words do not depend on each other within a vector.
+// Computes ranges whose words do not depend on each other within a vector.
 void PythonRandom::refill() {
   constexpr size_t kLast = kWords - 1;
   uint32_t* const state = state_.data();

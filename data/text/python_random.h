@@ -1,5 +1,5 @@
-// Python's random.Random: the same numbers from the same seed, so that data made by published
-// Python programs can be made again.
+// Python's random.Random: the same numbers from the same seed, so that data of published Python
+// programs can be reproduced.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace strata::data {
 
-// MT19937 (Matsumoto, Nishimura 1998), seeded and read as CPython does (Modules/_randommodule.c,
+// MT19937 (Matsumoto, Nishimura 1998), seeded and read as in CPython (Modules/_randommodule.c,
 // Lib/random.py; versions 3.2 and newer).
 class PythonRandom {
  public:
@@ -22,13 +22,13 @@ class PythonRandom {
     return words_[used_++];
   }
 
-  // random(): 53 bits, in [0, 1).
+  // Like random(): 53 bits, in [0, 1).
   double uniform() {
     const uint32_t high = next() >> 5, low = next() >> 6;
     return (high * 67108864.0 + low) / 9007199254740992.0;
   }
 
-  // randrange(bound), 0 < bound < 2^32.
+  // Like randrange(bound), 0 < bound < 2^32.
   uint64_t below(uint64_t bound) {
     const int unused_bits = 32 - std::bit_width(bound);
     for (;;) {
@@ -37,20 +37,20 @@ class PythonRandom {
     }
   }
 
-  // randint(low, high), both included.
+  // Like randint(low, high), both included.
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
   }
 
   bool chance(double probability) { return uniform() < probability; }
 
-  // shuffle(items), fewer than 2^32: swaps item i - 1 with item below(i), from the last on. A draw
-  // that below() would reject swaps item i - 1 with itself: cheaper than a branch that cannot be
-  // predicted.
+  // Like shuffle(items), fewer than 2^32 items: swaps item i - 1 with item below(i), from the last
+  // on. If below() would reject a draw, swaps item i - 1 with itself, which is cheaper than an
+  // unpredictable branch.
   template <typename Item>
   void shuffle(std::span<Item> items) {
     for (size_t i = items.size(); i > 1;) {
-      const size_t least = std::bit_floor(i);  // of those that take as many bits
+      const size_t least = std::bit_floor(i);  // smallest index that takes as many bits
       const int unused_bits = 32 - std::bit_width(i);
       while (i >= least) {
         if (used_ == words_.size()) refill();
@@ -73,7 +73,7 @@ class PythonRandom {
   void refill();
 
   std::array<uint32_t, 624> state_;
-  std::array<uint32_t, 624> words_;  // what next() gives of it
+  std::array<uint32_t, 624> words_;  // outputs of next() for this state
   size_t used_ = 624;
 };
 

@@ -1,5 +1,5 @@
-// Small reproducible random numbers: the same seed gives the same data on every platform, which the
-// distributions of the standard library do not promise.
+// Small reproducible random numbers. The same seed gives the same data on every platform, which the
+// standard library's distributions do not guarantee.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace strata::data {
 
 class Random {
  public:
-  // One independent stream for every list of keys, for example (seed, duplicate, document).
+  // Each list of keys has an independent stream, for example (seed, duplicate, document).
   explicit Random(std::initializer_list<uint64_t> keys) : generator_(state_of(keys)) {}
 
-  // SplitMix64 itself, started at `state`.
+  // SplitMix64 started at `state`.
   static Random from_state(uint64_t state) {
     Random random({});
     random.generator_ = SplitMix64(state);
@@ -54,7 +54,7 @@ class Random {
   SplitMix64 generator_;
 };
 
-// Fisher and Yates, from the last item on, as Python's random.shuffle.
+// Fisher-Yates shuffle from the last item on, as in Python's random.shuffle.
 template <typename Item, typename Generator>
 void shuffle(std::vector<Item>& items, Generator& random) {
   for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);

@@ -16,7 +16,7 @@ constexpr char32_t kSmallSigma = 0x03C3;
 constexpr char32_t kFinalSigma = 0x03C2;
 
 constexpr char32_t kArmenianAbbreviationMark = 0x055F;
-constexpr UnicodeVersion kAbbreviationMarkJoins{13, 0};  // words, since this version
+constexpr UnicodeVersion kAbbreviationMarkJoins{13, 0};  // the mark joins words since this version
 
 utf8proc_category_t category(char32_t code_point, UnicodeVersion version) {
   if (is_newer(code_point, version)) return UTF8PROC_CATEGORY_CN;
@@ -29,8 +29,8 @@ bool in_range(char32_t code_point, char32_t first, char32_t last) {
   return code_point >= first && code_point <= last;
 }
 
-// Bytes of the sequence a lead byte opens and the range of the byte after it (Unicode, table 3-7);
-// length 0 where no sequence starts so.
+// Length of the sequence that a lead byte opens, and the range of its second byte (Unicode, table
+// 3-7); length 0 if no sequence starts with the byte.
 struct Lead {
   int length;
   unsigned char low, high;
@@ -48,8 +48,8 @@ Lead classify_lead(unsigned char byte) {
   return {4, 0x80, 0xBF};
 }
 
-// The properties Cased and Case_Ignorable (Unicode, D135 and D136), as far as general categories
-// and case mappings tell.
+// The properties Cased and Case_Ignorable (Unicode, D135 and D136), derived from general categories
+// and case mappings.
 bool is_cased(char32_t code_point, UnicodeVersion version) {
   switch (category(code_point, version)) {
     case UTF8PROC_CATEGORY_LU:
@@ -110,7 +110,7 @@ void append_without_marks(std::u32string_view word, UnicodeVersion version, std:
   }
 }
 
-// The code point that begins at `at`, or none for malformed bytes; moves `at` behind either.
+// Returns the code point at `at`, or nullopt for malformed bytes. Advances `at` past either.
 std::optional<char32_t> next_code_point(std::string_view bytes, size_t& at) {
   const auto first = static_cast<unsigned char>(bytes[at++]);
   const Lead lead = classify_lead(first);
@@ -218,7 +218,7 @@ std::u32string lower_case(std::u32string_view word, UnicodeVersion version) {
   return out;
 }
 
-// What is unassigned in `version` stays where it is: marks do not move across it.
+// Marks do not move across characters that are unassigned in `version`.
 std::u32string strip_accents(std::u32string_view word, UnicodeVersion version) {
   const auto newer = [version](char32_t code_point) { return is_newer(code_point, version); };
   std::u32string out;

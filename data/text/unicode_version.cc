@@ -13,8 +13,8 @@
 namespace strata::data {
 namespace {
 
-// [first, last] had another general category before `until`. Those of Unicode 9.0 to 15.1 on which
-// spaces, punctuation, nonspacing marks or final sigmas depend.
+// Characters with another general category before `until`, from Unicode 9.0 to 15.1. Lists only
+// changes that affect spaces, punctuation, nonspacing marks or final sigmas.
 struct CategoryChange {
   char32_t first, last;
   UnicodeVersion until;
@@ -22,7 +22,7 @@ struct CategoryChange {
 };
 constexpr CategoryChange kCategoryChanges[] = {
     {0x10D0, 0x10FA, {11, 0}, UTF8PROC_CATEGORY_LO},    // Georgian letters got capitals
-    {0x10FD, 0x10FF, {11, 0}, UTF8PROC_CATEGORY_LO},    // as well
+    {0x10FD, 0x10FF, {11, 0}, UTF8PROC_CATEGORY_LO},    // Georgian, too
     {0x166D, 0x166D, {12, 0}, UTF8PROC_CATEGORY_PO},    // Canadian syllabics chi sign
     {0x1734, 0x1734, {14, 0}, UTF8PROC_CATEGORY_MN},    // Hanunoo sign pamudpod
     {0xA9BD, 0xA9BD, {12, 0}, UTF8PROC_CATEGORY_MC},    // Javanese consonant sign keret

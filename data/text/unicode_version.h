@@ -1,4 +1,4 @@
-// Versions of Unicode: older ones lack characters that newer ones have, and class a few otherwise.
+// Versions of Unicode. Older ones lack characters of newer ones and classify a few differently.
 #pragma once
 
 #include <compare>
@@ -14,27 +14,27 @@ struct UnicodeVersion {
   auto operator<=>(const UnicodeVersion&) const = default;
 };
 
-// Whatever the installed utf8proc knows.
+// The version of the installed utf8proc.
 inline constexpr UnicodeVersion kNewestUnicode{1000, 0};
-// That of the MLPerf reference: of Python 3.6, in its Docker image
-// (tensorflow/tensorflow:2.4.0-gpu). The tables here go back to it.
+// Unicode version of the MLPerf reference: that of Python 3.6 in its Docker image
+// (tensorflow/tensorflow:2.4.0-gpu). The tables here start with it.
 inline constexpr UnicodeVersion kReferenceUnicode{9, 0};
 
-// That of the installed utf8proc.
+// Returns the version of the installed utf8proc.
 UnicodeVersion installed_unicode();
 
-// "9.0".
+// Returns for example "9.0".
 std::string to_string(UnicodeVersion version);
 
-// Of "9.0" and the like. Throws Error where it is no version from kReferenceUnicode to the
+// Parses a version such as "9.0". Throws Error unless it is between kReferenceUnicode and the
 // installed one.
 UnicodeVersion parse_unicode_version(std::string_view text);
 
-// Whether `version` lacks `code_point` and later ones have it. In `version` it is then unassigned:
-// of category Cn, its own lower case and its own decomposition.
+// True if `version` lacks `code_point` and a later version has it. In `version` it is unassigned:
+// category Cn, its own lower case and its own decomposition.
 bool is_newer(char32_t code_point, UnicodeVersion version);
 
-// A general category that a later version changed (utf8proc_category_t, as a number).
+// Returns a general category that a later version changed (utf8proc_category_t, as a number).
 std::optional<int> older_category(char32_t code_point, UnicodeVersion version);
 
 }  // namespace strata::data

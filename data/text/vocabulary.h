@@ -1,4 +1,4 @@
-// A WordPiece vocabulary: vocab.txt, one entry a line, the line number from 0 is the token id.
+// A WordPiece vocabulary: vocab.txt, one entry per line; the token id is the line number from 0.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace strata::data {
 
 class Vocabulary {
  public:
-  // Throws Error where the file cannot be read, is empty, has an empty or repeated line, or lacks
+  // Throws Error if the file cannot be read, is empty, has an empty or repeated line, or lacks
   // [UNK], [CLS], [SEP] or [MASK].
   static Vocabulary read(const std::filesystem::path& path);
 

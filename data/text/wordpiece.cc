@@ -8,7 +8,7 @@ namespace strata::data {
 namespace {
 
 constexpr size_t kMostWordsSeen = 1 << 18;
-constexpr std::string_view kContinued = "##";  // starts pieces that start no word
+constexpr std::string_view kContinued = "##";  // marks pieces that continue a word
 
 constexpr bool is_ascii_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
@@ -18,7 +18,7 @@ constexpr bool continues_code_point(char c) {
 
 }  // namespace
 
-// Words never reach across ASCII spaces, so what stands between them is a key for all later steps.
+// Words never contain ASCII spaces, so the text between spaces is a cache key for all later steps.
 void WordPiece::tokenize(std::string_view text, std::vector<int32_t>& out) {
   for (size_t begin = 0;;) {
     while (begin < text.size() && is_ascii_space(text[begin])) ++begin;
@@ -55,8 +55,8 @@ void WordPiece::tokenize_chunk(std::string_view chunk, std::vector<int32_t>& out
   finish_word();
 }
 
-// As the next function does: these characters are the same in all versions, have no accents and, of
-// spaces and control characters, only ones that are dropped.
+// Fast path of tokenize_word: these characters are the same in all versions, have no accents, and
+// their only spaces and control characters are ones that are dropped.
 void WordPiece::tokenize_ascii(std::string_view chunk, std::vector<int32_t>& out) {
   plain_.clear();
   const auto finish_word = [&] {
@@ -100,7 +100,7 @@ void WordPiece::match_pieces(std::string_view word, size_t code_points, std::vec
     return;
   }
   const size_t pieces_before = out.size();
-  // The mark overwrites what stands before a piece: matched already, or room for it.
+  // The mark overwrites the bytes before a piece, which are matched already or reserved for it.
   marked_ = kContinued;
   marked_ += word;
   for (size_t begin = kContinued.size(); begin < marked_.size();) {

@@ -1,6 +1,6 @@
-// BERT's uncased WordPiece tokenization (Devlin et al. 2018, and its published tokenizer): clean,
-// space out ideographs, lower-case, strip accents, split at punctuation, then match the longest
-// pieces first.
+// BERT's uncased WordPiece tokenization (Devlin et al. 2018, and its published tokenizer): cleans,
+// surrounds ideographs with spaces, lower-cases, strips accents, splits at punctuation, then
+// matches the longest pieces first.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace strata::data {
 
-// Keeps the pieces of up to 262,144 words seen before, so keep one for each thread. `vocabulary`
-// must outlive it.
+// Caches the pieces of up to 262,144 words, so each thread should keep one. `vocabulary` must
+// outlive it.
 class WordPiece {
  public:
   // A longer word, in code points, becomes [UNK].
@@ -25,8 +25,8 @@ class WordPiece {
   explicit WordPiece(const Vocabulary& vocabulary, UnicodeVersion unicode = kNewestUnicode)
       : vocabulary_(vocabulary), unicode_(unicode) {}
 
-  // Appends the token ids of UTF-8 `text`. Malformed bytes are left out. Special tokens such as
-  // [MASK] written in the text are ordinary text.
+  // Appends the token ids of UTF-8 `text`. Drops malformed bytes. Special tokens such as [MASK] in
+  // the text are ordinary text.
   void tokenize(std::string_view text, std::vector<int32_t>& out);
 
  private:
@@ -38,7 +38,7 @@ class WordPiece {
   const Vocabulary& vocabulary_;
   const UnicodeVersion unicode_;
   std::unordered_map<std::string, std::vector<int32_t>> seen_;
-  std::string chunk_, plain_, marked_;  // kept for their memory
+  std::string chunk_, plain_, marked_;  // reused to avoid allocation
 };
 
 }  // namespace strata::data

@@ -1,4 +1,5 @@
-// Self-attention, one head of one sequence at a time: its scores fit the second-level cache.
+// Self-attention, one head of one sequence at a time, because its scores fit the second-level
+// cache.
 #include <algorithm>
 #include <cstring>
 
@@ -10,8 +11,8 @@
 namespace strata::device::cpu {
 namespace {
 
-// Calls work(sequence, head) for all pairs, longest waits last: sequences vary, so pairs are dealt
-// out.
+// Calls work(sequence, head) for all pairs, longest sequences first. Threads take pairs one by one,
+// because sequence lengths vary.
 template <typename Work>
 void for_each_head(const Context& context, const Sequences& sequences, int32_t heads,
                    const Work& work) {
@@ -26,9 +27,9 @@ struct HeadView {
   int64_t stride;
 };
 
-// How a head's matrices are laid out for the GEMMs. f32 GEMMs read the packed tensors in
-// place. Of 16 bits, GEMMs are compiled for their shape (bf16) or widened (f16), so heads are
-// copied to [padded, d], padded a multiple of 32, the extra rows zero: a few shapes serve every
+// Layout of a head's matrices for the GEMMs. f32 GEMMs read the packed tensors in place. 16-bit
+// GEMMs are compiled for their shape (bf16) or widened (f16), so heads are copied to [padded, d].
+// `padded` is a multiple of 32, with zeros in the extra rows, so that a few shapes serve every
 // length.
 template <typename T>
 struct HeadLayout {
@@ -97,7 +98,8 @@ void values_gemm(const HeadLayout<T>& layout, const T* weights, bool transpose, 
           .output_dtype = dtype_of<T>()});
 }
 
-// One thread's memory for one head; f32 softmaxes in place, so it shares scores and probabilities.
+// One thread's memory for one head. f32 shares memory of scores and probabilities, because its
+// softmax works in place.
 template <typename T>
 struct HeadScratch {
   float *scores, *d_probabilities, *row;
@@ -179,7 +181,8 @@ void zero_rows(const HeadLayout<T>& layout, T* matrix) {
   std::fill_n(matrix + used, layout.padded * layout.padded - used, T{});
 }
 
-// Kernels of its own for heads of this size, where T is bf16 and the processor has them.
+// Returns specialised kernels for heads of this size, or null. They require bf16 and a processor
+// that supports them.
 template <typename T>
 const Bf16Attention* attention_kernels(int64_t d) {
   if constexpr (dtype_of<T>() == DType::kBF16) {
@@ -188,7 +191,7 @@ const Bf16Attention* attention_kernels(int64_t d) {
   return nullptr;
 }
 
-// A head as they take it.
+// Converts a head to the kernels' arguments.
 template <typename Op>
 AttentionHead head_of(const Op& op, const HeadPlace& place, int64_t sequence) {
   const SoftmaxRows rows = softmax_rows(op, place, sequence, 0, nullptr);

@@ -17,8 +17,7 @@
 namespace strata::device::cpu {
 namespace {
 
-// Streams differ only in their scratch memory, which lets different threads use different streams
-// at once.
+// Streams differ only in their scratch memory, so that threads may use different streams at once.
 template <typename T>
 class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostMemoryBackend> {
   using Dispatching = DispatchingBackend<Operations<T>, Context, HostMemoryBackend>;
@@ -46,7 +45,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostM
     void* memory = allocate_aligned(bytes);
     if (!memory)
       fail("cannot allocate {} MiB of memory; use a smaller model or micro-batch", bytes >> 20);
-    // Pages lie near the threads that touch them first.
+    // The threads that touch pages first determine their NUMA node.
     zero(memory, bytes);
     return memory;
   }
@@ -56,7 +55,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostM
   static constexpr bool kInF16 = dtype_of<T>() == DType::kF16;
   static constexpr bool kBF16 = dtype_of<T>() == DType::kBF16;
 
-  // By all threads where that is worth their while.
+  // Uses all threads for large memory only.
   void zero(void* memory, size_t bytes) const {
     constexpr size_t kWorthIt = size_t{1} << 20;
     const auto count = static_cast<int64_t>(bytes);
@@ -66,7 +65,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostM
         });
   }
 
-  // OpenMP keeps its thread count per calling thread; oneDNN reads it.
+  // OpenMP stores the thread count per calling thread; oneDNN reads it.
   Context on(Stream stream, const char*) override {
     if (stream == Stream::kCompute) computing_ = std::this_thread::get_id();
     const int threads = threads_of_caller();
@@ -74,8 +73,9 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostM
     return {kernels_, threads, scratch_[static_cast<size_t>(stream)]};
   }
 
-  // OpenMP also keeps a pool for every thread that starts parallel work. The one that computes has
-  // it; what another issues beside it, it does alone.
+  // OpenMP keeps a thread pool for every thread that starts parallel work. Only the thread that
+  // issues to kCompute uses one; operations that other threads issue concurrently are
+  // single-threaded.
   int threads_of_caller() const {
     const std::thread::id computing = computing_;
     const bool alone = computing != std::thread::id() && computing != std::this_thread::get_id();
@@ -84,7 +84,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostM
 
   const VectorKernels& kernels_;
   int threads_;
-  std::atomic<std::thread::id> computing_{};  // the last that issued something on kCompute
+  std::atomic<std::thread::id> computing_{};  // the last thread that issued to kCompute
   std::array<std::array<Scratch, 8>, 3> scratch_;
 };
 

@@ -1,4 +1,5 @@
-// Backend for x86-64 and other CPUs: oneDNN for GEMMs, own vector kernels for the rest.
+// Backend for x86-64 and other CPUs: oneDNN and own kernels for GEMMs, own vector kernels for the
+// rest.
 #pragma once
 
 #include <memory>
@@ -7,11 +8,11 @@
 
 namespace strata::device::cpu {
 
-// compute_dtype kF32, kBF16 or kF16; threads 0: all processors this process may use. Throws Error
-// for bf16 where the processor cannot multiply it.
+// compute_dtype is kF32, kBF16 or kF16. threads 0: all processors that this process may use. Throws
+// Error for bf16 if the processor does not support it.
 std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads);
 
-// Whether the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than
+// True if the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than
 // f32.
 bool bf16_is_native();
 

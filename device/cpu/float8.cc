@@ -16,8 +16,8 @@ float value(float x) { return x; }
 float value(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 float value(Float16 x) { return x; }
 
-// Exact but for f16, which nothing is in beside FP8: FP8 numbers times a power of two have few
-// enough digits for either of the others.
+// Exact for f32 and bf16, because FP8 numbers times a power of two have few digits. f16 is not used
+// with FP8.
 void set(float& to, float x) { to = x; }
 void set(uint16_t& to, float x) { to = BFloat16(x).bits; }
 void set(Float16& to, float x) { to = x; }

@@ -1,4 +1,4 @@
-// The operations of the CPU backend (device/operations/operation_list.h), over storage type T:
+// The operations of the CPU backend (device/operations/operation_list.h), for storage type T:
 // float, Float16, or uint16_t for bfloat16.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Operations : FlatOperations {
 };
 #undef STRATA_DECLARE
 
-// In the file that defines the operation.
+// For the file that defines the operation.
 #define STRATA_INSTANTIATE(function, Arguments)                                   \
   template void Operations<float>::function(const Context&, const Arguments&);    \
   template void Operations<uint16_t>::function(const Context&, const Arguments&); \

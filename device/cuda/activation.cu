@@ -24,11 +24,11 @@ struct Gelu {
   }
 };
 
-// gelu(x) = x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3) (Hendrycks & Gimpel 2016). The
-// same as x sigmoid(2 u), which loses no digits where gelu is near 0.
+// gelu(x) = x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3) (Hendrycks & Gimpel 2016).
+// Computed as x sigmoid(2 u), which loses no digits near gelu = 0.
 struct GeluTanh {
   static constexpr float kFactor = 2 * 0.797884560802865356f, kCubed = kFactor * 0.044715f;
-  // sigmoid(2 u).
+  // Returns sigmoid(2 u).
   __device__ static float share(float x, float square) {
     const float exponent = x * (-kLog2E * kFactor - kLog2E * kCubed * square);
     return reciprocal_approximately(1.0f + exp2_approximately(exponent));
@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(kFlatThreads)
   copy.finish();
 }
 
-// The same of a matrix [rows, columns], whose column sums blocks leave in parts [row blocks,
-// columns], as SumsGrid has it: a lane takes V columns, a warp every eighth row, and the warps'
+// The same for a matrix [rows, columns]. Blocks write its column sums to parts [row blocks,
+// columns], divided as in SumsGrid: a lane takes V columns, a warp every eighth row, and the warps'
 // sums are added in order.
 template <typename Function, int V, typename T>
 __global__ void __launch_bounds__(kFlatThreads)

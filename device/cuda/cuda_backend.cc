@@ -29,10 +29,11 @@ std::string host_name() {
   return name;
 }
 
-// A stream with the points recorded in it, its scratch and its GEMMs.
+// A stream with its recorded points, scratch and GEMMs.
 class StreamState {
  public:
-  // `first`: its kernels go before other streams'. Without `gemms` it has none.
+  // `first` gives its kernels priority over other streams'. Without `gemms`, the stream has no
+  // GEMMs.
   explicit StreamState(const std::optional<MatmulOptions>& gemms, bool first = false)
       : stream_(make_stream(first)) {
     for (cudaEvent_t& event : events_) {
@@ -52,8 +53,8 @@ class StreamState {
   Scratch* scratch() { return scratch_.data(); }  // [Context::kScratchSlots]
   Matmul& matmul() const { return *matmul_; }
 
-  // Numbers count up from 1. An event taken again marks a later point of the same stream: whoever
-  // still waits for the earlier one waits a little longer.
+  // Returns numbers from 1. CUDA events are reused: a reused event marks a later point of the same
+  // stream, so waiting for the earlier number only waits a little longer.
   uint64_t record() {
     const uint64_t number = ++recorded_;
     check(cudaEventRecord(event(number), stream_), "recording an event");
@@ -94,17 +95,18 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   using Dispatching = DispatchingBackend<Operations<T>, Context>;
 
  public:
-  // The GPU is the calling thread's.
+  // Makes the GPU the calling thread's.
   CudaBackend(int device, const cudaDeviceProp& properties, std::string address,
               const KernelChoices& choices)
       : device_(device),
         properties_(properties),
         address_(std::move(address)),
-        // Reductions and messages would else queue behind all of backward's blocks.
+        // High priority, because reductions and messages would otherwise queue behind all of
+        // backward's blocks.
         streams_{
             StreamState(gemms(choices, properties)), StreamState(gemms(choices, properties), true),
             StreamState(gemms(choices, properties)), StreamState({}, true), StreamState({}, true)},
-        // Only plain attention computes in f32 and f16.
+        // Only plain attention supports f32 and f16.
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties, choices.attention_compared_from) {}
   ~CudaBackend() override {
@@ -125,7 +127,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
   int64_t autotune_row_granularity() const override { return kRowsTriedTogether; }
-  // GPUs of 8.9 multiply in FP8, too, but run the code for 8.0, whose kernels write no codes.
+  // GPUs of 8.9 support FP8, too, but run the code for 8.0, whose kernels write no codes.
   bool supports(Operation operation, DType dtype) const override {
     if (!is_float8(dtype)) return Dispatching::supports(operation, dtype);
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;
@@ -268,7 +270,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
 
   static constexpr char kLaunch[] = "a launch on its device";
 
-  // For a call in which the host may wait for the GPU, and so for what other ranks do.
+  // Watches a call in which the host may wait for the GPU, and so for other ranks.
   HostWait watched(const char* operation) const { return {host_waits_.get(), operation}; }
 
   StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
@@ -287,13 +289,13 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
             ProfilerRange(operation),
             {host_waits_.get(), kLaunch}};
   }
-  // CUDA keeps the chosen GPU per thread.
+  // CUDA stores the current GPU per thread.
   void use_device() const { check(cudaSetDevice(device_), "choosing a GPU"); }
 
   int device_;
   CudaGraph* capturing_ = nullptr;
   cudaDeviceProp properties_;
-  std::string address_;  // on the PCI bus
+  std::string address_;  // PCI bus address
   std::shared_ptr<HostWaits> host_waits_;
   std::array<StreamState, kStreams> streams_;
   AttentionChoice attention_;  // destroyed before the streams that its cuDNN handle uses

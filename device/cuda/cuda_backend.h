@@ -8,9 +8,9 @@
 
 namespace strata::device::cuda {
 
-// On GPU number `device` of those that the process sees, or on the one that it sees (launchers may
-// show every process its own), computing in f32, bf16 or f16. Keeps the calling thread to the
-// processors next to it. Throws Error where there is no such GPU or it is older than compute
+// Uses GPU number `device` of the visible ones; if only one is visible, that one, because launchers
+// may give every process its own. Computes in f32, bf16 or f16. Binds the calling thread to the
+// processors next to the GPU. Throws Error if there is no such GPU or it is older than compute
 // capability 8.0.
 std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
                                            const KernelChoices& choices = {});

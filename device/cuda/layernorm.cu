@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   copy.finish();
 }
 
-// Column sums of rows, in shared memory, as registers are all taken. Every thread has its own
-// columns of its warp's rows: threads that access packs together meet all banks.
+// Column sums of rows, in shared memory because all registers are in use. Every thread has its own
+// columns of its warp's rows, so that concurrent accesses use all banks.
 template <typename Shape>
 struct ColumnSumsOfWarps {
   static constexpr int kPack = Shape::V < 4 ? Shape::V : 4, kPacks = Shape::kValues / kPack;
@@ -47,7 +47,7 @@ struct ColumnSumsOfWarps {
       }
     });
   }
-  // Leaves the block's sums, the warps' in order, in parts [columns].
+  // Writes the block's sums, adding the warps' in order, to parts [columns].
   __device__ void write(int columns, float* parts) {
     __syncthreads();
     for (int i = static_cast<int>(threadIdx.x); i < columns; i += kRowThreads) {
@@ -148,7 +148,8 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
                        op.gamma.data, op.standardization.mean.data, op.standardization.slope.data,
                        op.d_x.data, op.d_residual.data, op.d_x_float8.data.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
-    // Full rows would be loaded at once, which takes more registers than kBackwardBlocks leaves.
+    // NotFull, because full rows would be loaded at once and exceed the registers that
+    // kBackwardBlocks allows.
     using Shape = typename decltype(shape)::NotFull;
     launch(context.stream, blocks, kRowThreads,
            op.normalize ? backward_kernel<T, true, Shape> : backward_kernel<T, false, Shape>, op,

@@ -9,12 +9,12 @@ namespace strata::device::cuda {
 
 inline constexpr int kRowThreads = 128;
 inline constexpr int kRowsPerBlock = kRowThreads / kWarpSize;
-// Blocks of a backward kernel that a multiprocessor holds: the kernels are bound to it, and
-// kernel_resources.sh judges their registers by it.
+// Blocks of a backward kernel per multiprocessor. It is the kernels' launch bound, and
+// kernel_resources.sh checks their registers against it.
 inline constexpr int kBackwardBlocks = 3;
 
-// z, a batch row, becomes (z - mean) / stddev; keeps it in normalized [T, H] and 1 / stddev in
-// inverse_stddev [T] for backward where these are there.
+// Replaces z, a batch row, by (z - mean) / stddev. Keeps it in normalized [T, H] and 1 / stddev in
+// inverse_stddev [T] for backward, if these are present.
 template <typename T, typename Shape>
 __device__ inline void normalize_row(RowPart<Shape>& z, int64_t row, int columns, float epsilon,
                                      const Tensor& normalized, const Tensor& inverse_stddev) {
@@ -36,7 +36,7 @@ __device__ inline void normalize_row(RowPart<Shape>& z, int64_t row, int columns
   if (inverse_stddev && lane() == 0) inverse_stddev.as<float>()[row] = inverse;
 }
 
-// What gamma is multiplied by: z normalized, or as it is. Keeps it for backward.
+// Computes the factor of gamma: z normalized, or unchanged. Keeps it for backward.
 template <typename T, typename Shape, typename Op>
 __device__ inline void normalize_row(const Op& op, int64_t row, int columns, RowPart<Shape>& z) {
   if (op.normalize) {
@@ -59,17 +59,17 @@ __device__ inline void scale_and_shift_row(const T* gamma, const T* beta, int co
   });
 }
 
-// What a thread's rows add to the gradients of gamma and beta.
+// A thread's contributions to the gradients of gamma and beta.
 template <typename Shape>
 struct LayerNormGradients {
   RowPart<Shape> gamma = {}, beta = {};
 
-  // Leaves the block's sums in parts[0, columns) and parts[columns, 2 * columns).
+  // Writes the block's sums to parts[0, columns) and parts[columns, 2 * columns).
   __device__ void write(int columns, float* parts);
 };
 
-// dy becomes the gradient of what was normalized:
-// (g - mean(g) - xhat mean(g xhat)) / stddev, g = dy gamma.
+// Replaces dy by the gradient of LayerNorm's input: (g - mean(g) - xhat mean(g xhat)) / stddev, g =
+// dy gamma.
 template <typename Shape, typename T>
 __device__ inline void normalize_row_backward(const T* normalized, const T* gamma,
                                               float inverse_stddev, int columns, RowPart<Shape>& dy,
@@ -100,7 +100,7 @@ __device__ inline void normalize_row_backward(const T* normalized, const T* gamm
   });
 }
 
-// The same where the row x was not normalized: dy gamma, and what the standardization loss adds.
+// The same for a row x that was not normalized: dy gamma plus the standardization loss's gradient.
 template <typename Shape, typename T>
 __device__ inline void standardized_row_backward(const StandardizationGradient& standardization,
                                                  int64_t row, const T* x, const T* gamma,
@@ -135,7 +135,7 @@ __device__ inline void standardized_row_backward(const StandardizationGradient& 
   });
 }
 
-// Either of the two.
+// Calls one of the two above.
 template <typename T, bool kNormalizes, typename Shape, typename Op>
 __device__ inline void row_backward(const Op& op, int64_t row, int columns, RowPart<Shape>& dy,
                                     LayerNormGradients<Shape>& sums) {
@@ -151,7 +151,7 @@ __device__ inline void row_backward(const Op& op, int64_t row, int columns, RowP
 
 template <typename Shape>
 __device__ inline void LayerNormGradients<Shape>::write(int columns, float* parts) {
-  // The elements of a pack lie apart, so that a warp meets 32 banks at a time.
+  // Elements of a pack lie apart, so that a warp accesses 32 different banks.
   constexpr int kApart = kWarpSize * Shape::kSteps + kWarpSize / Shape::V;
   __shared__ float sums[2][Shape::V * kApart];
   const auto place = [](int column) { return column % Shape::V * kApart + column / Shape::V; };
@@ -175,16 +175,16 @@ __device__ inline void LayerNormGradients<Shape>::write(int columns, float* part
   }
 }
 
-// Blocks of a backward kernel, each of which leaves one row of partial sums: as many as the device
-// has room for at once, and no more than there are rows for.
+// Blocks of a backward kernel, each of which writes one row of partial sums: at most as many as fit
+// on the device at once, and at most as many as there are rows for.
 inline int64_t backward_blocks(const Context& context, int64_t rows) {
   const int64_t most = kBackwardBlocks * int64_t{context.multiprocessors};
   const int64_t needed = ceil_div(rows, kRowsPerBlock);
   return needed < most ? needed : most;
 }
 
-// The gradients of an operation's gamma and beta, from what LayerNormGradients::write left in parts
-// [blocks, 2 * columns].
+// Computes the gradients of gamma and beta from the parts [blocks, 2 * columns] that
+// LayerNormGradients::write left.
 template <typename Op>
 void layernorm_gradients(const Context& context, const float* parts, int64_t blocks, const Op& op) {
   const int64_t columns = op.d_gamma.size();

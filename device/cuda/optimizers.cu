@@ -1,4 +1,4 @@
-// The optimizers over flat ranges, one pass each, LAMB's two halves included.
+// The optimizers over flat ranges, in one pass each; LAMB has two.
 #include <algorithm>
 #include <span>
 #include <type_traits>
@@ -10,18 +10,18 @@
 namespace strata::device::cuda {
 namespace {
 
-// What every gradient is multiplied by.
+// Returns the factor of every gradient.
 __device__ inline float factor_of(const GradientClip& clip) {
   return clip.scale * clip_factor(clip.norm_squared, clip.max_norm);
 }
 
-// The arrays from element `begin` on.
+// Returns the arrays from element `begin`.
 UpdateArrays arrays_from(const UpdateArrays& all, int64_t begin) {
   return {all.weights + begin, all.gradients + begin, all.first + begin, part_of(all.second, begin),
           part_of(all.initial_weights, begin)};
 }
 
-// Calls work(compute weights) with where they are, which may be null.
+// Calls work(compute weights) with a typed pointer, which may be null.
 template <typename Work>
 void with_compute_weights(const Tensor& weights, const Work& work) {
   if (weights.dtype == DType::kF16) {
@@ -71,7 +71,7 @@ void update(const Context& context, const Op& op) {
   });
 }
 
-constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
+constexpr int64_t kLambBlock = 4096;  // elements per block, whose sums are added in order
 constexpr int kLambPack = kVector<float>;
 
 // Maps blocks to the parts of a flat range.
@@ -79,12 +79,12 @@ struct LambTable {
   static constexpr int kMost = 64;
 
   int count = 0;
-  int blocks[kMost + 1] = {};      // first block of each part; the last entry is their number
-  int64_t begins[kMost + 1] = {};  // elements
+  int blocks[kMost + 1] = {};  // first block of each part; the last entry is the number of blocks
+  int64_t begins[kMost + 1] = {};  // first element of each part
   LambNorms* norms[kMost] = {};
-  uint64_t first = 0;  // a bit for every part whose norms are overwritten
+  uint64_t first = 0;  // one bit per part, set if its norms are overwritten
 
-  // The part that a block is of.
+  // Returns the part of a block.
   __device__ int part_of(int block) const {
     int begin = 0, end = count;
     while (end - begin > 1) {
@@ -95,7 +95,8 @@ struct LambTable {
   }
 };
 
-// The first `count` of a pack's elements, and zeros; `wide`: in one access where that are all.
+// Loads the first `count` elements of a pack and zeros for the rest; with `wide`, all in one
+// access.
 template <typename T>
 __device__ inline void load_first(bool wide, const T* from, int64_t count, float (&x)[kLambPack]) {
   if (wide && count >= kLambPack) return load(from, x);
@@ -118,7 +119,7 @@ __device__ inline bool are_wide(const void* pointer, size_t bytes) {
 }
 
 // A block takes kLambBlock elements of one part. The order of its sums does not depend on
-// alignment. If the part decays, its share of the norms goes to parts[block].
+// alignment. If the part decays, its contribution to the norms goes to parts[block].
 template <typename Compute>
 __global__ void __launch_bounds__(kFlatThreads)
     lamb_directions_kernel(const __grid_constant__ AdamUpdate op, Compute* compute_weights,
@@ -174,7 +175,7 @@ __global__ void __launch_bounds__(kFlatThreads)
   }
 }
 
-// One block for each part.
+// One block per part.
 __global__ void __launch_bounds__(kFlatThreads)
     add_norms_kernel(const __grid_constant__ LambTable table, const LambNorms* parts) {
   const int part = static_cast<int>(blockIdx.x);
@@ -221,8 +222,8 @@ __global__ void __launch_bounds__(kFlatThreads)
   }
 }
 
-// Calls launch_parts(table) for as many parts at a time as a kernel takes; `every`: parts without
-// norms have blocks, too.
+// Calls launch_parts(table) for as many parts at a time as a kernel takes. With `every`, parts
+// without norms have blocks, too.
 template <typename LaunchParts>
 void for_each_table(std::span<const LambPart> parts, bool every, const LaunchParts& launch_parts) {
   int64_t begin = 0;

@@ -1,24 +1,24 @@
-// Device memory that goes from one rank to another, beside Stream::kCompute.
+// Messages between ranks in device memory, concurrent with Stream::kCompute.
 #pragma once
 
 #include <cstddef>
 
 namespace strata::device {
 
-// Between two ranks, as many bytes are received as are sent, in the same order.
+// Two ranks must send and receive the same number of bytes in the same order.
 class PointToPoint {
  public:
   virtual ~PointToPoint() = default;
 
-  // Names a message until it is waited for, once.
+  // Identifies a message until wait(), which is called once for each.
   using Ticket = size_t;
-  // Begins to send what Stream::kCompute has left in `data` so far. It may be read, but not
-  // overwritten until it is waited for.
+  // Starts to send `data` after the work given to Stream::kCompute so far. `data` may be read, but
+  // not overwritten, until wait().
   virtual Ticket send(const void* data, size_t bytes, int to) = 0;
-  // Begins to receive into `data`, which Stream::kCompute has been given its last work on.
+  // Starts to receive into `data`, after the work given to Stream::kCompute so far.
   virtual Ticket receive(void* data, size_t bytes, int from) = 0;
-  // What Stream::kCompute is given from now on finds received what was to be received, and may
-  // overwrite what was sent. The host may or may not wait.
+  // Makes later work on Stream::kCompute see received data; such work may overwrite sent data. The
+  // host may or may not wait.
   virtual void wait(Ticket ticket) = 0;
 };
 

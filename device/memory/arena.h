@@ -1,4 +1,4 @@
-// Flat arrays in device memory of which there may be parts only.
+// Flat arrays in device memory that may be held only in part.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,11 @@
 
 namespace strata::device {
 
-// A flat array of `size()` elements: views of memory that somebody else owns, never an owner. A
-// rank that keeps its shards has them one after another; runs that are in memory by turns may have
-// the same place.
+// A view of a flat array of `size()` elements; never owns memory. A rank that keeps its shards
+// stores them one after another. Runs that are not in memory at the same time may overlap there.
 class Arena {
  public:
-  // Elements of the array that lie together, and where in memory they begin.
+  // Consecutive elements of the array, and their start in memory.
   struct Run {
     Range range;
     int64_t place = 0;
@@ -23,14 +22,14 @@ class Arena {
 
   Arena() = default;                                                 // absent
   Arena(const Tensor& whole);                                        // all elements
-  Arena(const Tensor& memory, int64_t size, std::vector<Run> runs);  // runs rise
+  Arena(const Tensor& memory, int64_t size, std::vector<Run> runs);  // runs ascend
 
   int64_t size() const { return size_; }
-  const Tensor& memory() const { return memory_; }  // [1, elements that have memory of their own]
+  const Tensor& memory() const { return memory_; }  // [1, elements that have their own memory]
   const std::vector<Run>& runs() const { return runs_; }
   explicit operator bool() const { return static_cast<bool>(memory_); }
 
-  // Where `range` begins in memory; -1 where it does not lie in one run.
+  // Returns the start of `range` in memory, or -1 if it does not lie in one run.
   int64_t place_of(const Range& range) const;
 
  private:
@@ -39,13 +38,13 @@ class Arena {
   std::vector<Run> runs_;
 };
 
-// The elements `range` of the array; absent where it is. Throws Error where they do not lie in one
-// run.
+// Returns the elements `range` of the array; absent if `arena` is absent. Throws Error if they do
+// not lie in one run.
 Tensor elements_of(const Arena& arena, const Range& range);
 
-// Runs one after another in memory.
+// Returns runs that lie one after another in memory.
 std::vector<Arena::Run> packed(std::span<const Range> ranges);
-// Elements of all ranges together.
+// Returns the number of elements in all ranges.
 int64_t total_size(std::span<const Range> ranges);
 
 }  // namespace strata::device

@@ -1,4 +1,4 @@
-// Buffers in a backend's memory, and the error if there is too little. They are not part of
+// Buffers in a backend's memory, and the error if memory is short. They are not part of
 // device/backend.h because nvcc reads that file and cannot compile {fmt}.
 #pragma once
 
@@ -16,7 +16,7 @@ class OutOfDeviceMemory : public Error {
   using Error::Error;
 };
 
-// Device memory of `backend` that is released with its owner; movable.
+// Device memory of `backend`, released in the destructor; movable.
 class Buffer {
  public:
   Buffer() = default;
@@ -53,7 +53,7 @@ class Buffer {
   size_t bytes_ = 0;
 };
 
-// Host memory for copies to and from `backend`'s device, released with its owner.
+// Host memory for copies to and from `backend`'s device, released in the destructor; movable.
 class HostBuffer {
  public:
   HostBuffer(Backend& backend, size_t bytes)

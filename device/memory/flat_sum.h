@@ -1,4 +1,4 @@
-// Adding one flat tensor to another, by the operation that every backend has for rows.
+// Adds one flat tensor to another with scatter_add_rows, which every backend has.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace strata::device {
 
 class FlatSum {
  public:
-  // For tensors of up to `most` elements. `backend` outlives it.
+  // For tensors of up to `most` elements. `backend` must outlive this object.
   FlatSum(Backend& backend, int64_t most)
       : backend_(backend),
         rows_(backend, static_cast<size_t>(most / kColumns + 1) * sizeof(int32_t)) {
@@ -22,7 +22,7 @@ class FlatSum {
     backend.synchronize(Stream::kCopy);
   }
 
-  // sum += x, of as many elements, both of the compute dtype or both of the master dtype.
+  // Adds x to `sum`. Both have the same size, and both the compute dtype or both the master dtype.
   void add(Stream stream, const Tensor& x, const Tensor& sum) const {
     const int64_t rows = x.size() / kColumns, in_rows = rows * kColumns;
     add_rows(stream, x, sum, {0, in_rows}, rows);

@@ -1,4 +1,4 @@
-// What a run that is resumed needs of device memory.
+// Device memory that a resumed run needs.
 #pragma once
 
 #include <string>

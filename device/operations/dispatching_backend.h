@@ -1,12 +1,12 @@
-// What backends share whose operations are functions of a context.
+// Base of backends whose operations are functions of a context.
 #pragma once
 
 #include "device/backend.h"
 
 namespace strata::device {
 
-// `Operations` has a static function for every operation that the backend has, under its name: it
-// takes what on(stream) makes, and the operation's arguments.
+// `Operations` has a static function for every operation that the backend supports, with the
+// operation's name. The function takes the result of on(stream) and the operation's arguments.
 template <typename Operations, typename Context, typename Base = Backend>
 class DispatchingBackend : public Base {
  public:
@@ -37,7 +37,7 @@ class DispatchingBackend : public Base {
   }
 
  protected:
-  // What an operation of this name works with on `stream`, for as long as it is called.
+  // Returns the context of an operation on `stream`, valid while the operation is issued.
   virtual Context on(Stream stream, const char* operation) = 0;
 };
 

@@ -1,7 +1,7 @@
-// Counter-based dropout: whether an element is kept depends only on (seed, step, site, sample id,
-// row, column), so a sample gets the same mask on whichever rank, device, batch position or thread
-// it runs. The generator is Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1,
-// 2, 3", SC 2011).
+// Counter-based dropout. Whether an element is kept depends only on (seed, step, site, sample id,
+// row, column), so a sample gets the same mask on any rank, device, batch position or thread. The
+// generator is Philox4x32-7 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace strata::device {
 
-// Where dropout happens inside the model; part of the key, so that no two sites share a mask.
+// Place of dropout in the model. It is part of the key, so no two sites share a mask.
 enum class DropoutSite : uint32_t {
   kEmbeddings = 0,
   kAttention = 1,
@@ -21,7 +21,7 @@ enum class DropoutSite : uint32_t {
   kOutput = 3
 };
 
-// What all dropout of a step has in common, and what tells one application of it from the others.
+// Keys of a step, and of one application of dropout within a step.
 constexpr uint64_t dropout_step_key(uint64_t seed, uint64_t step) {
   return splitmix64(splitmix64(seed) ^ step);
 }
@@ -29,26 +29,26 @@ constexpr uint64_t dropout_place(uint32_t layer, DropoutSite site) {
   return (uint64_t{layer} << 8) | static_cast<uint32_t>(site);
 }
 
-// One dropout application to the rows of a batch. probability: in [0, 1); 0 disables it.
+// One application of dropout to the rows of a batch. probability: in [0, 1); 0 disables it.
 struct Dropout {
   float probability = 0.0f;
   StepValue<uint64_t> step_key;
   uint64_t place = 0;
 
-  // For the operation, on the device.
+  // Called by the operation, on the device.
   STRATA_HOST_DEVICE constexpr uint64_t key() const { return splitmix64(step_key.now() ^ place); }
-  // An element is dropped where its 16 random bits are below this, of 16 bits itself.
+  // An element is dropped if its 16 random bits are below this 16-bit threshold.
   STRATA_HOST_DEVICE constexpr uint32_t threshold() const {
     const auto nearest = static_cast<uint32_t>(probability * 65536.0f + 0.5f);
     return nearest < 65535u ? nearest : 65535u;
   }
-  // What kept elements are multiplied by: the inverse of the exact share kept.
+  // Returns the factor of kept elements: the inverse of the exact fraction kept.
   STRATA_HOST_DEVICE constexpr float keep_scale() const {
     return 65536.0f / (65536.0f - static_cast<float>(threshold()));
   }
 };
 
-// Two words for every round.
+// Returns two key words per round.
 template <int kRounds>
 STRATA_HOST_DEVICE constexpr std::array<uint32_t, 2 * kRounds> philox_round_keys(uint64_t key) {
   std::array<uint32_t, 2 * kRounds> keys{};
@@ -73,16 +73,16 @@ STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32(
   return counter;
 }
 
-// The fewest that pass every test of BigCrush (Salmon et al., table 2).
+// Minimum number of rounds that passes every test of BigCrush (Salmon et al., table 2).
 constexpr int kDropoutRounds = 7;
 using DropoutRoundKeys = std::array<uint32_t, 2 * kDropoutRounds>;
 STRATA_HOST_DEVICE constexpr DropoutRoundKeys dropout_round_keys(uint64_t key) {
   return philox_round_keys<kDropoutRounds>(key);
 }
 
-// The random bits of 8 neighbouring columns, 8 * block and on, of a row of a sample: one Philox
-// call. Row: the token's position in its sample; in attention `head * 65536 + query position`.
-// Column: the hidden unit; in attention the key position.
+// Random bits of 8 neighbouring columns, from 8 * block, in a row of a sample: one Philox call.
+// Row: the token's position in its sample; in attention `head * 65536 + query position`. Column:
+// the hidden unit; in attention the key position.
 class DropoutBits {
  public:
   STRATA_HOST_DEVICE constexpr DropoutBits(const DropoutRoundKeys& keys, uint64_t sample_id,
@@ -91,12 +91,12 @@ class DropoutBits {
             {block, row, static_cast<uint32_t>(sample_id), static_cast<uint32_t>(sample_id >> 32)},
             keys)) {}
 
-  // The 16 bits of a column, of which only column % 8 counts. Selections instead of an index keep
+  // Returns the 16 bits of a column; only column % 8 matters. Conditionals instead of indexing keep
   // the words in registers on GPUs.
   STRATA_HOST_DEVICE constexpr uint32_t of(uint32_t column) const {
     return (word_of(column) >> (column % 2 * 16)) & 0xffffu;
   }
-  // Whether they are `threshold`, of 16 bits, or more; upper halves need not be cut out for that.
+  // Returns of(column) >= threshold without extracting upper halves. Requires a 16-bit threshold.
   STRATA_HOST_DEVICE constexpr bool reach(uint32_t column, uint32_t threshold) const {
     const uint32_t word = word_of(column);
     return column % 2 == 1 ? word >= threshold << 16 : (word & 0xffffu) >= threshold;
@@ -117,7 +117,7 @@ STRATA_HOST_DEVICE constexpr uint32_t dropout_bits(uint64_t key, uint64_t sample
   return DropoutBits(dropout_round_keys(key), sample_id, row, column / 8).of(column);
 }
 
-// The factor dropout multiplies an element by: 0 or keep_scale().
+// Returns the factor of an element under dropout: 0 or keep_scale().
 STRATA_HOST_DEVICE constexpr float dropout_factor(const Dropout& dropout, uint64_t sample_id,
                                                   uint32_t row, uint32_t column) {
   if (dropout.probability == 0.0f) return 1.0f;

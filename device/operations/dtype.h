@@ -1,5 +1,4 @@
-// Element types of tensors, and those of 16 bits as storage types, whose arithmetic happens in
-// float.
+// Element types of tensors. The 16-bit types are storage types; arithmetic happens in float.
 #pragma once
 
 #include <bit>
@@ -56,7 +55,7 @@ constexpr const char* name_of(DType dtype) {
   return "e5m2";
 }
 
-// The upper half of an IEEE float.
+// BFloat16 is the upper half of an IEEE float.
 struct BFloat16 {
   uint16_t bits = 0;
 
@@ -73,17 +72,16 @@ struct BFloat16 {
   }
 };
 
-// How far the exponents of float and binary16 lie apart, in a float's bits.
+// Difference of the exponent biases of float and binary16, as float bits.
 inline constexpr uint32_t kFloat16Rebias = (127u - 15u) << 23;
 
-// The bits of the number nearest to `value`, of two the even one. From 65520 on, half a unit beyond
-// the largest number, it is infinite; a NaN stays a NaN. Branch-free, so that compilers vectorise
-// it.
+// Returns the bits of `value` rounded to nearest even. From 65520, half a unit above the largest
+// number, the result is infinite; a NaN stays a NaN. Branch-free, so that compilers vectorise it.
 STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE constexpr uint16_t to_float16(float value) {
   constexpr uint32_t kInfinity = 0x7f800000u, kTooLarge = 0x47800000u;  // 65536
   constexpr uint32_t kSmallestNormal = kFloat16Rebias + (1u << 23);     // 2^-14
-  // 1/2, whose last digit is the smallest number, 2^-24: added to numbers below the normal ones, it
-  // makes the addition round them to multiples of that.
+  // The last digit of 1/2 is 2^-24, the smallest subnormal. Adding it to a subnormal makes the
+  // hardware round to multiples of 2^-24.
   constexpr uint32_t kCoarse = 0x3f000000u;
   const uint32_t word = std::bit_cast<uint32_t>(value), magnitude = word & 0x7fffffffu;
   const uint32_t odd = magnitude >> 13 & 1u;
@@ -97,14 +95,14 @@ STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE constexpr uint16_t to_float16(float valu
   return static_cast<uint16_t>((word >> 16 & 0x8000u) | code);
 }
 
-// Exact. Branch-free, too.
+// Exact. Branch-free for vectorisation, too.
 STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE constexpr float from_float16(uint16_t bits) {
   constexpr uint32_t kExponent = 0x7c00u << 13;
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t shifted = static_cast<uint32_t>(bits & 0x7fffu) << 13;
   const uint32_t normal = shifted + kFloat16Rebias;
   const uint32_t infinite = normal + kFloat16Rebias;  // or a NaN
-  // Of exponent 0, 2^-14 too much where it is read like one of exponent 1.
+  // Reading a subnormal with exponent 1 adds 2^-14, which is subtracted here.
   const float small =
       std::bit_cast<float>(normal + (1u << 23)) - std::bit_cast<float>(kFloat16Rebias + (1u << 23));
   uint32_t word = (shifted & kExponent) == 0 ? std::bit_cast<uint32_t>(small) : normal;
@@ -112,7 +110,7 @@ STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE constexpr float from_float16(uint16_t bi
   return std::bit_cast<float>(sign | word);
 }
 
-// IEEE 754's binary16.
+// IEEE 754 binary16.
 struct Float16 {
   uint16_t bits = 0;
 
@@ -121,7 +119,7 @@ struct Float16 {
   constexpr operator float() const { return from_float16(bits); }
 };
 
-// What tensors of storage type T are of: float, Float16, or BFloat16 or its bits, uint16_t.
+// Dtype of storage type T: float, Float16, BFloat16, or uint16_t for bfloat16 bits.
 template <typename T>
 constexpr DType dtype_of() {
   if (std::is_same_v<T, Float16>) return DType::kF16;

@@ -6,6 +6,6 @@
 #define STRATA_ALWAYS_INLINE __forceinline__
 #else
 #define STRATA_HOST_DEVICE
-// Sources are compiled once per instruction set: the linker must find no copies to choose from.
+// Sources are compiled once per instruction set, so the linker must not merge copies of a function.
 #define STRATA_ALWAYS_INLINE inline __attribute__((always_inline))
 #endif

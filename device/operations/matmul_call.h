@@ -1,4 +1,4 @@
-// A GEMM, as the backends ask their libraries for it.
+// A GEMM, as backends pass it to their libraries.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace strata::device {
 
-// c[m, n] = op(a) op(b), all row-major; `lda`, `ldb`, `ldc` are distances between rows in elements.
+// c[m, n] = op(a) op(b), all row-major. `lda`, `ldb` and `ldc` are row strides in elements.
 struct MatmulCall {
   bool transpose_a = false;  // a is stored [k, m]
   bool transpose_b = false;  // b is stored [n, k]
@@ -21,7 +21,7 @@ struct MatmulCall {
   const void* bias = nullptr;  // [n] of the inputs' dtype, added to every row
   bool accumulate = false;     // c += instead of c =
   DType input_dtype = DType::kF32;
-  DType output_dtype = DType::kF32;  // that, or the inputs'
+  DType output_dtype = DType::kF32;  // kF32 or input_dtype
 };
 
 }  // namespace strata::device

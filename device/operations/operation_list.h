@@ -1,16 +1,16 @@
-// The operations of a backend, declared once: Backend, what dispatches to it and what wraps it
-// follow from this list. device/operations/operations.h says what each computes.
+// The operations of a backend, declared once. Backend and the classes that dispatch to it or wrap
+// it are generated from this list. device/operations/operations.h defines what each computes.
 //
-// A new operation is a struct of arguments, a line here, its loops in device/reference/, in the
-// other backends that have it, and a file in tests/conformance/.
+// A new operation needs a struct of arguments, a line here, its loops in device/reference/ and the
+// other backends that support it, and a file in tests/conformance/.
 #pragma once
 
 #include "device/operations/operations.h"
 
-// X(function, arguments, without). `without` is empty for what every port must have, else it says
-// what a backend lacks without the operation, and what to use instead.
+// X(function, arguments, without). `without` is empty for operations that every port must have.
+// Otherwise it says what a backend lacks without the operation, and what to use instead.
 
-// Their arguments have matrices of the compute dtype.
+// Operations on matrices of the compute dtype.
 #define STRATA_MATRIX_OPERATIONS(X)                                                         \
   X(linear_forward, LinearForward, "")                                                      \
   X(linear_data_gradient, LinearDataGradient, "")                                           \
@@ -30,7 +30,7 @@
   X(classifier_loss, ClassifierLoss, "")                                                    \
   X(round_to_float8, RoundToFloat8, "FP8; use another model.precision")
 
-// They take flat ranges, whose tensors say what they hold.
+// Operations on flat ranges; their tensors define the dtypes.
 #define STRATA_FLAT_OPERATIONS(X)                                   \
   X(convert, Convert, "")                                           \
   X(l2_norm_squared, L2NormSquared, "")                             \
@@ -42,21 +42,21 @@
 
 #define STRATA_OPERATIONS(X) STRATA_FLAT_OPERATIONS(X) STRATA_MATRIX_OPERATIONS(X)
 
-// Several of the operations above at once, by which Backend computes them where a backend does not.
+// Several of the operations above at once. A backend may override them; Backend composes them.
 #define STRATA_COMPOSED_OPERATIONS(X)    \
   X(lamb_directions, LambDirections, "") \
   X(lamb_applies, LambApplies, "")
 
 namespace strata::device {
 
-// kAdamUpdate is adam_update, and so on.
+// Produces kAdamUpdate for adam_update, and so on.
 #define STRATA_ENUMERATOR(function, Arguments, without) k##Arguments,
 enum class Operation : uint8_t { STRATA_OPERATIONS(STRATA_ENUMERATOR) };
 #undef STRATA_ENUMERATOR
 
 struct OperationEntry {
   const char* name;
-  const char* without;  // as in the list above
+  const char* without;  // see the list above
 };
 #define STRATA_ENTRY(function, Arguments, without) {#function, without},
 inline constexpr OperationEntry kOperations[] = {STRATA_OPERATIONS(STRATA_ENTRY)};
@@ -67,7 +67,7 @@ constexpr const OperationEntry& entry_of(Operation operation) {
 }
 constexpr bool is_optional(Operation operation) { return *entry_of(operation).without != '\0'; }
 
-// The operation that takes these arguments.
+// Returns the operation that takes these arguments.
 template <typename Arguments>
 constexpr Operation operation_of();
 #define STRATA_OPERATION_OF(function, Arguments, without) \

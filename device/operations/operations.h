@@ -1,12 +1,11 @@
-// The operations of the benchmark: what each computes, and its arguments with their shapes and
-// dtypes.
+// The operations of the benchmark: their definitions, and their arguments with shapes and dtypes.
 //
-// T is the number of tokens of a packed batch: sequences follow each other without padding. Weights
-// are [out, in]. Gradients overwrite their destination, which may hold anything (without rows they
-// are zero), or, where `accumulate` is set, are added to it; those of embedding tables are always
-// added. Activations and the weights that operations read are of the compute dtype; parameter
-// gradients, master weights, optimizer state and saved statistics are of the master dtype. Outputs
-// share no memory with inputs unless an operation says so.
+// T is the number of tokens of a packed batch, in which sequences follow each other without
+// padding. Weights are [out, in]. Gradients overwrite their destination, which need not be
+// initialised (without rows they are zero). They are added if `accumulate` is set; gradients of
+// embedding tables are always added. Activations and the weights that operations read have the
+// compute dtype. Parameter gradients, master weights, optimizer state and saved statistics have the
+// master dtype. Outputs share no memory with inputs unless an operation says so.
 #pragma once
 
 #include <cmath>
@@ -21,13 +20,13 @@
 namespace strata::device {
 
 // A bias gradient: the column sums of dy [T, n], where y = x weight^T + bias. An operation that
-// computes dy may also compute its sums. LinearWeightGradient then need not read dy for them.
+// computes dy may also compute its sums, so that LinearWeightGradient need not read dy for them.
 struct ColumnSums {
   Tensor sums;  // [n] master dtype; absent: not wanted
   bool accumulate = false;
-  // Host memory, not null if `sums` is given, false before the call. A backend that computes the
-  // sums sets it while issuing; backends need not. The same shapes give the same answer. The sums
-  // may be of values before rounding.
+  // Host memory; required with `sums`, and false before the call. A backend that computes the sums,
+  // which is optional, sets it to true while issuing. Equal shapes give equal answers. The sums may
+  // be of values before rounding.
   bool* done = nullptr;
 
   STRATA_HOST_DEVICE explicit operator bool() const { return static_cast<bool>(sums); }
@@ -35,8 +34,8 @@ struct ColumnSums {
 
 enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
 
-// Of linear layers, both operands of a GEMM are of the compute dtype, or both of FP8: kE4M3 for x
-// and weight, kE5M2 for dy.
+// Both operands of a linear layer's GEMM have the compute dtype, or both are FP8: kE4M3 for x and
+// weight, kE5M2 for dy.
 
 // y = activation(x weight^T + bias).
 struct LinearForward {
@@ -45,23 +44,23 @@ struct LinearForward {
   ConstTensor bias;    // [out]
   Activation activation = Activation::kNone;
   Tensor pre_activation;  // [T, out] kept for backward; absent: not stored
-  Tensor y;               // [T, out]; only its shape where y_float8 has data: not stored
+  Tensor y;               // [T, out]; only a shape, not stored, if y_float8 has data
   Float8Copy y_float8;
 };
 
-// dx = (dy weight) * activation'(pre_activation), or dx += dy weight where `accumulate`.
+// dx = (dy weight) * activation'(pre_activation), or dx += dy weight with `accumulate`.
 struct LinearDataGradient {
   ConstTensor dy;                             // [T, out]
   ConstTensor weight;                         // [out, in]
-  Activation activation = Activation::kNone;  // of the layer that produced x
+  Activation activation = Activation::kNone;  // activation of the layer that produced x
   ConstTensor pre_activation;                 // [T, in], absent for kNone
   bool accumulate = false;                    // only with kNone, and without dx_float8
-  Tensor dx;  // [T, in]; only its shape where dx_float8 has data: not stored
+  Tensor dx;  // [T, in]; only a shape, not stored, if dx_float8 has data
   Float8Copy dx_float8;
   ColumnSums dx_sums;  // only with an activation
 };
 
-// d_weight = dy^T x, d_bias = column sums of dy; or += where `accumulate`.
+// d_weight = dy^T x, d_bias = column sums of dy; or += with `accumulate`.
 struct LinearWeightGradient {
   ConstTensor x;   // [T, in]
   ConstTensor dy;  // [T, out]
@@ -78,7 +77,7 @@ struct ActivationBackward {
   Tensor dx;                   // [M, n]
 };
 
-// Self-attention inside every sequence: softmax(q k^T / sqrt(d)), dropout, times v.
+// Self-attention within each sequence: softmax(q k^T / sqrt(d)), dropout, times v.
 struct AttentionForward {
   ConstTensor qkv;  // [T, 3H]: query, key, value, each heads x d
   Sequences sequences;
@@ -86,33 +85,33 @@ struct AttentionForward {
   Dropout dropout;  // row: head * 65536 + query position, column: key position
   Tensor context;   // [T, H]
   Float8Copy context_float8;
-  Tensor log_sum_exp;  // [T, heads] master dtype: of the scaled scores of each row
+  Tensor log_sum_exp;  // [T, heads] master dtype, over the scaled scores of each row
 };
 
 struct AttentionBackward {
   ConstTensor qkv;          // [T, 3H]
-  ConstTensor context;      // [T, H]: a backend need not read it
+  ConstTensor context;      // [T, H]; a backend need not read it
   ConstTensor d_context;    // [T, H]
   ConstTensor log_sum_exp;  // [T, heads] master dtype
   Sequences sequences;
   int32_t heads = 0;
   Dropout dropout;
-  Tensor d_qkv;  // [T, 3H]; only its shape where d_qkv_float8 has data: not stored
+  Tensor d_qkv;  // [T, 3H]; only a shape, not stored, if d_qkv_float8 has data
   Float8Copy d_qkv_float8;
 };
 
-// Over what the standardization loss takes mean and variance.
+// The axis that the standardization loss takes mean and variance over.
 enum class StandardizationAxis : uint8_t {
-  kUnit,   // of each hidden unit, over tokens
-  kToken,  // of each token, over its hidden units
+  kUnit,   // per hidden unit, over tokens
+  kToken,  // per token, over its hidden units
 };
 
-// The standardization loss's gradient with respect to x [T, H], as StandardizationLoss leaves it:
-// scale * mean + slope * (x - mean) in the first `rows` rows, else 0.
+// Gradient of the standardization loss with respect to x [T, H], from the results of
+// StandardizationLoss: scale * mean + slope * (x - mean) in the first `rows` rows, else 0.
 struct StandardizationGradient {
   StandardizationAxis axis = StandardizationAxis::kUnit;
-  ConstTensor mean;         // [H] or [T] master dtype; absent: there is no such loss
-  ConstTensor slope;        // as mean
+  ConstTensor mean;         // [H] or [T] master dtype; absent: no such loss
+  ConstTensor slope;        // same shape as mean
   StepValue<float> scale;   // StandardizationLoss::gradient_scale
   StepValue<int32_t> rows;  // at most T
 };
@@ -121,36 +120,36 @@ struct StandardizationGradient {
 struct ResidualLayerNormForward {
   ConstTensor x;          // [T, H]
   ConstTensor residual;   // [T, H], absent: none
-  float scale = 1.0f;     // of layer dropping, above 0; 1 without pre-LN
+  float scale = 1.0f;     // layer-dropping factor, above 0; 1 without pre-LN
   ConstTensor gamma;      // [H]
   ConstTensor beta;       // [H]
   bool normalize = true;  // false: y = gamma * sum + beta, and `normalized` keeps the sum
   float epsilon = 1e-12f;
   Dropout dropout;      // row: position in the sequence, column: hidden unit
-  Sequences sequences;  // may be empty where dropout is off
+  Sequences sequences;  // may be empty without dropout
   Tensor normalized;    // [T, H] kept for backward; absent: not stored
   Tensor
       inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored, or not normalized
-  Tensor sum;          // [T, H] may be the residual; absent, as without pre-LN: not stored
+  Tensor sum;          // [T, H] may be the residual; absent (as without pre-LN): not stored
   Tensor y;            // [T, H]
   Float8Copy y_float8;
 };
 
-// With g = d_sum + the gradient of LayerNorm's input, or gamma * dy + that of the standardization
-// loss: d_x = scale * dropout(g), d_residual = g.
+// d_x = scale * dropout(g), d_residual = g. Here g is d_sum plus the gradient of LayerNorm's input;
+// without normalization it is d_sum + gamma * dy + the standardization loss's gradient.
 struct ResidualLayerNormBackward {
-  ConstTensor dy;              // [T, H]
-  ConstTensor d_sum;           // [T, H] of what else reads sum, added; absent, as without pre-LN: 0
-  ConstTensor normalized;      // [T, H]
-  ConstTensor inverse_stddev;  // [T] master dtype
-  ConstTensor gamma;           // [H]
-  bool normalize = true;       // as forward had it; false: inverse_stddev is absent
-  StandardizationGradient standardization;  // of the sum; absent where forward normalized
+  ConstTensor dy;     // [T, H]
+  ConstTensor d_sum;  // [T, H] gradient from other readers of sum; absent (as without pre-LN): 0
+  ConstTensor normalized;                   // [T, H]
+  ConstTensor inverse_stddev;               // [T] master dtype
+  ConstTensor gamma;                        // [H]
+  bool normalize = true;                    // as in forward; false: inverse_stddev is absent
+  StandardizationGradient standardization;  // with respect to the sum; absent if forward normalized
   float scale = 1.0f;                       // 1 without pre-LN
   Dropout dropout;
   Sequences sequences;
-  // Of the two one may be d_sum; they never have the same memory.
-  Tensor d_x;  // [T, H] gradient of x; only its shape where d_x_float8 has data: not stored
+  // Either d_x or d_residual may be d_sum; d_x and d_residual never share memory.
+  Tensor d_x;  // [T, H] gradient of x; only a shape, not stored, if d_x_float8 has data
   Float8Copy d_x_float8;
   ColumnSums d_x_sums;
   Tensor d_residual;        // [T, H] gradient of the residual, absent: none
@@ -159,23 +158,23 @@ struct ResidualLayerNormBackward {
   Tensor d_beta;            // [H] master dtype
 };
 
-// Pre-LN alone: y = residual + scale * dropout(x).
+// For pre-LN only: y = residual + scale * dropout(x).
 struct ResidualAddForward {
   ConstTensor x;         // [T, H]
   ConstTensor residual;  // [T, H]
   float scale = 1.0f;
-  Dropout dropout;      // as of ResidualLayerNormForward
-  Sequences sequences;  // may be empty where dropout is off
+  Dropout dropout;      // as in ResidualLayerNormForward
+  Sequences sequences;  // may be empty without dropout
   Tensor y;             // [T, H] may be the residual
 };
 
-// Pre-LN alone: d_x = scale * dropout(dy). The residual's gradient is dy itself.
+// For pre-LN only: d_x = scale * dropout(dy). The residual's gradient is dy itself.
 struct ResidualAddBackward {
   ConstTensor dy;  // [T, H]
   float scale = 1.0f;
   Dropout dropout;
   Sequences sequences;
-  Tensor d_x;  // [T, H] only its shape where d_x_float8 has data: not stored; never dy's memory
+  Tensor d_x;  // [T, H], never dy's memory; only a shape, not stored, if d_x_float8 has data
   Float8Copy d_x_float8;
 };
 
@@ -191,7 +190,7 @@ struct EmbeddingsForward {
   ConstTensor segment;    // [2, H]
   ConstTensor gamma;      // [H]
   ConstTensor beta;       // [H]
-  bool normalize = true;  // as of ResidualLayerNormForward
+  bool normalize = true;  // as in ResidualLayerNormForward
   float epsilon = 1e-12f;
   Dropout dropout;        // row: position in the sequence, column: hidden unit
   Tensor normalized;      // [T, H] kept for backward; absent: not stored
@@ -209,7 +208,7 @@ struct EmbeddingsBackward {
   ConstTensor normalized;      // [T, H]
   ConstTensor inverse_stddev;  // [T] master dtype
   ConstTensor gamma;           // [H]
-  bool normalize = true;       // these two as of ResidualLayerNormBackward
+  bool normalize = true;       // this and the next as in ResidualLayerNormBackward
   StandardizationGradient standardization;
   Dropout dropout;
   Tensor d_word;            // [V, H] master dtype, added to
@@ -220,7 +219,7 @@ struct EmbeddingsBackward {
   Tensor d_beta;            // [H] master dtype
 };
 
-// y[i] = x[rows[i]], or 0 where rows[i] is -1. Both of the compute dtype, or both of the master
+// y[i] = x[rows[i]], or 0 if rows[i] is -1. Both tensors have the compute dtype, or both the master
 // dtype.
 struct GatherRows {
   ConstTensor x;                  // [T, H]
@@ -228,15 +227,15 @@ struct GatherRows {
   Tensor y;                       // [M, H]
 };
 
-// dx[rows[i]] += dy[i], except where rows[i] is -1; the others are distinct. Both of the compute
-// dtype, or both of the master dtype.
+// dx[rows[i]] += dy[i]; rows[i] = -1 is skipped, the others are distinct. Both tensors have the
+// compute dtype, or both the master dtype.
 struct ScatterAddRows {
   ConstTensor dy;                 // [M, H]
   const int32_t* rows = nullptr;  // [M], each in [-1, T)
   Tensor dx;                      // [T, H], added to
 };
 
-// What a loss operation counts; accumulates over calls until cleared.
+// Counts of a loss operation; accumulates over calls until cleared.
 struct LossTotals {
   double loss = 0;      // sum of cross-entropies in nats
   int64_t correct = 0;  // rows whose label has the highest score; ties go to the lower class
@@ -254,7 +253,7 @@ struct LossTotals {
   }
 };
 
-// Softmax cross-entropy of x weight^T + bias against labels, and its gradient, without keeping the
+// Softmax cross-entropy of x weight^T + bias against labels, and its gradient, without storing the
 // probabilities. Serves the masked-LM head (C = vocabulary) and the next-sentence head (C = 2). A
 // row labelled -1 has no loss and no gradients, and is not counted.
 struct ClassifierLoss {
@@ -270,24 +269,25 @@ struct ClassifierLoss {
   LossTotals* totals = nullptr;     // device memory, added to
 };
 
-// The standardization loss of x (Collins et al. 2019, arXiv 1903.00925), and what its gradient is
-// made of: 1/2 (mean^2 + variance - log variance - 1) of every unit or token, which is how far a
-// normal distribution is from the standard one (Kullback-Leibler). Below a variance of
-// kLeastVariance the logarithm goes on as its tangent, so that the slope is finite. The sums depend
-// on the shapes alone, not on how many threads there are.
+// The standardization loss of x (Collins et al. 2019, arXiv 1903.00925) and the parts of its
+// gradient. The loss is 1/2 (mean^2 + variance - log variance - 1) for every unit or token, the
+// Kullback-Leibler divergence of a normal distribution from the standard one. Below a variance of
+// kLeastVariance the tangent replaces the logarithm, so that the slope is finite. The sums depend
+// only on the shapes, not on the number of threads.
 struct StandardizationLoss {
   ConstTensor x;            // [T, H]
-  StepValue<int32_t> rows;  // as many of the first rows count, at most T
+  StepValue<int32_t> rows;  // only this many first rows count, at most T
   StandardizationAxis axis = StandardizationAxis::kUnit;
   StepValue<float> gradient_scale;  // d(total loss)/d(sum over rows of a row's loss) / H
-  Tensor mean;                      // [H] or [T] master dtype, of rows that count
-  Tensor slope;                     // as mean: gradient_scale * (1 - 1 / variance)
-  LossTotals* totals = nullptr;     // device memory, added to; a row's loss is the mean over all
-                                    // units, or the token's. `correct` is left alone
+  Tensor mean;                      // [H] or [T] master dtype, over the rows that count
+  Tensor slope;                     // same shape as mean: gradient_scale * (1 - 1 / variance)
+  // Device memory, added to. A row's loss is the mean over all units, or that of the token.
+  // `correct` does not change.
+  LossTotals* totals = nullptr;
   static constexpr float kLeastVariance = 1e-6f;
 };
 
-// Of one unit or token.
+// Loss of one unit or token.
 STRATA_HOST_DEVICE inline double standardization_loss(double mean, double variance) {
   constexpr double kLeast = StandardizationLoss::kLeastVariance;
   const double log_variance =
@@ -299,16 +299,16 @@ STRATA_HOST_DEVICE inline double standardization_slope(double gradient_scale, do
   return gradient_scale * (1 - 1 / (variance < kLeast ? kLeast : variance));
 }
 
-// destination = scale * source, converting between dtypes; in place where they are the same tensor.
-// This one, L2NormSquared and ClipToNorm take f32, bf16 and f16 on every device, but none from one
-// of 16 bits to the other: gradients may be reduced in either.
+// destination = scale * source, converting between dtypes; both may be the same tensor. Like
+// L2NormSquared and ClipToNorm it takes f32, bf16 and f16 on every device, because gradients may be
+// reduced in each. Conversion between bf16 and f16 is not supported.
 struct Convert {
   ConstTensor source;  // [n]
   float scale = 1.0f;
   Tensor destination;  // [n]
 };
 
-// norm_squared += sum of squares, accumulated in double.
+// norm_squared += sum of squares, accumulated in f64.
 struct L2NormSquared {
   ConstTensor x;                   // [n]
   double* norm_squared = nullptr;  // device memory
@@ -322,7 +322,7 @@ struct ClipToNorm {
   Tensor destination;  // [n]; absent: x
 };
 
-// Sums of squares over one tensor, of which LAMB's trust ratio is made.
+// Sums of squares over one tensor, for LAMB's trust ratio.
 struct LambNorms {
   double weights = 0;    // ||w||^2
   double direction = 0;  // ||u||^2
@@ -332,19 +332,18 @@ struct LambNorms {
     direction += other.direction;
     return *this;
   }
-  // ||w|| / ||u||, 1 where either is zero.
+  // Returns ||w|| / ||u||, or 1 if either is zero.
   STRATA_HOST_DEVICE double trust_ratio() const {
     return weights > 0 && direction > 0 ? std::sqrt(weights / direction) : 1.0;
   }
 };
 
-// The first half of LAMB (You et al. 2020, algorithm 2) over a flat range that lies in one tensor,
-// as MLCommons' TensorFlow reference has it (lamb_optimizer_v1.py): both moments are corrected for
-// their bias, and epsilon is added after the root. g' is Adam's; m = b1 m + (1-b1) g'; v = b2 v +
-// (1-b2) g'^2; u = c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w, where c1 and c2 are the
-// corrections, takes the gradient's place; norms += sums of w^2 and u^2. The sums are accumulated
-// in double and depend on the range alone, not on how many threads there are, so that ranks stay
-// equal to the bit.
+// First half of LAMB (You et al. 2020, algorithm 2) over a flat range within one tensor, as in
+// MLCommons' TensorFlow reference (lamb_optimizer_v1.py): both moments are bias-corrected, and
+// epsilon is added after the root. g' is Adam's; m = b1 m + (1-b1) g'; v = b2 v + (1-b2) g'^2; u =
+// c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w, where c1 and c2 are the corrections. u
+// overwrites the gradient; norms += sums of w^2 and u^2. The sums are accumulated in f64 and depend
+// only on the range, not on the number of threads, so that ranks stay bit-identical.
 struct LambDirection {
   ConstTensor weights;   // [n] master dtype
   Tensor gradients;      // [n] master dtype, in: g, out: u
@@ -359,53 +358,53 @@ struct LambDirection {
   LambNorms* norms = nullptr;  // device memory, added to
 };
 
-// The second half, once the whole tensor's directions are there: w -= lr * trust_ratio * u.
+// Second half of LAMB, once the whole tensor's directions are known: w -= lr * trust_ratio * u.
 struct LambApply {
   Tensor weights;                    // [n] master dtype
-  Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
-  ConstTensor directions;            // [n] master dtype: the gradients' memory
+  Tensor compute_weights;            // [n] compute dtype; absent if compute reads the weights
+  ConstTensor directions;            // [n] master dtype, in the gradients' memory
   const LambNorms* norms = nullptr;  // device memory
   StepValue<float> learning_rate;
 };
 
-// The part of one tensor in a flat range.
+// The part of one tensor that lies in a flat range.
 struct LambPart {
   int64_t size = 0;
-  LambNorms* norms = nullptr;  // device memory; null: the tensor does not decay
-  bool first = false;          // the tensor's first part in this step: overwrites its norms
+  LambNorms* norms = nullptr;  // device memory; null if the tensor does not decay
+  bool first = false;          // the tensor's first part in this step, which overwrites its norms
 };
 
 // Applies LambDirection to every part with norms, and adds to those norms. Applies AdamUpdate
-// without weight decay to every part without norms: LAMB with a trust ratio of 1.
+// without weight decay to the other parts, which is LAMB with a trust ratio of 1.
 struct LambDirections {
-  AdamUpdate adam;                  // of the whole range
-  Tensor directions;                // the memory of adam.gradients
-  std::span<const LambPart> parts;  // host memory; they fill the range
+  AdamUpdate adam;                  // arguments for the whole range
+  Tensor directions;                // same memory as adam.gradients
+  std::span<const LambPart> parts;  // host memory; the parts fill the range
 };
 
-// Applies LambApply to every part with norms, which are complete; skips the others.
+// Applies LambApply to every part with norms, which must be complete; skips the others.
 struct LambApplies {
   Tensor weights;                   // [n] master dtype
-  Tensor compute_weights;           // [n] compute dtype; absent where compute reads the weights
+  Tensor compute_weights;           // [n] compute dtype; absent if compute reads the weights
   ConstTensor directions;           // [n] master dtype
-  std::span<const LambPart> parts;  // host memory; they fill the range
+  std::span<const LambPart> parts;  // host memory; the parts fill the range
   StepValue<float> learning_rate;
 };
 
-// Writes a tensor for GEMMs in FP8.
+// Copies a tensor to FP8 for GEMMs.
 struct RoundToFloat8 {
   ConstTensor x;  // compute dtype
   Float8Copy copy;
 };
 
-// Scales of n tensors for the next step, from the amax values of the last kFloat8History steps,
-// of which `amax` has the newest: float8_scale of their maximum.
+// Computes the scales of n tensors for the next step: float8_scale of the largest amax in the last
+// kFloat8History steps, including `amax`.
 struct Float8Update {
   float* scales = nullptr;   // [n, 2]: scale, its inverse
-  float* amax = nullptr;     // [n], cleared
+  float* amax = nullptr;     // [n] newest values; cleared afterwards
   float* history = nullptr;  // [n, kFloat8History], newest first
   int64_t count = 0;         // n
-  float limit = 1.0f;        // the format's largest number: E4M3 448, E5M2 57344
+  float limit = 1.0f;        // largest number of the format: E4M3 448, E5M2 57344
 };
 
 }  // namespace strata::device

@@ -1,24 +1,25 @@
-// A number that an operation takes when it runs.
+// A number that an operation reads when it runs.
 #pragma once
 
 #include "device/operations/host_device.h"
 
 namespace strata::device {
 
-// The number itself, or where in device memory it will lie by then. What is captured once and
-// launched in many steps (Backend::capture) reads there what changes from step to step.
+// A number, or the address in device memory from which the operation reads it. Graphs that are
+// captured once and launched in many steps (Backend::capture) read there what changes from step to
+// step.
 template <typename T>
 class StepValue {
  public:
   STRATA_HOST_DEVICE constexpr StepValue(T value = {}) : value_(value) {}
-  // Device memory that outlives every run of the operation.
+  // `memory` is device memory that outlives every run of the operation.
   static constexpr StepValue at(const T* memory) {
     StepValue result;
     result.memory_ = memory;
     return result;
   }
 
-  // For the operation, on the device.
+  // Called by the operation, on the device.
   STRATA_HOST_DEVICE constexpr T now() const { return memory_ ? *memory_ : value_; }
 
  private:

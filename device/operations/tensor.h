@@ -1,4 +1,4 @@
-// Tensors in device memory, as operations take them: views, never owners.
+// Tensors in device memory, as operations take them. They are views and never own memory.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace strata::device {
 
-// A matrix in device memory that somebody else owns; a vector has one row. `data` null: absent.
+// A matrix in device memory; a vector has one row. The tensor is absent if `data` is null.
 struct Tensor {
   void* data = nullptr;
   DType dtype = DType::kF32;
   int64_t rows = 0;
   int64_t cols = 0;
-  // Of FP8 tensors: device memory, [2], a power of two that numbers were multiplied by before they
-  // were rounded, and its inverse.
+  // For FP8 tensors: device memory [2], the power of two that numbers were multiplied by before
+  // rounding, and its inverse.
   const float* scale = nullptr;
 
   STRATA_HOST_DEVICE int64_t size() const { return rows * cols; }
@@ -49,31 +49,31 @@ struct ConstTensor {
   }
 };
 
-// The elements `range` of a flat tensor; absent where it is.
+// Returns the elements `range` of a flat tensor; absent if `flat` is absent.
 inline Tensor elements_of(const Tensor& flat, const Range& range) {
   if (!flat) return flat;
   return {flat.as<char>() + range.begin * static_cast<int64_t>(size_of(flat.dtype)), flat.dtype, 1,
           range.size()};
 }
 
-// How the T rows of a packed batch divide into sequences (device pointers).
+// Boundaries of the sequences in a packed batch of T rows (device pointers).
 struct Sequences {
   int32_t count = 0;                     // B
   int32_t tokens = 0;                    // T = cu_seqlens[B]
-  int32_t max_length = 0;                // no sequence is longer
-  int32_t min_length = 0;                // no sequence is shorter
+  int32_t max_length = 0;                // length of the longest sequence
+  int32_t min_length = 0;                // length of the shortest sequence
   const int32_t* cu_seqlens = nullptr;   // [B+1], first token of each sequence
-  const uint64_t* sample_ids = nullptr;  // [B], key of each sample's dropout
+  const uint64_t* sample_ids = nullptr;  // [B], each sample's dropout key
 };
 
-// An output once more in FP8, for the GEMMs that read it: its numbers times a scale, rounded to the
-// nearest, or to the format's largest where they exceed it. Whether they are rounded to the
-// output's dtype before is up to the backend. T is a multiple of the backend's
-// BackendKind::float8_tokens; the columns are multiples of 16.
+// A second copy of an output in FP8, for the GEMMs that read it: its numbers times a scale, rounded
+// to nearest and saturated. A backend may round to the output's dtype first. T is a multiple of the
+// backend's BackendKind::float8_tokens; the number of columns is a multiple of 16.
 struct Float8Copy {
-  // Of the output's shape; kE4M3 of weights and activations, kE5M2 of gradients. Absent: none.
+  // Same shape as the output; kE4M3 for weights and activations, kE5M2 for gradients. Absent: no
+  // copy.
   Tensor data;
-  // Device memory: raised to max |x|; null: not wanted.
+  // Device memory: set to max(*amax, max |x|); null: not wanted.
   float* amax = nullptr;
 
   STRATA_HOST_DEVICE explicit operator bool() const { return data || amax; }

@@ -1,5 +1,5 @@
-// The optimizers that update every element by itself: the arguments of their operations, and what
-// becomes of one element, the same on every device. A new one is a struct of arguments, a rule, a
+// Optimizers that update every element independently: the arguments of their operations, and the
+// update of one element, the same on every device. A new one needs a struct of arguments, a rule, a
 // line of the list below, and its formula in device/reference/optimizers.cc.
 #pragma once
 
@@ -13,8 +13,7 @@
 #include "device/operations/step_value.h"
 #include "device/operations/tensor.h"
 
-// X(function, arguments, what a backend without it lacks), as in
-// device/operations/operation_list.h.
+// X(function, arguments, without), as in device/operations/operation_list.h.
 #define STRATA_ELEMENTWISE_UPDATES(X)                                  \
   X(adam_update, AdamUpdate, "")                                       \
   X(madgrad_update, MadgradUpdate, "MADGRAD; use optimizer.name adam") \
@@ -23,20 +22,20 @@
 
 namespace strata::device {
 
-// What makes up for moments that start at zero: 1 / (1 - beta^t) of both.
+// Corrections for moments that start at zero: 1 / (1 - beta^t) for both.
 struct BiasCorrections {
   double first = 1;
   double second = 1;
 };
 
-// After step t, from 1.
+// Returns the corrections after step t, counted from 1.
 inline BiasCorrections bias_corrections(double beta1, double beta2, int64_t step) {
   const auto t = static_cast<double>(step);
   return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};
 }
 
-// What a gradient is multiplied by before it is applied: scale * min(1, max_norm /
-// sqrt(norm_squared)), or scale alone where there is no norm.
+// Factor of a gradient before it is applied: scale * min(1, max_norm / sqrt(norm_squared)), or
+// scale alone without a norm.
 struct GradientClip {
   float scale = 1.0f;
   const double* norm_squared = nullptr;  // device memory; null: no clipping
@@ -46,9 +45,10 @@ struct GradientClip {
 // The arguments of an update have the fields of AdamUpdate below, except for its moments,
 // corrections and betas, and two more members:
 //   kState  one or two tensors that start at zero and change in every step
-//   Rule    made on the device, of the arguments and the factor of every gradient. new_weight takes
-//           gradient `g` into the element's state and returns what becomes of its weight `w`.
-// If it has a field `initial_weights`, its rule also reads the weights before the first step.
+//   Rule    constructed on the device from the arguments and the factor of every gradient.
+//           new_weight() updates the element's state with gradient `g` and returns the new weight.
+// If the arguments have a field `initial_weights`, the rule also reads the weights before the first
+// step.
 
 struct AdamRule;
 struct MadgradRule;
@@ -57,12 +57,12 @@ struct AcClipRule;
 struct SgdRule;
 
 // Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
-// a flat range, in one pass that also writes the weights compute reads: g' = clip * g; m = b1 m +
+// a flat range. One pass also writes the weights that compute reads: g' = clip * g; m = b1 m +
 // (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w),
 // where c1 and c2 are the corrections.
 struct AdamUpdate {
   Tensor weights;          // [n] master dtype
-  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  Tensor compute_weights;  // [n] compute dtype; absent if compute reads the master weights
   ConstTensor gradients;   // [n] master dtype
   Tensor first_moment;     // [n] master dtype
   Tensor second_moment;    // [n] master dtype
@@ -79,12 +79,12 @@ struct AdamUpdate {
   using Rule = AdamRule;
 };
 
-// How Adam and LAMB take a gradient into the moments.
+// The moment updates that Adam and LAMB share.
 struct GradientMoments {
   float factor, beta1, beta2, correction1, correction2, epsilon, weight_decay;
 
-  // Of an AdamUpdate or a LambDirection, on the device. `gradient_factor` multiplies every
-  // gradient.
+  // Constructed on the device from an AdamUpdate or a LambDirection. `gradient_factor` multiplies
+  // every gradient.
   template <typename Op>
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE GradientMoments(const Op& op, float gradient_factor)
       : factor(gradient_factor),
@@ -95,7 +95,7 @@ struct GradientMoments {
         epsilon(op.epsilon),
         weight_decay(op.weight_decay) {}
 
-  // The direction in which weight `w` goes down.
+  // Returns the descent direction of weight `w`.
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float update(float w, float g, float& m, float& v) const {
     const float gradient = g * factor;
     m = beta1 * m + (1.0f - beta1) * gradient;
@@ -117,13 +117,13 @@ struct AdamRule {
   }
 };
 
-// MADGRAD (Defazio & Jelassi 2021, arXiv 2101.11075, algorithm 1) over a flat range, in one pass
-// that also writes the weights compute reads. g' is Adam's; in step t, from 1, with lambda = lr
-// sqrt(t): s += lambda g'; v += lambda g'^2; z = w0 - s / (cbrt(v) + epsilon); w += c (z - w) - lr
-// * weight_decay * w. w0: the weights before the first step; s and v start at zero.
+// MADGRAD (Defazio & Jelassi 2021, arXiv 2101.11075, algorithm 1) over a flat range. One pass also
+// writes the weights that compute reads. g' is Adam's; in step t, from 1, with lambda = lr sqrt(t):
+// s += lambda g'; v += lambda g'^2; z = w0 - s / (cbrt(v) + epsilon); w += c (z - w) - lr *
+// weight_decay * w. w0 is the weights before the first step; s and v start at zero.
 struct MadgradUpdate {
   Tensor weights;               // [n] master dtype
-  Tensor compute_weights;       // [n] compute dtype; absent where compute reads the master weights
+  Tensor compute_weights;       // [n] compute dtype; absent if compute reads the master weights
   ConstTensor gradients;        // [n] master dtype
   Tensor gradient_sum;          // [n] master dtype: s
   Tensor square_sum;            // [n] master dtype: v
@@ -140,11 +140,10 @@ struct MadgradUpdate {
   using Rule = MadgradRule;
 };
 
-// Of v >= 0, to about three units in the last place: a third of the exponent, then Halley's method
-// twice, which three correct digits need to become all. Branch-free, so that compilers vectorise
-// it.
+// Cube root of v >= 0, accurate to about 3 ulp. Starts from a third of the exponent, correct to
+// three digits, and applies Halley's method twice. Branch-free, so that compilers vectorise it.
 STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float cube_root(float v) {
-  constexpr uint32_t kTwoThirdsOfBias = 709958130;  // less what makes the largest error smallest
+  constexpr uint32_t kTwoThirdsOfBias = 709958130;  // adjusted to minimise the largest error
   float y = std::bit_cast<float>(std::bit_cast<uint32_t>(v) / 3 + kTwoThirdsOfBias);
   for (int i = 0; i < 2; ++i) {
     const float r = v / (y * y);
@@ -174,13 +173,13 @@ struct MadgradRule {
   }
 };
 
-// ACClip (Zhang et al. 2020, arXiv 1912.03194, algorithm 2) over a flat range, in one pass that
-// also writes the weights compute reads: momentum, of which every element is clipped by a threshold
-// of its own. g' is Adam's; m = b1 m + (1-b1) g'; tau^alpha = b2 tau^alpha + (1-b2) |g'|^alpha;
-// w -= lr * (min(1, tau / (|m| + epsilon)) m + weight_decay * w). m and tau start at zero.
+// ACClip (Zhang et al. 2020, arXiv 1912.03194, algorithm 2) over a flat range. One pass also writes
+// the weights that compute reads. Every element of the momentum is clipped by its own threshold. g'
+// is Adam's; m = b1 m + (1-b1) g'; tau^alpha = b2 tau^alpha + (1-b2) |g'|^alpha; w -= lr * (min(1,
+// tau / (|m| + epsilon)) m + weight_decay * w). m and tau start at zero.
 struct AcClipUpdate {
   Tensor weights;          // [n] master dtype
-  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  Tensor compute_weights;  // [n] compute dtype; absent if compute reads the master weights
   ConstTensor gradients;   // [n] master dtype
   Tensor first_moment;     // [n] master dtype: m
   Tensor threshold_power;  // [n] master dtype: tau^alpha
@@ -197,7 +196,7 @@ struct AcClipUpdate {
   using Rule = AcClipRule<0>;
 };
 
-// kAlpha: 1 and 2 need no powers; 0: op.alpha, whatever it is.
+// kAlpha 1 and 2 need no powers; 0 takes any op.alpha.
 template <int kAlpha>
 struct AcClipRule {
   float factor, beta1, beta2, epsilon, weight_decay, rate, alpha;
@@ -233,12 +232,12 @@ struct AcClipRule {
   }
 };
 
-// SGD with momentum (Polyak 1964) over a flat range, in one pass that also writes the weights
-// compute reads, as PyTorch's has it: weight decay is added to the gradient. g' is Adam's; v =
-// momentum v + g' + weight_decay * w; w -= lr * v. v starts at zero.
+// SGD with momentum (Polyak 1964) over a flat range, as in PyTorch: weight decay is added to the
+// gradient. One pass also writes the weights that compute reads. g' is Adam's; v = momentum v + g'
+// + weight_decay * w; w -= lr * v. v starts at zero.
 struct SgdUpdate {
   Tensor weights;          // [n] master dtype
-  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  Tensor compute_weights;  // [n] compute dtype; absent if compute reads the master weights
   ConstTensor gradients;   // [n] master dtype
   Tensor velocity;         // [n] master dtype: v
   StepValue<float> learning_rate;
@@ -266,7 +265,7 @@ struct SgdRule {
   }
 };
 
-// Calls use(std::type_identity<Rule>()) with the operation's rule, the fastest of several.
+// Calls use(std::type_identity<Rule>()) with the operation's fastest rule.
 template <typename Op, typename Use>
 STRATA_ALWAYS_INLINE void with_rule_of(const Op&, const Use& use) {
   use(std::type_identity<typename Op::Rule>());
@@ -285,7 +284,7 @@ inline constexpr bool kReadsInitialWeights = requires(Op op) {
   op.initial_weights;
 };
 
-// The arrays of an update, each [n] f32.
+// Arrays of an update, each [n] f32.
 struct UpdateArrays {
   float* weights;
   const float* gradients;

@@ -6,8 +6,8 @@
 namespace strata::device::plain {
 namespace {
 
-// Hendrycks & Gimpel 2016, "Gaussian error linear units": x times the normal distribution function,
-// and its tanh approximation.
+// GELU is x times the normal distribution function, here with its tanh approximation (Hendrycks &
+// Gimpel 2016, "Gaussian error linear units").
 double normal_distribution(double x) { return 0.5 * std::erfc(-x * std::numbers::sqrt2 / 2); }
 
 double normal_density(double x) {

@@ -1,4 +1,4 @@
-// Access to single elements of a tensor of any dtype, as doubles.
+// Access to single elements of a tensor of any dtype, as f64.
 #pragma once
 
 #include "device/operations/float8.h"
@@ -24,7 +24,7 @@ inline double load(const ConstTensor& tensor, int64_t i) {
   __builtin_unreachable();
 }
 
-// Rounds to nearest even; to 16 and 8 bits by way of float.
+// Rounds to nearest even; 16-bit and 8-bit dtypes are rounded from float.
 inline void store(const Tensor& tensor, int64_t i, double value) {
   switch (tensor.dtype) {
     case DType::kF64:

@@ -1,4 +1,4 @@
-// The heads of self-attention inside the sequences of a packed batch (Vaswani et al. 2017, section
+// The heads of self-attention within the sequences of a packed batch (Vaswani et al. 2017, section
 // 3.2.1).
 #pragma once
 
@@ -17,11 +17,12 @@ struct Head {
   uint64_t sample_id;
   const Dropout& dropout;
 
-  // Element 0 of this head's part of a row of qkv [T, 3H]; part 0: query, 1: key, 2: value.
+  // Returns the first element of this head in a row of qkv [T, 3H]; part 0: query, 1: key, 2:
+  // value.
   int64_t in_qkv(int64_t row, int64_t part) const {
     return (first_token + row) * 3 * hidden + part * hidden + index * units;
   }
-  // The same of a row of context [T, H].
+  // Returns the first element of this head in a row of context [T, H].
   int64_t in_context(int64_t row) const { return (first_token + row) * hidden + index * units; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(units)); }
   float dropout_at(int64_t query, int64_t key) const {

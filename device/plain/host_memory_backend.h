@@ -1,11 +1,11 @@
-// A backend whose memory is the host's, and whose operations finish before they return.
+// A backend that uses host memory and finishes each operation before it returns.
 #pragma once
 
 #include "device/backend.h"
 
 namespace strata::device {
 
-// Streams and events need no state. Derived classes have the operations.
+// Streams and events need no state. Derived classes implement the operations.
 class HostMemoryBackend : public Backend {
  public:
   void* allocate(size_t bytes) override;

@@ -1,5 +1,5 @@
-// LayerNorm of one row (Ba, Kiros & Hinton 2016), as two operations need it, or what stands in its
-// place where there is none. T is float or double; sums are in double.
+// LayerNorm of one row (Ba, Kiros & Hinton 2016), and its replacement in models without it. T is
+// float or double; sums are in f64.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace strata::device::plain {
 
-// Gives `row` [n] zero mean and unit variance in place. Returns 1 / sqrt(variance + epsilon); the
-// variance divides by n.
+// Normalizes `row` [n] to zero mean and unit variance in place. Returns 1 / sqrt(variance +
+// epsilon); the variance divides by n.
 template <typename T>
 T normalize(T* row, int64_t n, double epsilon) {
   double mean = 0, variance = 0;
@@ -23,7 +23,7 @@ T normalize(T* row, int64_t n, double epsilon) {
   return static_cast<T>(inverse_stddev);
 }
 
-// Turns the gradient of the normalized row into that of the row, in place.
+// Converts the gradient of the normalized row to that of the row, in place.
 template <typename T>
 void normalize_backward(T* gradient, const T* normalized, T inverse_stddev, int64_t n) {
   double mean = 0, projection = 0;
@@ -37,7 +37,7 @@ void normalize_backward(T* gradient, const T* normalized, T inverse_stddev, int6
   }
 }
 
-// Without LayerNorm: adds the standardization loss's gradient of a row, whose values are x.
+// Without LayerNorm: adds the standardization loss's gradient for a row of values x.
 template <typename T>
 void add_standardization_gradient(const StandardizationGradient& standardization, int64_t row,
                                   const T* x, T* gradient, int64_t n) {

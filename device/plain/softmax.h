@@ -1,4 +1,4 @@
-// The normalizer of a softmax.
+// Normalizer of a softmax.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace strata::device::plain {
 
-// log(sum(exp(scores))), which does not overflow for large scores. `n` is at least 1.
+// Returns log(sum(exp(scores))) without overflow for large scores. Requires n >= 1.
 template <typename T>
 double log_sum_exp(const T* scores, int64_t n) {
   const T highest = *std::max_element(scores, scores + n);

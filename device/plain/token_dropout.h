@@ -1,4 +1,4 @@
-// Dropout on the hidden units of a packed batch: which sample and position a token has.
+// Dropout on the hidden units of a packed batch, keyed by each token's sample and position.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@ namespace strata::device::plain {
 
 class TokenDropout {
  public:
-  // `sequences` is read only where dropout is on.
+  // `sequences` is read only if dropout is enabled.
   TokenDropout(const Dropout& dropout, const Sequences& sequences)
       : dropout_(dropout), sequences_(sequences) {}
 
-  // Goes on to token `t`; tokens come in order.
+  // Advances to token `t`. Tokens must come in ascending order.
   void next(int64_t t) {
     if (dropout_.probability == 0) return;
     while (t >= sequences_.cu_seqlens[sequence_ + 1]) ++sequence_;
     position_ = static_cast<uint32_t>(t - sequences_.cu_seqlens[sequence_]);
   }
-  // What hidden unit `column` of that token is multiplied by.
+  // Returns the factor of hidden unit `column` in the current token.
   float factor(int64_t column) const {
     if (dropout_.probability == 0) return 1;
     return dropout_factor(dropout_, sequences_.sample_ids[sequence_], position_,

@@ -10,7 +10,7 @@
 
 namespace strata::device::reference {
 
-// A row-major matrix of doubles (`T` is double or const double) that somebody else owns.
+// A view of a row-major matrix of doubles (`T` is double or const double).
 template <typename T>
 struct MatrixView {
   T* data = nullptr;
@@ -19,7 +19,7 @@ struct MatrixView {
 
   T* row(int64_t i) const { return data + i * cols; }
   T& operator()(int64_t i, int64_t j) const { return data[i * cols + j]; }
-  T& operator[](int64_t i) const { return data[i]; }  // of a vector
+  T& operator[](int64_t i) const { return data[i]; }  // for vectors
 };
 using Matrix = MatrixView<double>;
 using ConstMatrix = MatrixView<const double>;
@@ -28,8 +28,8 @@ inline void clear(const Matrix& matrix) {
   std::fill_n(matrix.data, matrix.rows * matrix.cols, 0.0);
 }
 
-// Turns the tensors of one operation into views. Throws Error, naming the operation and the
-// argument, where one is absent or of another shape or dtype than expected.
+// Converts the tensors of one operation to views. Throws Error naming the operation and the
+// argument if a tensor is absent or has an unexpected shape or dtype.
 class Arguments {
  public:
   explicit Arguments(const char* operation) : operation_(operation) {}
@@ -39,19 +39,19 @@ class Arguments {
   ConstMatrix vector(const char* name, const ConstTensor& tensor, int64_t size) const;
   Matrix vector(const char* name, const Tensor& tensor, int64_t size) const;
 
-  // Of 8 bits: checks that it is there, of that dtype and with a scale.
+  // Checks that an FP8 tensor is present, has that dtype and a scale.
   void float8(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
               DType dtype) const;
-  // A flat range of any dtype: checks that it is there and has `size` elements.
+  // Checks that a flat range of any dtype is present and has `size` elements.
   void range(const char* name, const ConstTensor& tensor, int64_t size) const;
   // `indices` is an array of `count` values in [0, limit).
   void indices(const char* name, const int32_t* indices, int64_t count, int64_t limit) const;
   // The same, or -1.
   void indices_or_none(const char* name, const int32_t* indices, int64_t count,
                        int64_t limit) const;
-  // cu_seqlens never falls and ends at `tokens`.
+  // cu_seqlens must not decrease and must end at `tokens`.
   void sequences(const Sequences& sequences, int64_t tokens) const;
-  // Both outlive the result. `sequences` is checked, and used, only if dropout is on.
+  // Both arguments must outlive the result. `sequences` is checked, and used, only with dropout.
   plain::TokenDropout dropout(const Dropout& dropout, const Sequences& sequences,
                               int64_t tokens) const;
   // Checks mean and slope, which are absent without a standardization loss, and the rows.

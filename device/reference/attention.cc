@@ -1,4 +1,4 @@
-// Self-attention inside the sequences of a packed batch (Vaswani et al. 2017, section 3.2.1).
+// Self-attention within the sequences of a packed batch (Vaswani et al. 2017, section 3.2.1).
 #include <algorithm>
 #include <cmath>
 #include <vector>

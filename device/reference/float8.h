@@ -1,4 +1,4 @@
-// Operands of FP8 GEMMs, and what writes them.
+// Operands of FP8 GEMMs, and outputs that are copied to FP8.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace strata::device::reference {
 
-// A matrix of f64, or of `format`, whose numbers are read.
+// A matrix of f64, or of `format`, decoded to f64.
 class Operand {
  public:
   Operand(const Arguments& arguments, const char* name, const ConstTensor& tensor, int64_t rows,
@@ -22,7 +22,7 @@ class Operand {
   std::vector<double> decoded_;
 };
 
-// An output with its Float8Copy, of `format`.
+// An output with its Float8Copy in `format`.
 class CopiedOutput {
  public:
   CopiedOutput(const Arguments& arguments, const char* name, const Tensor& tensor,
@@ -30,9 +30,9 @@ class CopiedOutput {
   CopiedOutput(const CopiedOutput&) = delete;
   CopiedOutput& operator=(const CopiedOutput&) = delete;
 
-  // The output, or memory in its place.
+  // Returns the output, or temporary memory if it has only a shape.
   const Matrix& matrix() const { return matrix_; }
-  // Writes the copy of what the matrix holds now.
+  // Writes the copy of the matrix's current values.
   void copy() const;
 
  private:

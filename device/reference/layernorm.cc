@@ -1,4 +1,4 @@
-// y = LayerNorm(residual + dropout(x)), and pre-LN's sum alone.
+// y = LayerNorm(residual + dropout(x)), and the sum without LayerNorm for pre-LN.
 #include <vector>
 
 #include "device/plain/layer_norm.h"

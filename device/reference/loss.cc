@@ -36,7 +36,7 @@ void classifier_loss(const ClassifierLoss& op) {
     }
     const int32_t label = op.labels[m];
     const double normalizer = plain::log_sum_exp(scores.data(), classes);
-    const auto best = std::max_element(scores.begin(), scores.end());  // the first of equals
+    const auto best = std::max_element(scores.begin(), scores.end());  // the first in a tie
     op.totals->loss += normalizer - scores[label];
     op.totals->correct += best - scores.begin() == label;
     op.totals->count += 1;
@@ -73,7 +73,7 @@ void standardization_loss(const StandardizationLoss& op) {
     mean[group] /= static_cast<double>(elements);
     for (int64_t i = 0; i < elements; ++i) variance += std::pow(element(i) - mean[group], 2);
     variance /= static_cast<double>(elements);
-    // Below the least variance, the logarithm's tangent there.
+    // Below the least variance, uses the logarithm's tangent at that point.
     constexpr double kLeast = StandardizationLoss::kLeastVariance;
     const double floored = std::max(variance, kLeast);
     const double log_variance = std::log(floored) + (variance - floored) / kLeast;

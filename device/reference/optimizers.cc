@@ -10,7 +10,7 @@
 namespace strata::device::reference {
 namespace {
 
-// What every gradient is multiplied by.
+// Returns the factor of every gradient.
 double factor_of(const GradientClip& clip) {
   if (!clip.norm_squared) return clip.scale;
   return clip.scale * std::min(1.0, clip.max_norm / std::sqrt(*clip.norm_squared));
@@ -31,7 +31,7 @@ class Moments {
                       "bias corrections are at least 1");
   }
 
-  // Takes gradient i into the moments; the direction in which weight `w` goes down.
+  // Updates the moments with gradient i and returns the descent direction of weight `w`.
   double update(int64_t i, double w) const {
     const double beta1 = op_.beta1, beta2 = op_.beta2;
     const double gradient = scale_ * g_[i];
@@ -49,7 +49,7 @@ class Moments {
   double scale_;
 };
 
-// Where compute reads weights of its own; none where `tensor` is absent.
+// Returns the compute weights, or an empty matrix if `tensor` is absent.
 Matrix optional_vector(const Arguments& arguments, const Tensor& tensor, int64_t n) {
   return tensor ? arguments.vector("compute_weights", tensor, n) : Matrix{};
 }

@@ -1,4 +1,4 @@
-// The backend every other one is judged against: naive loops in double, one thread.
+// The backend that all others are checked against: naive loops in f64, one thread.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace strata::device {
 
-// compute_dtype and master_dtype are kF64. Every operation throws Error where a shape, dtype, index
-// or pointer breaks the contract of backend.h. `convert`, `l2_norm_squared` and `clip_to_norm` also
+// compute_dtype and master_dtype are kF64. Every operation throws Error if a shape, dtype, index or
+// pointer violates the contract of backend.h. `convert`, `l2_norm_squared` and `clip_to_norm` also
 // take kF32 and kBF16.
 std::unique_ptr<Backend> make_reference_backend();
 

@@ -1,5 +1,5 @@
-// Self-attention inside the sequences of a packed batch (Vaswani et al. 2017, section 3.2.1), one
-// query after another. Backward computes the probabilities again from log_sum_exp.
+// Self-attention within the sequences of a packed batch (Vaswani et al. 2017, section 3.2.1), one
+// query at a time. Backward recomputes the probabilities from log_sum_exp.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// y = dropout(LayerNorm(word + position + segment)), of every token.
+// y = dropout(LayerNorm(word + position + segment)) for every token.
 #include <algorithm>
 
 #include "device/plain/layer_norm.h"
@@ -33,8 +33,8 @@ void SampleBackend::embeddings_forward(Stream stream, const EmbeddingsForward& o
   }
 }
 
-// A word stands at several tokens: on a device with many threads these sums need an order, since
-// two runs give the same bits.
+// A word may occur at several tokens. A device with many threads must order these sums, because two
+// runs must give the same bits.
 void SampleBackend::embeddings_backward(Stream stream, const EmbeddingsBackward& op) {
   const int64_t tokens = op.dy.rows, hidden = op.dy.cols;
   float *d_gamma = op.d_gamma.as<float>(), *d_beta = op.d_beta.as<float>();

@@ -1,5 +1,5 @@
-// Flat ranges: conversion, norms and clipping. Gradients may be reduced in 16 bits whatever the
-// compute dtype is, so these take f32, bf16 and f16.
+// Flat ranges: conversion, norms and clipping. They take f32, bf16 and f16, because gradients may
+// be reduced in 16 bits with any compute dtype.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Fully connected layers, y = activation(x weight^T + bias), and activations. A port replaces the
-// three loops around a sum by its GEMMs. Sums are in double.
+// triple loops by its GEMMs. Sums are in f64.
 #include "device/plain/activation.h"
 #include "device/sample/sample_backend.h"
 
@@ -38,7 +38,7 @@ void SampleBackend::linear_data_gradient(Stream, const LinearDataGradient& op) {
   }
 }
 
-// Without tokens the gradients are zero, or stay as they are where `accumulate`.
+// Without tokens the gradients are zero, or unchanged if `accumulate`.
 void SampleBackend::linear_weight_gradient(Stream, const LinearWeightGradient& op) {
   const int64_t tokens = op.x.rows, in = op.x.cols, out = op.dy.cols;
   const float *x = op.x.as<float>(), *dy = op.dy.as<float>();

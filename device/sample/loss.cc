@@ -29,7 +29,7 @@ void SampleBackend::classifier_loss(Stream stream, const ClassifierLoss& op) {
       for (int64_t h = 0; h < hidden; ++h) score += double{x[h]} * weight[h];
       scores[c] = static_cast<float>(score);
     }
-    const float* best = std::max_element(scores, scores + classes);  // the first of equals
+    const float* best = std::max_element(scores, scores + classes);  // the first in a tie
     const double log_sum_exp = plain::log_sum_exp(scores, classes);
     op.totals->loss += log_sum_exp - scores[label];
     op.totals->correct += best - scores == label;

@@ -1,4 +1,4 @@
-// The optimizers over flat ranges. device/operations/update_rules.h has their arithmetic.
+// Optimizers over flat ranges. device/operations/update_rules.h has their arithmetic.
 #include <algorithm>
 #include <cmath>
 
@@ -8,14 +8,14 @@
 namespace strata::device::sample {
 namespace {
 
-// What every gradient is multiplied by.
+// Returns the factor of every gradient.
 float factor_of(const GradientClip& clip) {
   if (!clip.norm_squared) return clip.scale;
   const double factor = std::min(1.0, clip.max_norm / std::sqrt(*clip.norm_squared));
   return clip.scale * static_cast<float>(factor);
 }
 
-// Computes in the master weights' dtype: compute_weights is absent.
+// Computes in the master weights' dtype, so compute_weights is absent.
 template <typename Rule, typename Op>
 void update(const Op& op) {
   const Rule rule(op, factor_of(op.clip));
@@ -30,7 +30,7 @@ void update(const Op& op) {
 
 }  // namespace
 
-// adam_update and its like. All but the first are optional.
+// adam_update and the other element-wise updates. All but adam_update are optional.
 #define STRATA_UPDATE(function, Update, without)                                     \
   void SampleBackend::function(Stream, const Update& op) {                           \
     with_rule_of(op, [&](auto rule) { update<typename decltype(rule)::type>(op); }); \
@@ -38,7 +38,7 @@ void update(const Op& op) {
 STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
 #undef STRATA_UPDATE
 
-// Optional, as what follows.
+// The operations below are optional.
 void SampleBackend::lamb_direction(Stream, const LambDirection& op) {
   const GradientMoments moments(op, factor_of(op.clip));
   float *m = op.first_moment.as<float>(), *v = op.second_moment.as<float>();

@@ -1,4 +1,4 @@
-// The rows of masked positions: taken out before the head, put back after it.
+// The rows of masked positions: gathered before the head, scattered back after it.
 #include <algorithm>
 
 #include "device/sample/sample_backend.h"

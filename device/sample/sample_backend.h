@@ -1,7 +1,6 @@
-// A whole backend as plain loops in f32 on one thread, to copy and to replace piece by piece.
-// docs/porting.md says in which order. A port may also derive from it and override one operation
-// after another, as long as its memory is the host's. The operations are in the files beside this
-// one.
+// A complete backend of plain f32 loops on one thread, to copy and to replace piece by piece.
+// docs/porting.md recommends an order. A port may also derive from it and override operations one
+// by one, as long as its memory is host memory. The operations are in the files of this folder.
 #pragma once
 
 #include <array>
@@ -12,14 +11,14 @@
 
 namespace strata::device::sample {
 
-// Streams differ only in their scratch memory: threads may use different streams at once.
+// Streams differ only in their scratch memory, so that threads may use different streams at once.
 class SampleBackend : public HostMemoryBackend {
  public:
   std::string name() const override { return "sample"; }
   std::string description() const override { return "sample, plain loops in f32, one thread"; }
   DType compute_dtype() const override { return DType::kF32; }
   DType master_dtype() const override { return DType::kF32; }
-  // An operation that is left out throws Error, which says what to use instead.
+  // An operation that is not overridden throws Error with an alternative.
   bool supports(Operation operation, DType dtype) const override {
     return dtype == DType::kF32 && overrides<SampleBackend>(operation);
   }
@@ -66,10 +65,11 @@ class SampleBackend : public HostMemoryBackend {
   void lamb_apply(Stream, const LambApply&) override;
 
  private:
-  // [n] of `stream`, until its next operation. Allocates only for larger shapes than any before.
+  // Returns [n] for `stream`, valid until its next operation. Allocates only for larger shapes than
+  // before.
   float* scratch(Stream stream, int64_t n);
 
-  std::array<std::vector<float>, 3> scratch_;  // by stream
+  std::array<std::vector<float>, 3> scratch_;  // one per stream
 };
 
 std::unique_ptr<Backend> make_sample_backend();

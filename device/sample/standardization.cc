@@ -1,4 +1,4 @@
-// The standardization loss, optional: of every unit or token, one after another.
+// The standardization loss (optional), one unit or token at a time.
 #include <algorithm>
 
 #include "device/sample/sample_backend.h"
@@ -13,7 +13,7 @@ void SampleBackend::standardization_loss(Stream, const StandardizationLoss& op) 
   std::fill_n(slope, op.slope.size(), 0.0f);
   if (rows == 0) return;
 
-  // A unit's elements are a row apart, a token's follow each other.
+  // A unit's elements are a row apart; a token's are contiguous.
   const int64_t groups = of_units ? hidden : rows, elements = of_units ? rows : hidden;
   const int64_t apart = of_units ? hidden : 1;
   double loss = 0;

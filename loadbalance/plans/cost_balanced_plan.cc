@@ -6,7 +6,7 @@
 namespace strata::loadbalance {
 namespace {
 
-// Draws for as many ranks at once as all groups are made of: a whole group, or where the last one
+// Draws for the largest number of ranks that divides every group: a whole group or, if the last one
 // is smaller, their greatest common divisor.
 PlanOptions draw_of_groups(PlanOptions options) {
   const int ranks_a_draw = std::gcd(options.ranks, effective_group_ranks(options));

@@ -1,4 +1,5 @@
-// The strategy "planned": drawn for whole groups of ranks, assigned by cost, no byte exchanged.
+// The strategy "planned": draws for whole groups of ranks and assigns by cost, without
+// communication.
 #pragma once
 
 #include <vector>
@@ -10,10 +11,11 @@
 
 namespace strata::loadbalance {
 
-// Lengths are known to every rank before the run, so every rank derives the same assignment of the
-// whole global batch and reads exactly its own samples. A group holds each length stratum's share;
-// its ranks need not, so one stratified draw serves them all. Inside a rank's batch the same
-// assignment goes to micro-batches, the costliest last: all-reduce hides behind its backward.
+// Every rank knows all lengths before the run, so every rank derives the same assignment of the
+// whole global batch and reads only its own samples. Each group, but not each of its ranks, holds
+// each length stratum's share, so one stratified draw serves the group. A rank's samples are
+// assigned to micro-batches in the same way. The costliest comes last, because the all-reduce
+// overlaps with its backward.
 class CostBalancedPlan final : public BatchPlan {
  public:
   CostBalancedPlan(const PlanOptions& options, std::span<const LengthCount> histogram);
@@ -27,8 +29,8 @@ class CostBalancedPlan final : public BatchPlan {
   std::vector<RankGroup> groups_;
   size_t batch_per_rank_;
   int micro_batches_;
-  std::vector<Sample> rank_samples_;    // scratch: of a rank
-  std::vector<uint32_t> bins_, order_;  // scratch: its micro-batches, and their order by cost
+  std::vector<Sample> rank_samples_;    // scratch: samples of a rank
+  std::vector<uint32_t> bins_, order_;  // scratch: micro-batches, and their order by cost
   std::vector<uint32_t> batch_;
 };
 

@@ -19,7 +19,7 @@ void EpochSampler::deal(std::span<uint32_t> hand) {
   while (!hand.empty()) {
     if (remaining() == 0) {
       dealt_ = 0;
-      moved_.reset();  // all numbers have been dealt, in the order that deck_ holds
+      moved_.reset();  // all numbers have been dealt; deck_ holds their order
     }
     const size_t count = std::min<size_t>(hand.size(), remaining());
     deal_from_this_epoch(hand.first(count));
@@ -27,7 +27,7 @@ void EpochSampler::deal(std::span<uint32_t> hand) {
   }
 }
 
-// Places are drawn some numbers ahead, so that memory fetches them all at once.
+// Draws several positions ahead, so that memory fetches them all at once.
 void EpochSampler::deal_from_this_epoch(std::span<uint32_t> hand) {
   std::array<uint32_t, 32> places;
   while (!hand.empty()) {

@@ -1,4 +1,4 @@
-// Drawing without replacement, for ever.
+// Endless drawing without replacement.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,15 @@
 namespace strata::loadbalance {
 
 // Deals `count` consecutive numbers in random order, again and again; one pass over them is an
-// epoch. Their order, the deck, is shuffled number by number as they are dealt (Fisher-Yates), and
-// memory is touched only where numbers have moved, so that neither the start nor a step waits for a
-// large deck. Of a large one that is dealt for the first time, numbers move in a small table
-// instead of all over memory.
+// epoch. Their order, the deck, is shuffled lazily as numbers are dealt (Fisher-Yates), and only
+// memory of moved numbers is touched. So neither the start nor a step waits for a large deck. In
+// the first epoch of a large deck, moved numbers are kept in a small table (sparse shuffle).
 class EpochSampler {
  public:
-  // Decks of at most so many numbers are shuffled in place from the start.
+  // Decks of at most this size are shuffled in place from the start.
   static constexpr uint32_t kSmall = 1 << 20;
 
-  // The numbers from `first` on; at least one.
+  // Deals the numbers [first, first + count). Requires count >= 1.
   EpochSampler(uint32_t first, uint32_t count, uint64_t seed);
 
   uint32_t size() const { return count_; }
@@ -37,14 +36,15 @@ class EpochSampler {
 
   uint32_t remaining() const { return count_ - dealt_; }
   void deal_from_this_epoch(std::span<uint32_t> hand);
-  // The next number, drawn from `place`.
+  // Returns the next number, drawn from position `place`.
   uint32_t draw(uint32_t place);
 
   uint32_t first_, count_, dealt_ = 0;
-  // [count]: the number at a place of the deck, from 0, XOR the place. Zero pages are the
-  // unshuffled deck.
+  // [count]: the number at each position of the deck, minus `first_`, XOR the position. Zero pages
+  // are the unshuffled deck.
   std::unique_ptr<uint32_t[], Free> deck_;
-  std::optional<MovedNumbers> moved_;  // places from dealt_ on are those of this, not of deck_
+  // If present, holds the positions from dealt_ on in place of deck_.
+  std::optional<MovedNumbers> moved_;
   Random random_;
 };
 

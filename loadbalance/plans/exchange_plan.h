@@ -9,9 +9,9 @@
 
 namespace strata::loadbalance {
 
-// Sorted and dealt in serpentine order: dealt round-robin, the first rank would get the longest
-// sample of every round. Where ranks do not know each other's samples, this needs an all-gather
-// every step; here every rank derives it.
+// Sorts and deals in serpentine order, because round-robin order would give the first rank the
+// longest sample of every round. If ranks do not know each other's samples, this needs an
+// all-gather in every step. Here every rank derives it.
 class ExchangePlan final : public BatchPlan {
  public:
   ExchangePlan(const PlanOptions& options, std::span<const LengthCount> histogram);

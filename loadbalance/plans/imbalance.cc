@@ -16,7 +16,7 @@ constexpr double kBytesPerToken = 5;
 
 struct StepCosts {
   std::vector<double> ranks;
-  double tokens = 0;  // of the global batch
+  double tokens = 0;  // in the global batch
 };
 
 StepCosts costs_of(std::span<const uint32_t> batch, const PlanOptions& options,

@@ -9,12 +9,12 @@ namespace strata::loadbalance {
 namespace {
 
 constexpr size_t kLeastSlots = size_t{1} << 15;
-// A new table is made where more than kMostTaken / 16 of the slots of places not taken yet are
-// used. It is so large that at most half that share is. Each exchange empties kMovedACall slots of
-// the old one, so at most an eighth as many entries as it has slots come meanwhile.
+// A new table is made when more than kMostTaken / 16 of the slots for remaining positions are used.
+// The new table is large enough to be at most half as full. Each exchange empties kMovedACall slots
+// of the old table, so meanwhile at most an eighth of its slots arrive as new entries.
 constexpr size_t kMostTaken = 10;
 constexpr size_t kMovedACall = 8;  // slots of the old table
-// An entry of the old table that is there no more; others are looked for beyond it.
+// A deleted entry of the old table; searches continue beyond it.
 constexpr uint64_t kGone = 1;
 
 uint32_t place_of(uint64_t entry) { return static_cast<uint32_t>(entry >> 32) - 1; }
@@ -39,7 +39,7 @@ size_t MovedNumbers::Table::find(uint32_t place) const {
   return slot;
 }
 
-// Entries that follow move up to where they are looked for.
+// Moves up the entries that follow, so that linear probing still finds them.
 void MovedNumbers::Table::erase(size_t slot) {
   for (size_t next = (slot + 1) & mask; slots[next] != 0; next = (next + 1) & mask) {
     const size_t from_home = (next - home(place_of(slots[next]))) & mask;
@@ -72,7 +72,7 @@ uint32_t MovedNumbers::exchange(uint32_t place, uint32_t number) {
     grow();
   }
   const uint64_t now = entry_of(place, number);
-  // Into the old table ahead of what has moved, so that the new one's pages are touched in order.
+  // Goes to the old table ahead of moved_, so that the new table's pages are touched in order.
   if (old_.slots) {
     const size_t slot = old_.find(place);
     uint64_t& entry = old_.slots[slot];

@@ -1,4 +1,4 @@
-// The strategy "stratified+presort": stratified, then sorted and dealt inside each node.
+// The strategy "stratified+presort": stratified, then sorted and dealt within each node.
 #pragma once
 
 #include <vector>

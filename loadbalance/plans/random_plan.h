@@ -9,13 +9,13 @@
 
 namespace strata::loadbalance {
 
-// A shard is a random share of the samples, dealt anew every epoch, and is drawn from in random
-// order. Dealing a shuffled epoch to the ranks as they draw gives the same distribution, for any
+// A shard is a random part of the samples, dealt anew in every epoch and drawn from in random
+// order. Dealing a shuffled epoch to the ranks as they draw has the same distribution, for any
 // number of samples.
 class RandomDraw {
  public:
   RandomDraw(const PlanOptions& options, std::span<const LengthCount> histogram);
-  // The next global batch, rank by rank. Valid until the next call.
+  // Returns the next global batch, rank by rank. Valid until the next call.
   std::span<const Sample> next_step();
   const SamplesByLength& samples() const { return samples_; }
 

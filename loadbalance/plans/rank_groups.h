@@ -11,7 +11,7 @@ struct RankGroup {
   int ranks = 1;
 };
 
-// Groups of `group_ranks`; the last may be smaller.
+// Returns groups of `group_ranks`; the last may be smaller.
 inline std::vector<RankGroup> rank_groups(int ranks, int group_ranks) {
   std::vector<RankGroup> groups;
   for (int first = 0; first < ranks; first += group_ranks) {

@@ -52,9 +52,9 @@ std::span<const Sample> StratifiedDraw::next_step() {
   return drawn_;
 }
 
-// Counts are less than one from their exact share at every local batch, and shares are whole at the
-// end of an epoch. So where an epoch ends inside a local batch, the counts cover what is left of
-// every stratum: those samples come first, then the next epoch's.
+// Counts differ by less than one from their exact share after every local batch, and shares are
+// integers at the end of an epoch. So if an epoch ends inside a local batch, the counts cover the
+// remainder of every stratum. Those samples come first, then the next epoch's.
 void StratifiedDraw::deal_local_batch(std::span<Sample> local_batch) {
   const std::span<const int> counts = counts_.next();
   this_epoch_.clear();
@@ -69,7 +69,7 @@ void StratifiedDraw::deal_local_batch(std::span<Sample> local_batch) {
   }
 }
 
-// Returns what is still to be filled.
+// Returns the unfilled part of the local batch.
 std::span<Sample> StratifiedDraw::deal(size_t stratum, uint32_t count,
                                        std::span<Sample> local_batch) {
   numbers_.resize(count);

@@ -10,13 +10,14 @@
 
 namespace strata::loadbalance {
 
-// Samples are cut by length into strata; each local batch takes from every stratum, at random and
-// without replacement, floor or ceil of its proportional count. Inside a local batch samples are
-// grouped by stratum, shortest first (twice where an epoch ends inside it).
+// Divides samples by length into strata. Each local batch takes the floor or ceil of its
+// proportional count from every stratum, at random and without replacement. Samples of a local
+// batch are grouped by stratum, shortest first; if an epoch ends inside it, each epoch's part is
+// grouped.
 class StratifiedDraw {
  public:
   StratifiedDraw(const PlanOptions& options, std::span<const LengthCount> histogram);
-  // The next global batch, rank by rank. Valid until the next call.
+  // Returns the next global batch, rank by rank. Valid until the next call.
   std::span<const Sample> next_step();
   const SamplesByLength& samples() const { return samples_; }
 
@@ -26,8 +27,8 @@ class StratifiedDraw {
 
   SamplesByLength samples_;
   std::vector<EpochSampler> strata_;
-  std::vector<uint32_t> sizes_;       // samples of every stratum
-  std::vector<uint32_t> left_;        // of these, not yet drawn in this epoch
+  std::vector<uint32_t> sizes_;       // number of samples per stratum
+  std::vector<uint32_t> left_;        // number of samples per stratum not yet drawn in this epoch
   std::vector<uint32_t> numbers_;     // scratch
   std::vector<uint32_t> this_epoch_;  // scratch: the part of a local batch before an epoch's end
   ProportionalCounts counts_;

@@ -28,7 +28,7 @@ TEST(Crc32c, GoesOnAfterBytesOfAnyNumber) {
   }
 }
 
-// What TensorFlow wrote is in tests/bert/weights/tensorflow_checkpoint_test.cc.
+// tests/bert/weights/tensorflow_checkpoint_test.cc checks values written by TensorFlow.
 TEST(Crc32c, IsMasked) { EXPECT_EQ(masked_crc32c("123456789"), 0xc78ab0e5u); }
 
 }  // namespace

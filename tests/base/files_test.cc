@@ -24,7 +24,7 @@
 
 namespace {
 
-// What has been flushed to disk, in order: device and inode.
+// Device and inode of everything flushed to disk, in order.
 std::vector<std::pair<dev_t, ino_t>> flushed;
 
 bool no_memory_for_folders = false;
@@ -39,7 +39,7 @@ extern "C" DIR* opendir(const char* path) {
   return nullptr;
 }
 
-// In the C library's place, so that the test sees every flush.
+// Replaces the C library's function, so that the test sees every flush.
 extern "C" int fsync(int descriptor) {
   struct stat status;
   if (::fstat(descriptor, &status) == 0) flushed.emplace_back(status.st_dev, status.st_ino);
@@ -85,7 +85,7 @@ TEST_F(Files, AMissingFileIsNamed) {
   }
 }
 
-// Sanitizers end a process that asks for so much.
+// Sanitizers end a process that requests so much memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(Files, WhatDoesNotFitInMemoryIsNotRead) {
   write_file_atomically(directory_ / "large", "");
@@ -107,7 +107,7 @@ TEST_F(Files, ADirectoryIsListedInOrderOfName) {
   no_memory_for_folders = false;
 }
 
-// A file-size limit stands in for a disk that fills up: both make write() fail half way.
+// A file-size limit stands in for a full disk: both make write() fail half way.
 TEST_F(Files, AFailedWriteKeepsTheOldFileAndLeavesNothingElse) {
   write_file_atomically(directory_ / "kept", "old");
   std::signal(SIGXFSZ, SIG_IGN);
@@ -199,7 +199,7 @@ TEST_F(Files, ALinkIsWrittenThrough) {
     EXPECT_TRUE(fs::is_symlink(directory_ / "outer"));
     EXPECT_TRUE(fs::is_symlink(directory_ / "links" / "inner"));
     EXPECT_EQ(read_file(directory_ / "there" / "target"), "new");
-    fs::remove(directory_ / "there" / "target");  // the next one makes it
+    fs::remove(directory_ / "there" / "target");  // the next output creates it
   }
   fs::create_symlink("circle", directory_ / "circle");
   EXPECT_THROW(write_output(directory_ / "circle", "x"), Error);
@@ -244,7 +244,7 @@ TEST_F(Files, AnOutputGoesThroughDevicesAndFifos) {
   EXPECT_EQ(received, "through it");
 }
 
-// Were the file replaced, all that standard output says later would be lost.
+// Replacing the file would lose all later standard output.
 TEST_F(Files, AnOutputThatStandardOutputIsIsAppendedToIt) {
   const fs::path file = directory_ / "out", link = directory_ / "link";
   fs::create_symlink("/dev/stdout", link);
@@ -288,7 +288,7 @@ TEST_F(Files, AFileMayBeTooLarge) {
   EXPECT_EQ(read_file(directory_ / "ten", 10), "0123456789");
   const std::string error = error_of([&] { read_file(directory_ / "ten", 9); });
   EXPECT_THAT(error, HasSubstr("ten: has more than 9 bytes"));
-  // It says nothing of its size.
+  // The file does not report its size.
   EXPECT_THROW(read_file("/proc/self/status", 9), Error);
   EXPECT_GT(read_file("/proc/self/status").size(), 9u);
   fs::resize_file(directory_ / "ten", uint64_t{1} << 42);  // a hole

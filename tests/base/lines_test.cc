@@ -15,7 +15,7 @@ namespace {
 bool memory_is_gone = false;
 }  // namespace
 
-// What a file's stream calls: without memory it fails as the C library's does.
+// A file's stream calls this function. Without memory it fails like the C library's.
 extern "C" FILE* fopen64(const char* path, const char* mode) {
   using Open = FILE* (*)(const char*, const char*);
   static const Open real = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, "fopen64"));
@@ -27,7 +27,7 @@ extern "C" FILE* fopen64(const char* path, const char* mode) {
 namespace strata {
 namespace {
 
-// "one\ntwo", then what `Exception` says.
+// Yields "one\ntwo", then throws `Exception`.
 template <typename Exception>
 class EndsByThrowing : public std::streambuf {
  public:

@@ -5,14 +5,14 @@
 namespace strata {
 namespace {
 
-// Parts of an observation of `value`, of which term i takes factors[i] times its coefficient.
+// Returns an observation of `value`, to which term i contributes factors[i] times its coefficient.
 Observation parts(std::vector<double> factors, double value) {
   for (double& factor : factors) factor /= value;
   return {factors};
 }
 
 TEST(NonnegativeFit, FindsTheCoefficientsOfExactValues) {
-  // 3 x + 5 y.
+  // The exact solution is 3 x + 5 y.
   const std::vector<Observation> exact = {parts({1, 1}, 8), parts({2, 1}, 11), parts({1, 4}, 23)};
   const auto x = fit_nonnegative(exact);
   ASSERT_TRUE(x.has_value());
@@ -21,8 +21,8 @@ TEST(NonnegativeFit, FindsTheCoefficientsOfExactValues) {
 }
 
 TEST(NonnegativeFit, ATermThatWouldBeNegativeIsLeftOut) {
-  // The line through (1, 1) and (2, 3) has -1 at 0. Without it the relative errors (x - 1) and
-  // (2 x / 3 - 1) have the least squares at x = (1 + 2/3) / (1 + 4/9) = 15/13.
+  // The line through (1, 1) and (2, 3) has -1 at 0. Without a constant, the relative errors (x - 1)
+  // and (2 x / 3 - 1) have the least squares at x = (1 + 2/3) / (1 + 4/9) = 15/13.
   const auto x = fit_nonnegative(std::vector{parts({1, 1}, 1), parts({2, 1}, 3)});
   ASSERT_TRUE(x.has_value());
   EXPECT_NEAR((*x)[0], 15.0 / 13, 1e-12);

@@ -57,7 +57,7 @@ TEST(ParallelFor, RethrowsAnErrorOfAnyThread) {
   }
 }
 
-// Threads whose stack is larger than the address space cannot be started.
+// Threads cannot be started if their stack exceeds the address space.
 TEST(Parallel, DoesItAllWithTheThreadsThereAre) {
   pthread_attr_t before, huge;
   pthread_getattr_default_np(&before);

@@ -34,7 +34,7 @@ TEST(PerThread, EveryThreadHasItsOwnValueUntilItEnds) {
   EXPECT_EQ(alive, 0);
 }
 
-// The value itself, or what it holds.
+// Memory may be short for the value itself, or for its contents.
 TEST(PerThread, WithoutMemoryThereIsAnErrorAndLaterAValue) {
   static PerThread<std::string> texts;
   std::thread([] {

@@ -21,7 +21,7 @@ Set range(int first, int last) {
   return numbers;
 }
 
-// Two sockets of eight processors, whose second threads are numbered after all first ones.
+// Two sockets of eight processors; second hardware threads are numbered after all first ones.
 const std::vector<Set> kTwoNodes = {{0, 1, 2, 3, 8, 9, 10, 11}, {4, 5, 6, 7, 12, 13, 14, 15}};
 
 TEST(RankProcessors, OneNodeIsSharedEvenly) {
@@ -36,7 +36,7 @@ TEST(RankProcessors, OneNodeIsSharedEvenly) {
 
 TEST(RankProcessors, RanksThatTheirLauncherBoundKeepWhatTheyHave) {
   const std::vector<Set> bound = {range(0, 3), range(4, 7), range(4, 7), range(0, 15)};
-  const std::vector<int> threads = {2, 1, 1, 11};  // 4 by two, 4 by three, and 8 alone
+  const std::vector<int> threads = {2, 1, 1, 11};  // 4 by two, 4 by three, and 8 by one
   for (size_t rank = 0; rank < bound.size(); ++rank) {
     const auto mine = processors_of_rank(rank, bound, kTwoNodes, {});
     EXPECT_TRUE(mine.bound.empty());
@@ -69,7 +69,7 @@ TEST(RankProcessors, FewerRanksThanNodesTakeNeighbours) {
   EXPECT_TRUE(processors_of_rank(0, {range(0, 7)}, nodes, {}).bound.empty()) << "one has all";
 }
 
-// As in a container: of the second node two processors alone, of a third none.
+// A container may have only two processors of the second node, and none of a third.
 TEST(RankProcessors, OfNodesTheyTakeWhatTheyMayUse) {
   const std::vector<Set> nodes = {range(0, 7), range(8, 15), range(16, 23)};
   const std::vector<Set> two(2, range(4, 9));

@@ -1,4 +1,4 @@
-// find_program() of base/files/files.h.
+// Tests find_program() of base/files/files.h.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with a program of each name, which is the current one.
+// Creates a folder with a program of each name and makes it the current one.
 class Programs : public ::testing::Test {
  protected:
   Programs() : before_(fs::current_path()), path_(std::getenv("PATH")) {

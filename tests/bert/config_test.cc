@@ -261,7 +261,7 @@ TEST(ConfigVocabulary, IsPaddedToAMultipleOfEightOrMore) {
   }
 }
 
-// The library would write it out by calling itself.
+// The JSON library would print it recursively.
 TEST_F(Config, AValueNestedTooDeepToBeShownIsRefused) {
   constexpr size_t kDepth = 300'000;
   for (const char* key : {"vocab_size", "layer_norm_eps", "hidden_act"}) {

@@ -70,7 +70,7 @@ TEST_F(DeviceBatchTest, IsFilledUpWithASequenceOfPaddingAndMaskedPositionsThatCo
   DeviceBatch on_device(*backend_, {.tokens = 10, .sequences = 3, .masked = 4},
                         {.tokens = 8, .masked = 4, .max_length = 32});
   using Numbers = std::vector<int32_t>;
-  // Twice, after a fuller batch.
+  // Repeats it after a fuller batch.
   data::PackedBatch fuller = two_samples();
   fuller.tokens.resize(10, 9);
   fuller.segments.resize(10, 1);

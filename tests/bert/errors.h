@@ -1,4 +1,4 @@
-// Judging the messages of errors.
+// Checks messages of errors.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 namespace strata::bert {
 
-// Expects `action` to throw an Error whose message holds every one of `parts`.
+// Expects `action` to throw an Error whose message contains all `parts`.
 inline void expect_error(const std::function<void()>& action,
                          const std::vector<std::string>& parts) {
   try {
@@ -26,7 +26,7 @@ inline void expect_error(const std::function<void()>& action,
   }
 }
 
-// A file that vanishes with this object.
+// A file that this object's destructor removes.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& ending)

@@ -7,10 +7,10 @@
 namespace strata::bert {
 namespace {
 
-// In host memory, which a test may look into.
+// Uses host memory, which a test can read.
 class Float8ScalesTest : public testing::Test {
  protected:
-  // A step in which the operands of GEMM 1 had these largest values.
+  // Runs a step with these amax values for the operands of GEMM 1.
   void step(uint64_t number, float x, float weight, float dy) {
     scales_.begin(number);
     const Float8Scales::Gemm gemm = scales_.gemm(1, true);
@@ -43,7 +43,7 @@ TEST_F(Float8ScalesTest, LaterOnesScaleByWhatWasSeen) {
   EXPECT_EQ(gemm.x.scale[1], 1.0 / 128);
   EXPECT_EQ(gemm.weight.scale[0], 4096);  // 448 / 0.1
   EXPECT_EQ(gemm.dy.scale[0], 0x1p35f);   // 57344 / 1e-6
-  // Products of their own.
+  // Other GEMMs have their own scales.
   EXPECT_EQ(scales_.gemm(0, true).x.scale[0], 1);
   EXPECT_EQ(scales_.gemm(2, true).dy.scale[0], 1);
 }

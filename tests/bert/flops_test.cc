@@ -5,8 +5,8 @@
 namespace strata::bert {
 namespace {
 
-// "A mean Wikipedia sample (253 tokens, 38 masked) is about 0.5 TFLOP" with BERT-large, whose
-// encoder has 302 million weights.
+// The published number is "a mean Wikipedia sample (253 tokens, 38 masked) is about 0.5 TFLOP", for
+// BERT-large with 302 million encoder weights.
 TEST(Flops, IsThePublishedFormula) {
   const BertConfig config = load_bert_config("bert-large");
   const int32_t lengths[] = {253};

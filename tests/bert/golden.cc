@@ -14,7 +14,7 @@ namespace {
 
 using testing_support::golden_file;
 
-// In full precision, which SafetensorsFile::read does not give.
+// Reads with full precision; SafetensorsFile::read returns floats.
 std::map<std::string, std::vector<double>> read_exactly(const std::string& path) {
   const std::string bytes = read_file(path);
   const SafetensorsFile file(path);
@@ -118,7 +118,7 @@ HostWeights golden_weights(const ParameterLayout& layout) {
 
 HostWeights golden_affine_weights(const BertConfig& config) {
   BertConfig post = config;
-  post.norm = Norm::kPost;  // laid out alike
+  post.norm = Norm::kPost;  // same layout
   return golden_weights(ParameterLayout(post));
 }
 

@@ -1,4 +1,4 @@
-// What tests/golden/bert/bert_gradients.py wrote.
+// Results of tests/golden/bert/bert_gradients.py.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 namespace strata::bert {
 
 struct Golden {
-  // `heads`: 1 or 2, of the same weights.
+  // `heads`: 1 or 2, with the same weights.
   explicit Golden(int heads);
 
-  // What tests/golden/pre_norm/pre_norm.py wrote: "plain", "scaled" or "dropped".
+  // Results of tests/golden/pre_norm/pre_norm.py: "plain", "scaled" or "dropped".
   static Golden pre_norm(const std::string& name);
 
-  // What tests/golden/standardization/standardization.py wrote, "unit" or "token": of
+  // Results of tests/golden/standardization/standardization.py, "unit" or "token", with
   // kStandardizationWeight.
   static Golden standardized(const std::string& axis);
   static constexpr double kStandardizationWeight = 0.25;
 
-  // Largest difference between a parameter's gradient and the golden one, and the largest golden
-  // value, and sums of squares: of the vector itself, or of the matrix's products with the script's
-  // probe vectors. A product is a sum whose terms may cancel, while their errors hardly do: the
-  // root of its terms' squares counts as a value, too.
+  // Compares a parameter's gradient with the golden one: the largest difference, the largest golden
+  // value, and sums of squares. Compares a vector itself, but a matrix by its products with the
+  // script's probe vectors. A product is a sum whose terms may cancel while their errors do not, so
+  // the root of its terms' squares counts as a value, too.
   struct Comparison {
     double difference = 0;
     double largest = 0;
-    double squared_difference = 0;  // sums over all values
+    double squared_difference = 0;  // sum over all values
     double squared = 0;
   };
   Comparison compare(const Parameter& parameter, const double* gradient) const;
@@ -39,16 +39,16 @@ struct Golden {
 
   BertConfig config;
   data::PackedBatch batch;
-  std::map<std::string, std::vector<double>> values;  // every tensor of the file
+  std::map<std::string, std::vector<double>> values;  // all tensors of the file
 };
 
-// The weights the golden gradients belong to.
+// Returns the weights of the golden gradients.
 HostWeights golden_weights(const ParameterLayout& layout);
-// The same, where gain and bias are what LayerNorm leaves.
+// The same for a model that has only the gain and bias of LayerNorm.
 HostWeights golden_affine_weights(const BertConfig& config);
 HostWeights golden_pre_norm_weights(const ParameterLayout& layout);
 
-// The samples of `batch` one by one.
+// Returns the samples of `batch` one by one.
 std::vector<data::PackedBatch> split(const data::PackedBatch& batch);
 
 }  // namespace strata::bert

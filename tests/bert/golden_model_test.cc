@@ -1,4 +1,4 @@
-// The whole model on every backend against PyTorch in double.
+// The whole model on every backend against PyTorch in f64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using device::Backend;
 using device::BackendOptions;
 using device::DType;
 
-// Relative errors: of each loss, of all gradients together (in the L2 norm), and of each
+// Bounds of relative errors: of each loss, of all gradients together (in the L2 norm), and of each
 // parameter's gradient (in the maximum norm).
 struct Bounds {
   double loss;
@@ -24,7 +24,7 @@ struct Bounds {
   double parameter;
 };
 
-// PyTorch's own bf16 is off by 0.013 in all gradients and 0.03 in the worst parameter.
+// PyTorch's own bf16 has errors of 0.013 in all gradients and 0.03 in the worst parameter.
 Bounds bounds_of(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -39,7 +39,7 @@ Bounds bounds_of(DType dtype) {
   return {1e-2, 0.02, 0.05};
 }
 
-using GoldenCase = std::tuple<BackendOptions, int>;  // and heads
+using GoldenCase = std::tuple<BackendOptions, int>;  // options and number of heads
 
 class GoldenModel : public testing::TestWithParam<GoldenCase> {
  protected:
@@ -81,7 +81,7 @@ TEST_P(GoldenModel, LossesAndGradientsAreThoseOfPyTorch) {
         golden_.compare(parameter, gradients.data() + parameter.offset);
     squared_difference += result.squared_difference;
     squared += result.squared;
-    // The softmax does not see a bias of all keys: that gradient is zero but for rounding.
+    // A bias of all keys does not change the softmax, so its gradient is zero up to rounding.
     const double scale = std::max(result.largest, 1e-2);
     EXPECT_LE(result.difference / scale, bounds_.parameter) << parameter.name;
   }
@@ -96,8 +96,8 @@ TEST_P(GoldenModel, EvaluationGivesTheLossesAndNoGradients) {
   EXPECT_EQ(subject.model.take_losses().masked_lm.count, 0) << "taken twice";
 }
 
-// Steps in FP8 follow a first one that looks at the operands. An operand of the encoder's
-// products is then off by up to 2^-4 of itself, a gradient by 2^-3.
+// The first step only measures the operands; later steps use FP8. Operands of the encoder's
+// products then have errors of up to 2^-4, gradients of 2^-3.
 TEST_P(GoldenModel, InFloat8ItIsWithinTheirRounding) {
   if (!backend_->supports(device::Operation::kRoundToFloat8, device::DType::kE4M3)) {
     GTEST_SKIP() << "this device has no FP8";
@@ -124,7 +124,7 @@ TEST_P(GoldenModel, InFloat8ItIsWithinTheirRounding) {
   EXPECT_GE(std::sqrt(squared_difference / squared), 0.01) << "nothing was rounded";
 }
 
-// With dropout, as a step's second micro-batch.
+// Captures a step's second micro-batch, with dropout.
 TEST_P(GoldenModel, CapturedTrainingHasTheBitsOfTrainingThatIsIssued) {
   BertConfig config = golden_.config;
   config.hidden_dropout = config.attention_dropout = 0.3f;
@@ -140,7 +140,7 @@ TEST_P(GoldenModel, CapturedTrainingHasTheBitsOfTrainingThatIsIssued) {
 
   captured.model.train(golden_.batch, first, {});
   captured.model.upload(golden_.batch);
-  TrainingStep other = first;  // what it is captured with does not matter
+  TrainingStep other = first;  // the captured step need not be the same
   other.accumulate = true;
   const MicroBatch micro_batch = captured.model.begin(other);
   const auto graph = backend_->capture([&] {
@@ -148,7 +148,7 @@ TEST_P(GoldenModel, CapturedTrainingHasTheBitsOfTrainingThatIsIssued) {
     captured.model.backward(micro_batch, {});
   });
   if (!graph) GTEST_SKIP() << "this backend captures no graphs";
-  // The same slot again.
+  // Uses the same slot again.
   captured.model.upload(golden_.batch);
   captured.model.begin(other);
   captured.model.upload(golden_.batch);

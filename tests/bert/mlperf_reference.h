@@ -1,4 +1,4 @@
-// What tests/golden/reference/mlperf_reference.py had MLCommons' BERT reference write.
+// Results of MLCommons' BERT reference, recorded by tests/golden/reference/mlperf_reference.py.
 #pragma once
 
 #include <fstream>
@@ -19,7 +19,7 @@ inline nlohmann::json reference_results() {
       std::ifstream(testing_support::golden_file("reference/mlperf_reference.json")));
 }
 
-// Of the model that the checkpoint's weights are of, without dropout. The reference computes GELU
+// Returns the configuration of the checkpoint's model, without dropout. The reference computes GELU
 // by tanh.
 inline BertConfig reference_config() {
   BertConfig config;

@@ -1,4 +1,4 @@
-// The model against MLCommons' BERT reference, from its checkpoint on.
+// The model against MLCommons' BERT reference, starting from its checkpoint.
 #include "tests/bert/mlperf_reference.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST_P(MlperfReference, LossesAndAccuracyOfItsCheckpointAreTheSame) {
   EXPECT_NEAR(losses.masked_lm.mean() / expected["masked_lm_loss"].get<double>(), 1, bound);
   EXPECT_NEAR(losses.next_sentence.mean() / expected["next_sentence_loss"].get<double>(), 1, bound);
   EXPECT_EQ(losses.masked_lm.count, expected["masked_lm_count"]);
-  if (!exact) return;  // guesses may be close
+  if (!exact) return;  // predictions may be nearly tied
   EXPECT_EQ(losses.masked_lm.correct, expected["masked_lm_correct"]);
   EXPECT_EQ(losses.next_sentence.correct, expected["next_sentence_correct"]);
 }

@@ -23,7 +23,7 @@ TEST(Parameters, BertLargeHasThePublishedNumber) {
   const ParameterLayout layout(load_bert_config("bert-large"));
   int64_t parameters = 0;
   for (const Parameter& p : layout.all) parameters += p.size();
-  // BertForPreTraining: 336,226,108 with the tied decoder counted once.
+  // BertForPreTraining has 336,226,108 parameters, counting the tied decoder once.
   EXPECT_EQ(parameters, 336226108);
 }
 

@@ -1,4 +1,4 @@
-// A model with LayerNorm before its sublayers, on every backend, against PyTorch in double.
+// A model with LayerNorm before its sublayers, on every backend, against PyTorch in f64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace {
 
 using device::DType;
 
-// From step 2 on layer 1 of 2 is kept three times in four.
+// From step 2 on, layer 1 of 2 is kept three times in four.
 constexpr LayerDrop kDrop{.theta = 0.5, .gamma = 1e9};
 
-// A step that keeps layer 1, or one that does not.
+// Returns a step that keeps layer 1, or one that does not.
 TrainingStep step_that(bool keeps, const data::PackedBatch& batch) {
   TrainingStep step = mean_step(batch);
   while ((layer_scales(kDrop, step.seed, step.step, 2)[1] > 0) != keeps) ++step.step;
@@ -38,7 +38,7 @@ class PreNormModel : public testing::TestWithParam<device::BackendOptions> {
     }
   }
 
-  // Relative, of all gradients together and of the losses.
+  // Relative error bound of all gradients together, and of the losses.
   double bound() const {
     switch (GetParam().compute_dtype) {
       case DType::kF64:
@@ -64,7 +64,7 @@ class PreNormModel : public testing::TestWithParam<device::BackendOptions> {
     double difference = 0, squared = 0;
     for (const Parameter& parameter : subject.model.layout().all) {
       const auto result = golden.compare(parameter, gradients.data() + parameter.offset);
-      // The softmax does not see a bias of all keys: that gradient is zero but for rounding.
+      // A bias of all keys does not change the softmax, so its gradient is zero up to rounding.
       EXPECT_LE(result.difference / std::max(result.largest, 1e-2), 2 * bound()) << parameter.name;
       difference += result.squared_difference;
       squared += result.squared;
@@ -114,7 +114,7 @@ TEST_P(PreNormModel, ADroppedLayersGradientsAreZero) {
   Subject subject(*backend_, golden.config, golden.batch, options);
   subject.spoil_gradients();
   const TrainingStep step = step_that(false, golden.batch);
-  // Two micro-batches: the second is added to what the first left.
+  // The second micro-batch adds to the results of the first.
   for (const bool accumulate : {false, true}) {
     TrainingStep next = step;
     next.accumulate = accumulate;
@@ -134,7 +134,7 @@ TEST_P(PreNormModel, WithoutDroppingTheBitsAreThoseOfAModelThatHasNone) {
   const TrainingStep step = mean_step(golden.batch);
   const auto plain = gradients_of(golden, {}, step);
   ModelOptions options;
-  options.layer_drop = {.theta = 0.5, .gamma = 0};  // theta(t) = 1 for ever
+  options.layer_drop = {.theta = 0.5, .gamma = 0};  // theta(t) = 1 always
   EXPECT_EQ(gradients_of(golden, options, step), plain);
 }
 

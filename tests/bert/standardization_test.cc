@@ -1,5 +1,5 @@
-// A model without LayerNorm and its standardization loss, on every backend: against PyTorch in
-// double, and by differences of the whole loss.
+// A model without LayerNorm and its standardization loss, on every backend: against PyTorch in f64,
+// and by differences of the whole loss.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class StandardizedModel : public testing::TestWithParam<device::BackendOptions> 
     }
   }
 
-  // Relative, of all gradients together and of the losses.
+  // Relative error bound of all gradients together, and of the losses.
   double bound() const {
     switch (GetParam().compute_dtype) {
       case DType::kF64:
@@ -71,7 +71,7 @@ class StandardizedModel : public testing::TestWithParam<device::BackendOptions> 
     return {subject.model.take_losses(), subject.gradients()};
   }
 
-  // Of all gradients together.
+  // Relative difference of all gradients together.
   static double relative_difference(const std::vector<double>& a, const std::vector<double>& b) {
     double difference = 0, squared = 0;
     for (size_t i = 0; i < a.size(); ++i) {
@@ -93,13 +93,13 @@ TEST_P(StandardizedModel, LossesAndGradientsAreThoseOfPyTorch) {
     EXPECT_NEAR(losses.masked_lm.mean() / golden.value("masked_loss"), 1, bound());
     EXPECT_NEAR(losses.next_sentence.mean() / golden.value("next_sentence_loss"), 1, bound());
     EXPECT_NEAR(losses.standardization.loss / golden.value("standardization_loss"), 1, bound());
-    // Embeddings and two places a layer; the masked-LM head's.
+    // The embeddings, two places per layer, and the masked-LM head's place.
     EXPECT_EQ(losses.standardization.count,
               std::ssize(golden.batch.tokens) * 5 + std::ssize(golden.batch.masked_ids));
     double difference = 0, squared = 0;
     for (const Parameter& parameter : ParameterLayout(golden.config).all) {
       const auto result = golden.compare(parameter, gradients.data() + parameter.offset);
-      // The softmax does not see a bias of all keys: that gradient is zero but for rounding.
+      // A bias of all keys does not change the softmax, so its gradient is zero up to rounding.
       EXPECT_LE(result.difference / std::max(result.largest, 1e-2), 2 * bound()) << parameter.name;
       difference += result.squared_difference;
       squared += result.squared;
@@ -160,7 +160,7 @@ TEST_P(StandardizedModel, EvaluationHasNoSuchLoss) {
   EXPECT_EQ(subject.model.take_losses().standardization.count, 0);
 }
 
-// Encoder operands in FP8 are off by up to 2^-4 of themselves, gradients by 2^-3.
+// The encoder's FP8 operands have errors of up to 2^-4, gradients of 2^-3.
 TEST_P(StandardizedModel, InFloat8ItIsWithinItsRounding) {
   if (!backend_->supports(device::Operation::kRoundToFloat8, device::DType::kE4M3)) {
     GTEST_SKIP() << "this device has no FP8";
@@ -182,8 +182,8 @@ TEST_P(StandardizedModel, InFloat8ItIsWithinItsRounding) {
 INSTANTIATE_TEST_SUITE_P(Backends, StandardizedModel, testing::ValuesIn(device::tested_backends()),
                          device::name_of_backend);
 
-// The derivative of the whole loss, over two micro-batches with dropout, along a direction in every
-// parameter. Weights are f32: the step is what they really moved by.
+// Derivative of the whole loss along a direction in all parameters, over two micro-batches with
+// dropout. Weights are f32, so the step length is computed from their actual change.
 class WholeLoss : public testing::TestWithParam<StandardizationAxis> {
  protected:
   double loss_of(const HostWeights& weights) {
@@ -209,7 +209,7 @@ class WholeLoss : public testing::TestWithParam<StandardizationAxis> {
   Subject subject_{*backend_, with_dropout(golden_.config), golden_.batch, options_of(GetParam())};
   TrainingStep step_ = [this] {
     TrainingStep step = mean_step(golden_.batch);
-    step.token_scale = step.masked_lm_scale;  // so that the places' losses may be added up
+    step.token_scale = step.masked_lm_scale;  // so that losses of all places can be added
     return step;
   }();
 };

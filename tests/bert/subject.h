@@ -43,7 +43,7 @@ struct Subject {
     return values;
   }
 
-  // What a step may find in the arena's parameters, whatever the last one left there.
+  // Fills the arena's parameters with NaN, because a step may find any old values there.
   void spoil_gradients() {
     const device::Tensor all = model.gradients();
     const size_t size = size_of(all.dtype);
@@ -60,8 +60,8 @@ struct Subject {
   Model model;
 };
 
-// Scales that make the loss the mean over masked positions plus the mean over sequences; powers of
-// two in the golden batch, hence exact.
+// Scales that make the loss the mean over masked positions plus the mean over sequences. They are
+// powers of two in the golden batch, hence exact.
 inline TrainingStep mean_step(const data::PackedBatch& batch) {
   TrainingStep step;
   step.seed = 5;
@@ -72,7 +72,7 @@ inline TrainingStep mean_step(const data::PackedBatch& batch) {
   return step;
 }
 
-// Infinite where a value is not finite.
+// Returns the largest magnitude; infinity if a value is not finite.
 inline double largest(const std::vector<double>& values) {
   double result = 0;
   for (const double value : values) {

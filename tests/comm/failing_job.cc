@@ -1,11 +1,11 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
 // Usage: failing_job throw|unwind|kill|hang|stray|device
-//        failing_job release: as throw, but what rank 1 owns takes an hour to destroy
-//        failing_job everywhere: every rank fails, the first after a while
+//        failing_job release: like throw, but destroying rank 1's objects takes an hour
+//        failing_job everywhere: every rank fails, the first one later
 //        failing_job absent: rank 1 stops before MPI starts
 //        failing_job broken: rank 1's check of its device reports an error; nobody calls MPI
-//        failing_job waits: does not fail; every rank waits for its device again and again
-//        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
+//        failing_job waits: does not fail; every rank repeatedly waits for its device
+//        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 prints them
 #include <fmt/ranges.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace {
 
-// What the first rank does with its files before an error leaves it.
+// Stands for the first rank's work on its files when an error leaves it.
 struct Tidying {
   ~Tidying() {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -69,7 +69,7 @@ void work(int rank, const std::string& how) {
   }
   other->end_job_after(how == "hang" || how == "stray" || how == "device" ? 0.5 : 0);
   if (rank == 1 && how == "kill") std::raise(SIGKILL);
-  // Without an end of its line it stays in the process.
+  // Without an end of line, the text stays in the process's buffer.
   if (how == "hang") fmt::print("rank {} was here", rank);
   if (rank == 1 && how == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
   if (rank == 1 && how == "stray") other->barrier();

@@ -1,5 +1,5 @@
-// Stands in for libnccl.so.2: the functions that are used, over MPI and host memory, as work of
-// DeferredStreams. Sums are taken in rank order, so that they have the bits of Communicator's.
+// Stands in for libnccl.so.2: the functions that Strata uses, over MPI and host memory, as work on
+// DeferredStreams. Sums are in rank order, so that they have the same bits as Communicator's.
 #include <mpi.h>
 
 #include <cstring>
@@ -17,21 +17,21 @@ using strata::comm::dtype_of;
 
 int collectives = 0;
 int all_reduces = 0;
-int messages = 0;  // sent
+int messages = 0;  // number of messages sent
 bool refuses = false;
-int max_ctas = 0;  // of the communicator made last; 0: it was not told
+int max_ctas = 0;  // limit of the latest communicator; 0: not set
 
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
   auto& deferred = *reinterpret_cast<strata::testing_support::DeferredStream*>(stream);
-  // All ranks would have to capture it at once, and launch it at once.
+  // Capture would require that all ranks capture and launch it at the same time.
   if (deferred.captures()) return ncclInvalidUsage;
   ++collectives;
   deferred.enqueue(work);
   return ncclSuccess;
 }
 
-// The sum over ranks of everybody's `data`.
+// Returns the sum of `data` over ranks.
 std::vector<char> sum(const ncclComm& comm, const void* data, size_t count, ncclDataType_t type) {
   const size_t bytes = bytes_of(count, type);
   std::vector<char> parts(bytes * static_cast<size_t>(comm.size)), result(bytes);
@@ -46,14 +46,14 @@ std::vector<char> sum(const ncclComm& comm, const void* data, size_t count, nccl
 
 extern "C" {
 
-// How many there have been, and how many of them were all-reduces; how many messages were sent.
+// Number of collectives, of all-reduces among them, and of messages sent.
 int fakeNcclCollectives() { return collectives; }
 int fakeNcclAllReduces() { return all_reduces; }
 int fakeNcclMessages() { return messages; }
-// The limit of thread blocks that the last communicator was made with, or 0.
+// The thread-block limit of the latest communicator, or 0.
 int fakeNcclMaxCtas() { return max_ctas; }
 
-// Whether ranks are not connected, as if two of them had the same GPU, and collectives have failed.
+// Makes connections and collectives fail, as if two ranks had the same GPU.
 void fakeNcclRefuse(bool does) { refuses = does; }
 
 const char* ncclGetErrorString(ncclResult_t error) {
@@ -98,7 +98,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-// Whatever the ranks are in the middle of.
+// May be called at any time.
 ncclResult_t ncclCommAbort(ncclComm_t comm) { return ncclCommDestroy(comm); }
 
 ncclResult_t ncclGroupStart() { return ncclSuccess; }
@@ -119,7 +119,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataTyp
   });
 }
 
-// `count` is a slice's.
+// `count` is the size of one shard.
 ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type,
                                ncclRedOp_t, ncclComm_t comm, cudaStream_t stream) {
   return enqueue(stream, [=] {
@@ -148,14 +148,14 @@ ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataTyp
   });
 }
 
-// What is sent is copied when its turn comes, and waits for nobody; what is received is asked for
-// again and again, so that other streams go on meanwhile.
+// Sent data is copied when the work runs, without waiting. Receiving is retried, so that other
+// streams can proceed.
 ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
   if (type != ncclUint8) return ncclInvalidArgument;
   ++messages;
   return enqueue(stream, [=] {
-    static std::deque<std::vector<char>> sent;  // until the process ends
+    static std::deque<std::vector<char>> sent;  // kept until the process ends
     const auto* bytes = static_cast<const char*>(from);
     const std::vector<char>& copy = sent.emplace_back(bytes, bytes + count);
     MPI_Request request;

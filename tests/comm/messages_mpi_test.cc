@@ -16,17 +16,17 @@
 namespace strata::comm {
 namespace {
 
-// What rank `from` sends as its message number `number`.
+// Returns the data of message number `number` from rank `from`.
 std::vector<int> content(int from, int number, size_t size) {
   std::vector<int> values(size);
   std::iota(values.begin(), values.end(), 1000 * from + number);
   return values;
 }
 
-// Some go at once, others only when both sides are there.
+// MPI sends small messages at once, and large ones only when the receiver is ready.
 const std::vector<size_t> kSizes = {1, 1 << 20, 17, 1 << 18, 1 << 20, 3};
 
-// Every rank sends to the next and to the one before, all at once, before any waits.
+// Every rank sends to both neighbours at once, before any of them waits.
 TEST(Messages, ArriveInOrderWhileAllRanksSend) {
   const auto world = make_mpi_communicator();
   const auto messages = world->make_messages();
@@ -58,7 +58,7 @@ TEST(Messages, ArriveInOrderWhileAllRanksSend) {
   }
 }
 
-// A count that MPI would take for a negative one.
+// MPI would read this count as a negative number.
 TEST(Messages, OneBeyondMpisCountsIsRefused) {
   const auto world = make_mpi_communicator();
   const auto messages = world->make_messages();
@@ -67,8 +67,8 @@ TEST(Messages, OneBeyondMpisCountsIsRefused) {
   EXPECT_THROW(messages->receive(nullptr, size_t{1} << 31, next), Error);
 }
 
-// Messages between the two ranks of the job as work of a DeferredStream: what is sent is copied
-// when its turn comes, and what is received is asked for until it is there.
+// Messages between the two ranks of the job as work on a DeferredStream. Sent data is copied when
+// the work runs; receiving is retried until the message arrives.
 class StreamMessages final : public device::Collectives {
  public:
   explicit StreamMessages(void* stream)
@@ -113,8 +113,8 @@ class StreamMessages final : public device::Collectives {
   std::vector<MPI_Request> requests_;
 };
 
-// Every rank sends to the next. What is sent is what was written before, and what is received is
-// there for what is issued after, but not before the work issued earlier is done with the memory.
+// Every rank sends to the next. A message contains what earlier work wrote. Received data is
+// visible to later work, but does not overwrite memory that earlier work still uses.
 void expect_order_of_the_compute_stream(Communicator& world, device::Backend& backend) {
   const int rank = world.rank(), ranks = world.size();
   const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
@@ -155,7 +155,7 @@ TEST(PointToPoint, IsInTheOrderOfTheComputeStream) {
   expect_order_of_the_compute_stream(*world, late);
 }
 
-// On streams beside it, of which any may be ahead.
+// Uses streams that may run ahead of the compute stream.
 TEST(PointToPoint, OnStreamsOfTheDeviceIsInTheOrderOfTheComputeStream) {
   const auto world = make_mpi_communicator();
   if (world->size() != 2) return;  // one pair of ranks is enough

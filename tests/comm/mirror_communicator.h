@@ -12,7 +12,7 @@
 
 namespace strata::comm {
 
-// Two ranks in one process: the other rank has the same data. Tells about every all-reduce.
+// Emulates two ranks in one process: the other rank has the same data. Reports every all-reduce.
 class MirrorCommunicator : public Communicator {
  public:
   using Hook = std::function<void(int64_t count)>;
@@ -27,7 +27,7 @@ class MirrorCommunicator : public Communicator {
       testing_support::set_element(values, i, 2 * testing_support::element(values, i));
     }
   }
-  // Half of an all-reduce: the first of two ranks' slice.
+  // Half of an all-reduce: computes the first rank's shard.
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
     all_reduce_sum(data, shard_of(count, rank(), size()).end, dtype);
   }

@@ -17,7 +17,7 @@ namespace {
 using device::BFloat16;
 using device::DType;
 
-// What rank `rank` contributes: values whose sum depends on the order of addition.
+// Returns rank `rank`'s values, whose sum depends on the order of addition.
 template <typename Element>
 std::vector<Element> contribution(int rank, int64_t count) {
   loadbalance::Random random(static_cast<uint64_t>(rank + 1));
@@ -56,7 +56,7 @@ TEST(MpiCommunicator, SumsBF16InF32AndRoundsOnce) {
   expect_sum_in_rank_order<BFloat16, float>(DType::kBF16);
 }
 
-// 256 + 1 is not a bf16. In a row all ones are lost; of pairs, those of the first pair's.
+// 256 + 1 is not a bf16. In one chunk all ones are lost; in pairs only those of the first pair.
 TEST(MpiCommunicator, SumsBF16AsItIsToldTo) {
   const auto communicator = make_mpi_communicator();
   const int rank = communicator->rank(), ranks = communicator->size();
@@ -101,7 +101,7 @@ TEST(MpiCommunicator, AnExchangeBeyondMpisCountsIsRefused) {
   EXPECT_THROW(communicator->all_gather(nullptr, int64_t{1} << 31, DType::kBF16), Error);
 }
 
-// More than one piece of 2^24 elements.
+// The data exceeds one piece of 2^24 elements.
 TEST(MpiCommunicator, SumsLongData) {
   const auto communicator = make_mpi_communicator();
   std::vector<BFloat16> values((int64_t{1} << 24) + 77, BFloat16(1.0f));
@@ -148,7 +148,6 @@ TEST(MpiCommunicator, NobodyLeavesABarrierBeforeAllHaveCome) {
   EXPECT_EQ(arrived[0], communicator->size());
 }
 
-// Two threads at once, each on its own communicator, in opposite orders of progress.
 TEST(MpiCommunicator, CountsTheBytesThatARankSends) {
   const auto communicator = make_mpi_communicator();
   const auto duplicate = communicator->duplicate();
@@ -168,8 +167,8 @@ TEST(MpiCommunicator, CountsTheBytesThatARankSends) {
   EXPECT_EQ(sent(*duplicate,
                  [&](Communicator& by) { by.all_gather(values.data(), 16 * ranks, DType::kBF16); }),
             others * 16 * 2);
-  // Shards are multiples of eight elements; the last rank also has the rest. What all of them send
-  // together is the same.
+  // Shards are multiples of eight elements, and the last rank also has the remainder. The total
+  // over ranks does not depend on that.
   int64_t total[] = {sent(*communicator, [&](Communicator& by) {
     by.all_reduce_sum(values.data(), 16 * ranks + 1, DType::kF32);
   })};
@@ -177,6 +176,7 @@ TEST(MpiCommunicator, CountsTheBytesThatARankSends) {
   EXPECT_EQ(total[0], 2 * others * (16 * ranks + 1) * 4);
 }
 
+// Two threads use one communicator each, in opposite orders of progress.
 TEST(MpiCommunicator, DuplicatesAreIndependent) {
   const auto first = make_mpi_communicator();
   const auto second = first->duplicate();

@@ -21,8 +21,9 @@ struct JobResult {
   std::string output;
 };
 
-// `timeout` exits with 124 where the job does not end by itself in 10 seconds. The thread sanitizer
-// takes the order of Open MPI's own locks for a danger; Open MPI keeps some memory until the end.
+// `timeout` exits with 124 if the job does not end by itself in 10 seconds. The thread sanitizer
+// mistakes the order of Open MPI's own locks for a hazard, and Open MPI keeps some memory until the
+// end.
 JobResult run_failing_job(const std::string& how) {
   const std::string command =
       "TSAN_OPTIONS=detect_deadlocks=0 ASAN_OPTIONS=detect_leaks=0 timeout 10 " STRATA_SOURCE_DIR
@@ -47,7 +48,7 @@ TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
   expect_to_fail_with("throw", "strata: rank 1: shard 7 is unreadable");
 }
 
-// What one rank finds wrong the first may, too.
+// The first rank may find the same error as the others.
 TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
   const JobResult result = run_failing_job("everywhere");
   EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -55,7 +56,7 @@ TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
   EXPECT_THAT(result.output, HasSubstr("strata: rank 0: shard 7 is unreadable"));
 }
 
-// Memory of a GPU is one such thing: to free it may mean to wait for ranks that never come.
+// GPU memory is an example: freeing it may wait for ranks that never come.
 TEST(MpiRuntime, AnErrorIsToldBeforeAnythingIsDestroyed) {
   expect_to_fail_with("release", "strata: rank 1: shard 7 is unreadable");
 }
@@ -97,7 +98,7 @@ TEST(MpiRuntime, ARankThatWaitsElsewhereEndsTheJobByName) {
               HasSubstr(": ranks 0 and 2 wait in an all-reduce, rank 1 in a barrier; "));
 }
 
-// As where NCCL waits for a rank that hangs.
+// NCCL may wait for a rank that hangs in the same way.
 TEST(MpiRuntime, ADeviceThatDoesNotFinishEndsTheJobByName) {
   const JobResult result = run_failing_job("device");
   EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -122,7 +123,8 @@ TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi
 
 using Variables = std::map<std::string, std::string>;
 
-// The error of check_launched_ranks(size) if a launcher has set these variables; empty if none.
+// Returns the error of check_launched_ranks(size) with these launcher variables, or an empty
+// string.
 std::string said_of(const Variables& variables, int size = 1) {
   const char* const all[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",  "PMI_SIZE",
                              "MPI_LOCALNRANKS",      "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID",
@@ -147,12 +149,12 @@ std::string said_of(const Variables& variables, int size = 1) {
 
 TEST(LaunchedRanks, ThatDoNotKnowOfEachOtherAreAnError) {
   const Variables launchers[] = {
-      // srun without PMIx, and what older versions set.
+      // srun without PMIx, and variables of older versions.
       {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
       {{"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
       {{"SLURM_STEPID", "2"}, {"SLURM_NPROCS", "4"}, {"SLURM_PROCID", "0"}},
       {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "3"}},
-      // MPICH's or Intel's mpiexec, MVAPICH's, and a library that is not that of mpirun.
+      // mpiexec of MPICH or Intel, MVAPICH, and a library that does not match mpirun.
       {{"PMI_SIZE", "4"}, {"PMI_RANK", "1"}},
       {{"MPI_LOCALNRANKS", "4"}},
       {{"MV2_COMM_WORLD_SIZE", "4"}},
@@ -171,12 +173,12 @@ TEST(LaunchedRanks, ThatDoNotKnowOfEachOtherAreAnError) {
 TEST(LaunchedRanks, OneProcessInAnAllocationOfManyTasksMayWorkAlone) {
   const Variables alone[] = {
       {},
-      // A batch script, in old and new versions; a shell of salloc.
+      // Batch scripts in old and new versions; a shell of salloc.
       {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}},
       {{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_ID", "4294967291"}},
       {{"SLURM_NTASKS", "8"}, {"SLURM_NPROCS", "8"}},
       {{"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "0"}},
-      // mpirun's only rank inside a step, as that of its daemons.
+      // mpirun's only rank inside a step, which is that of its daemons.
       {{"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}},
       {{"SLURM_STEP_NUM_TASKS", "many"}}};
   for (const Variables& variables : alone) {

@@ -2,7 +2,7 @@
 
 #include "comm/mpi/mpi_runtime.h"
 
-// Every rank runs every test; the first rank tells the story, the others only their failures.
+// Every rank runs every test. The first rank prints the progress, the others only their failures.
 int main(int argc, char** argv) {
   const strata::comm::MpiRuntime mpi;
   GTEST_FLAG_SET(brief, mpi.rank() != 0);

@@ -1,5 +1,5 @@
-// NCCL itself, on a GPU, with the one rank that one GPU allows; several ranks are tested with a
-// stand-in (stream_executor_mpi_test.cc).
+// The real NCCL on a GPU, with the single rank that one GPU allows. A stand-in tests several ranks
+// (stream_executor_mpi_test.cc).
 #include <gtest/gtest.h>
 
 #include <numeric>

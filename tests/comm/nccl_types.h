@@ -1,4 +1,4 @@
-// Communicators over MPI and the sizes of NCCL's types, for both stand-ins for NCCL.
+// Communicators over MPI, and sizes of NCCL's types, for both stand-ins for NCCL.
 #pragma once
 
 #include <mpi.h>

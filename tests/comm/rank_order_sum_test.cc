@@ -14,7 +14,7 @@ namespace {
 using device::BFloat16;
 using device::DType;
 
-// 1e8 absorbs 1: the order of addition shows.
+// 1e8 absorbs 1, so the order of addition matters.
 TEST(RankOrderSum, AddsInRankOrder) {
   const std::vector<float> parts = {1.0f, 1e8f, 1e8f, 1.0f, -1e8f, -1e8f};
   std::vector<float> sum(2);
@@ -34,7 +34,7 @@ TEST(RankOrderSum, RoundsBF16Once) {
   EXPECT_EQ(float{sum}, 258.0f);
 }
 
-// 2048 + 1 is not a binary16, nor 65504 + 16, which is half way to what would follow the largest.
+// 2048 + 1 is not a binary16. Neither is 65504 + 16, halfway to the number after the largest.
 TEST(RankOrderSum, RoundsF16Once) {
   const std::vector<device::Float16> parts = {2048.0f, 65504.0f, 1.0f, 8.0f, 1.0f, 8.0f};
   std::vector<device::Float16> sum(2);
@@ -43,7 +43,7 @@ TEST(RankOrderSum, RoundsF16Once) {
   EXPECT_EQ(float{sum[1]}, std::numeric_limits<float>::infinity());
 }
 
-// The emulator, which knows nothing of blocks and levels, is the oracle.
+// The emulator is the oracle; it has no blocks and levels.
 TEST(RankOrderSum, InBF16HasTheBitsOfTheEmulatedSum) {
   constexpr int kCount = 300;  // more than a block
   std::mt19937 engine(3);

@@ -37,7 +37,7 @@ OperationCall forward(const Packed& batch, const Heads& shape, const Dropout& dr
 
 class Attention : public Conformance {
  protected:
-  // Scores with a standard deviation of about 1.
+  // Returns inputs whose scores have a standard deviation of about 1.
   HostMatrix random_qkv(const Packed& batch, const Heads& shape) {
     return Inputs(backend(), 1).compute(batch.tokens(), 3 * shape.hidden, 1.7);
   }
@@ -48,7 +48,7 @@ class Attention : public Conformance {
       for (const Heads& shape : kHeads) {
         for (const float probability : kProbabilities) {
           if (few_shapes() && (shape.hidden > 128 || probability == 0.5f)) continue;
-          // The longest sequences take the reference long.
+          // The reference is slow for the longest sequences.
           if (batch.max_length == 512 && (shape.hidden > 64 || probability == 0.5f)) continue;
           SCOPED_TRACE(fmt::format("{}, H {}, heads {}, dropout {}", batch.description(),
                                    shape.hidden, shape.heads, probability));
@@ -65,7 +65,7 @@ TEST_P(Attention, Forward) {
   });
 }
 
-// Backward of what `reference` attends to forward, with outputs rounded to the backend's dtypes.
+// Runs backward on the results of the reference's forward, rounded to the backend's dtypes.
 OperationCall backward(Backend& backend, const Packed& batch, const Heads& shape,
                        const Dropout& dropout, const HostMatrix& qkv, const HostMatrix& d_context) {
   auto saved = run_on_reference(forward(batch, shape, dropout, qkv));
@@ -97,8 +97,8 @@ TEST_P(Attention, Backward) {
   });
 }
 
-// Small whole numbers and a head size of 64 make every score exact in bf16 and f32, and some of
-// them larger than the logarithm of the largest float.
+// Small integers and a head size of 64 make every score exact in bf16 and f32. Some scores exceed
+// the logarithm of the largest float.
 TEST_P(Attention, LargeScoresDoNotOverflow) {
   const Packed batch({40, 3});
   const Heads shape{64, 1};
@@ -110,8 +110,8 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   expect_conforms(backend(), forward(batch, shape, Dropout{}, qkv));
 }
 
-// Every score is about -100: its exponential is 0 in f32 unless it is relative to its row's. Scores
-// are exact in f32 and bf16.
+// Every score is about -100, so its exponential is 0 in f32 unless it is relative to the row's
+// maximum. Scores are exact in f32 and bf16.
 TEST_P(Attention, SmallScoresDoNotVanish) {
   const Packed batch({130, 3});
   const Heads shape{128, 2};
@@ -120,7 +120,7 @@ TEST_P(Attention, SmallScoresDoNotVanish) {
   for (double& value : qkv.values) value = std::round(8 * value) / 8;
   for (int64_t row = 0; row < qkv.rows; ++row) {
     for (int64_t head = 0; head < shape.heads; ++head) {
-      // Their product, over the root of the head's size, is -98.
+      // The product, over the root of the head's size, is -98.
       double* query = &qkv.values[static_cast<size_t>(row * qkv.cols + head * head_size)];
       query[0] = 28;
       query[shape.hidden] = -28;
@@ -174,24 +174,24 @@ double largest_of(const HostMatrix& matrix) {
   return largest;
 }
 
-// Whether a backend takes the sum over keys of probability times its gradient from the context as
-// it is stored, in bf16. The tiled CUDA kernels and cuDNN do: docs/cuda.md has the reason.
+// True if a backend computes the sum over keys of probability times its gradient from the stored
+// context, in bf16. The tiled CUDA kernels and cuDNN do; docs/cuda.md gives the reason.
 bool sums_rounded_context(const BackendOptions& options) {
   const auto kernel = options.options.find("attention");
   return options.name.ends_with("cuda") && options.compute_dtype == DType::kBF16 &&
          (kernel == options.options.end() || kernel->second != "plain");
 }
 
-// Tokens that are nearly alike, as in the last layers of a model with random weights: probabilities
-// are nearly uniform, and gradients of a row's probabilities differ by about 1e-3 of their mean.
-// The gradients of queries and keys hold only the differences, so the mean must be much more
+// Tokens are nearly alike, as in the last layers of a model with random weights. Probabilities are
+// then nearly uniform, and gradients of a row's probabilities differ by about 1e-3 of their mean.
+// Gradients of queries and keys contain only the differences, so the mean must be much more
 // accurate than bf16.
 //
-// Each part of d_qkv is judged by its own largest element. Besides, the mean may be off by what
-// sums in f32 of d products and of n probabilities can be, relative to the sum of magnitudes m:
-// 2 (d + n) 2^-24 m. A row of d_query is then off by scale times this times a mean of keys;
-// d_key by the same of queries, since columns of nearly uniform probabilities add up to less
-// than 2.
+// Each part of d_qkv is compared relative to its own largest element. In addition, the mean may
+// have the error of f32 sums of d products and of n probabilities, relative to the sum of
+// magnitudes m: 2 (d + n) 2^-24 m. A row of d_query then has an error of scale times this times a
+// mean of keys. d_key has the same of queries, because columns of nearly uniform probabilities add
+// up to less than 2.
 TEST_P(Attention, GradientsOfNearlyEqualTokensAreMoreThanRounding) {
   for (const Packed& batch : packed_batches()) {
     for (const Heads& shape : kHeads) {
@@ -209,7 +209,7 @@ TEST_P(Attention, GradientsOfNearlyEqualTokensAreMoreThanRounding) {
       const auto d = static_cast<double>(hidden / shape.heads);
       const double magnitudes = d * largest_of(d_context) * largest_of(value);
       double error = 2 * (d + batch.max_length) * std::ldexp(magnitudes, -24);
-      // Rounding to bf16 is off by up to 2^-9 of a number.
+      // Rounding to bf16 has an error of up to 2^-9.
       if (sums_rounded_context(GetParam())) error += std::ldexp(magnitudes, -9);
       error /= std::sqrt(d);
       const double absolute[] = {error * largest_of(key), error * 2 * largest_of(query), 0};

@@ -1,4 +1,4 @@
-// The backends that the conformance suite judges.
+// The backends that the conformance suite tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,16 +14,16 @@
 
 namespace strata::device {
 
-// What this program tests.
+// Backends of this program.
 std::vector<BackendOptions> tested_backends();
-// Those, and each of their implementations of attention, or with and without fused epilogues.
+// The same with each implementation of attention, or with and without fused epilogues.
 std::vector<BackendOptions> tested_attention();
 std::vector<BackendOptions> tested_linear();
-// The environment may choose an implementation of attention where `options` choose none:
+// If `options` choose no implementation of attention, the environment may:
 // STRATA_TEST_ATTENTION=mma.
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 
-// `backends`, and the GPU backend `name` with each of its implementations of attention.
+// Returns `backends`, and the GPU backend `name` with each of its implementations of attention.
 inline std::vector<BackendOptions> with_every_attention(std::vector<BackendOptions> backends,
                                                         const char* name) {
   for (const char* kernel : {"plain", "mma", "wgmma", "cudnn"}) {
@@ -33,7 +33,7 @@ inline std::vector<BackendOptions> with_every_attention(std::vector<BackendOptio
   return backends;
 }
 
-// A test of one backend; skips, with the reason, where this machine cannot run it.
+// A test of one backend; skips with the reason if this machine cannot run it.
 class Conformance : public testing::TestWithParam<BackendOptions> {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class Conformance : public testing::TestWithParam<BackendOptions> {
   std::unique_ptr<Backend> backend_;
 };
 
-// A test of an operation that backends need not have; skips where this one has not.
+// A test of an optional operation; skips if the backend lacks it.
 template <Operation kOperation, typename Base = Conformance>
 class ConformanceOf : public Base {
  protected:

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kGuard = 64;  // bytes before and after every tensor that must not change
 constexpr std::byte kGuardByte{0xA5};
 
-// `encode` makes what is stored of a value.
+// `encode` converts a value to its stored form.
 template <typename Encode>
 std::vector<std::byte> encoded(const std::vector<double>& values, const Encode& encode) {
   using Stored = decltype(encode(0.0));
@@ -76,7 +76,7 @@ std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype,
   return {};
 }
 
-// "d_qkv [37, 192] bf16, element [12, 70]"
+// Returns for example "d_qkv [37, 192] bf16, element [12, 70]".
 std::string name_of_element(const Output& output, size_t index) {
   const HostMatrix& matrix = output.matrix;
   const auto at = static_cast<int64_t>(index);
@@ -84,13 +84,13 @@ std::string name_of_element(const Output& output, size_t index) {
                      name_of(output.dtype), at / matrix.cols, at % matrix.cols);
 }
 
-// A difference that is not finite is worse than any other.
+// A difference that is not finite is worse than all others.
 bool is_worse(double difference, double worst) {
   return std::isfinite(worst) && !(difference <= worst);
 }
 
-// Expects FP8 numbers to be those nearest to what is expected, within `bound` of the largest
-// before they are rounded.
+// Expects FP8 numbers to be the nearest to the expected ones, which may differ before rounding by
+// `bound` times the largest.
 void expect_nearest_float8(const Output& output, const std::vector<double>& expected,
                            double bound) {
   const bool e4m3 = output.dtype == DType::kE4M3;
@@ -341,7 +341,7 @@ double bound_of(DType dtype) {
     case DType::kF32:
       return 1e-5;
     case DType::kF16:
-      return 1.25e-3;  // of bf16's by as much as its last place is smaller
+      return 1.25e-3;  // bf16's, scaled to the smaller last place
     default:
       return 1e-2;
   }

@@ -14,28 +14,29 @@
 
 namespace strata::device {
 
-// A matrix on the host; its values are exact in whatever dtype they were drawn for.
+// A matrix on the host; its values are exact in the dtype that they were drawn for.
 struct HostMatrix {
   int64_t rows = 0;
   int64_t cols = 0;
   std::vector<double> values;
 };
 
-// `scale`: of FP8 tensors, as in Tensor.
+// `scale` is for FP8 tensors, as in Tensor.
 HostMatrix rounded(HostMatrix matrix, DType dtype, float scale = 1);
 
-// Draws inputs for a backend: uniform, the same on every machine.
+// Draws uniform inputs for a backend, the same on every machine.
 class Inputs {
  public:
   Inputs(const Backend& backend, uint64_t seed)
       : compute_(backend.compute_dtype()), master_(backend.master_dtype()), state_(seed << 32) {}
 
-  // In (center - spread, center + spread), rounded to the backend's compute or master dtype.
+  // Return values in (center - spread, center + spread), rounded to the backend's compute or master
+  // dtype.
   HostMatrix compute(int64_t rows, int64_t cols, double spread = 1, double center = 0);
   HostMatrix master(int64_t rows, int64_t cols, double spread = 1, double center = 0);
   HostMatrix of(DType dtype, int64_t rows, int64_t cols, double spread = 1, double center = 0);
   std::vector<int32_t> indices(int64_t count, int64_t limit);           // in [0, limit)
-  std::vector<int32_t> distinct_indices(int64_t count, int64_t limit);  // in no order
+  std::vector<int32_t> distinct_indices(int64_t count, int64_t limit);  // in random order
 
  private:
   double uniform();
@@ -47,13 +48,13 @@ class Inputs {
 struct Output {
   std::string name;
   DType dtype = DType::kF64;
-  float scale = 1;  // of FP8 tensors
+  float scale = 1;  // only for FP8 tensors
   HostMatrix matrix;
   std::vector<std::byte> bytes;
 };
 
-// Device memory for one call of an operation, filled from host values. The oracle's is all f64,
-// whatever dtype is asked for.
+// Device memory for one call of an operation, filled with host values. The oracle's memory is f64,
+// whatever dtype is requested.
 class Bench {
  public:
   enum class Role { kTested, kOracle };
@@ -67,7 +68,7 @@ class Bench {
   const int32_t* indices(const std::vector<int32_t>& values);
   Sequences sequences(const Packed& batch);
   double* scalar(double value);  // not an output
-  // What an operation is to read when it runs.
+  // Places a value in device memory, for an operation to read when it runs.
   template <typename Number>
   StepValue<Number> in_memory(Number value) {
     return value_at(static_cast<const Number*>(place_bytes(&value, sizeof value)));
@@ -77,37 +78,37 @@ class Bench {
     return dropout;
   }
 
-  // What the operation is to write: whole (it starts as NaN), or added to what is there.
+  // Outputs of the operation: whole ones, which start as NaN, or initial values that it adds to.
   Tensor compute_output(const char* name, int64_t rows, int64_t cols);
   Tensor master_output(const char* name, int64_t rows, int64_t cols);
   Tensor output(const char* name, DType dtype, int64_t rows, int64_t cols, float scale = 1);
   Tensor compute_inout(const char* name, const HostMatrix& initial);
   Tensor master_inout(const char* name, const HostMatrix& initial);
   Tensor inout(const char* name, const HostMatrix& initial, DType dtype);
-  // A parameter's gradient, which is added to `initial` or, as it starts as NaN, overwritten.
+  // A parameter's gradient, which is added to `initial`, or starts as NaN and is overwritten.
   Tensor gradient(const char* name, const HostMatrix& initial, bool accumulate) {
     return accumulate ? master_inout(name, initial)
                       : master_output(name, initial.rows, initial.cols);
   }
   double* scalar_inout(const char* name, double initial);
   LossTotals* totals_inout(const LossTotals& initial);
-  // What the operation is not to store.
+  // An output that the operation must not store.
   Tensor only_a_shape(int64_t rows, int64_t cols) {
     return {nullptr, stored(backend_.compute_dtype()), rows, cols};
   }
-  // Single floats, on the oracle too.
+  // Single floats, also for the oracle.
   float* floats_inout(const char* name, const std::vector<float>& initial);
 
-  // Downloads everything; fails the test where memory around an output or an input has changed.
+  // Downloads all outputs. Fails the test if memory around an output or an input has changed.
   std::vector<Output> finish();
 
  private:
   struct Placed {
-    std::string name;  // empty: an input
+    std::string name;  // empty for an input
     Tensor tensor;
     float scale = 1;
     Buffer buffer;
-    std::vector<std::byte> initial;  // with the guards around it
+    std::vector<std::byte> initial;  // including the guards around it
   };
   DType stored(DType dtype) const { return role_ == Role::kOracle ? DType::kF64 : dtype; }
   Tensor place(const char* name, const HostMatrix& values, DType dtype, float scale = 1);
@@ -128,23 +129,23 @@ class Bench {
 
 using OperationCall = std::function<void(Bench&)>;
 
-// The largest allowed max|a - b| / max|b| of an output tensor.
+// Maximum max|a - b| / max|b| of an output tensor.
 double bound_of(DType dtype);
 
-// Whether max|actual - expected| is at most share * max|expected| + absolute. If not, the message
-// names the worst element, with its expected and its actual value.
+// Succeeds if max|actual - expected| is at most share * max|expected| + absolute. Otherwise, the
+// message names the worst element with its expected and actual value.
 testing::AssertionResult is_near(const Output& actual, const HostMatrix& expected, double share,
                                  double absolute = 0);
 
-// Which dtype an output is judged by: most operations compute in the compute dtype, whatever they
-// write; flat ones only round their output.
+// The dtype that determines an output's tolerance. Most operations compute in the compute dtype,
+// whatever they write; flat ones only round their output.
 enum class JudgedBy { kComputeDType, kOutputDType };
 
 // Runs `operation` twice on `tested`, expects the same bits, and compares with the reference.
 void expect_conforms(Backend& tested, const OperationCall& operation,
                      JudgedBy judged_by = JudgedBy::kComputeDType);
 
-// The outputs of `operation`, by name.
+// Return the outputs of `operation`, by name or in order.
 std::map<std::string, HostMatrix> run_on_reference(const OperationCall& operation);
 std::vector<Output> run_on(Backend& backend, const OperationCall& operation);
 

@@ -51,7 +51,7 @@ TEST(ConformanceFailure, NamesTheWorstElementWithItsExpectedAndActualValue) {
   }
 }
 
-// The suite fails through expect_conforms(): the oracle writes 1 where the tested backend does not.
+// Makes expect_conforms() fail: the oracle writes 1, the tested backend does not.
 TEST(ConformanceFailure, IsPrintedByTheSuite) {
   static std::unique_ptr<Backend> backend;
   backend = make_reference_backend();

@@ -11,11 +11,11 @@ namespace {
 
 constexpr int64_t kSize = 5000;
 
-// Kept work of both streams of a step: gradients from the compute stream are clipped on the reduce
-// stream, and update weights on the compute stream again.
+// Captures work of both streams of a step: gradients from the compute stream are clipped on the
+// reduce stream, and update weights on the compute stream.
 class Capture : public Conformance {
  protected:
-  // Again: from the beginning, on a new backend.
+  // Starts again on a new backend.
   void SetUp() override {
     bench_.reset();
     learning_rate_ = {};
@@ -32,7 +32,7 @@ class Capture : public Conformance {
     update_.clip.norm_squared = norm_squared_ = bench_->scalar_inout("norm_squared", 0);
     learning_rate_ = Buffer(backend(), sizeof(float));
     update_.learning_rate = value_at(learning_rate_.as<float>());
-    // What is captured has run before.
+    // Captured work must have run before.
     set_learning_rate(0.5f);
     issue();
   }
@@ -50,7 +50,7 @@ class Capture : public Conformance {
     backend().adam_update(Stream::kCompute, update_);
   }
 
-  // Bits of everything.
+  // Returns the bits of all outputs.
   std::vector<std::vector<std::byte>> finish() {
     std::vector<std::vector<std::byte>> bits;
     for (Output& output : bench_->finish()) bits.push_back(std::move(output.bytes));
@@ -95,7 +95,7 @@ TEST_P(Capture, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
   };
   const auto begin = [&] {
     next_rate = &kRates[1];
-    issue_with_call();  // what is captured has run before
+    issue_with_call();  // captured work must have run before
     next_rate = kRates;
   };
   begin();

@@ -13,12 +13,12 @@ struct Shape {
 constexpr Shape kShapes[] = {{1, 64, 2},      {37, 128, 2},    {129, 384, 2},
                              {1, 64, 1000},   {37, 384, 1000}, {129, 64, 1000},
                              {515, 64, 1000}, {1, 64, 30522},  {19, 128, 30522}};
-// More rows than implementations keep logits of at a time.
+// More rows than implementations hold logits of at a time.
 constexpr Shape kManyRows{4100, 16, 8};
 const LossTotals kBefore{.loss = 3.5, .correct = 11, .count = 20};
 
-// Rows that clearly prefer one class, so that rounding cannot change which: x is that class's
-// weights plus noise. Every other row is labelled with another class.
+// Rows with a clear preference, so that rounding cannot change the best class: x is that class's
+// weights plus noise. Every other row has another label.
 struct Problem {
   Problem(const Backend& backend, const Shape& shape)
       : inputs(backend, 1),
@@ -32,7 +32,7 @@ struct Problem {
       for (int64_t h = 0; h < shape.hidden; ++h) {
         x.values[m * shape.hidden + h] += pull * weight.values[preferred * shape.hidden + h];
       }
-      // The last class more often than others, so that gradients of two biases do not cancel.
+      // The last class occurs more often, so that the gradients of two biases do not cancel.
       if (m % 4 == 1) labels[m] = static_cast<int32_t>((preferred + 1) % shape.classes);
       if (m % 4 == 3) labels[m] = static_cast<int32_t>(shape.classes - 1);
     }
@@ -100,7 +100,7 @@ TEST_P(Classifier, EvaluationNeedsNoGradients) {
   });
 }
 
-// The preferred class wins by enough that the comparison of counts above is a fair one.
+// The margin of the preferred class is large enough for the comparison of counts above.
 TEST_P(Classifier, CountsAreNotAMatterOfRounding) {
   for_every_shape([&](const Shape& shape) {
     const Problem problem(backend(), shape);
@@ -153,7 +153,7 @@ TEST_P(Classifier, LargeScoresDoNotOverflow) {
   });
 }
 
-// What fills a batch up.
+// Padding of a batch consists of such rows.
 TEST_P(Classifier, RowsWithoutALabelCountForNothing) {
   for_every_shape([&](const Shape& shape) {
     Problem all(backend(), shape);
@@ -175,7 +175,7 @@ TEST_P(Classifier, RowsWithoutALabelCountForNothing) {
   });
 }
 
-// A micro-batch may hold no masked position at all.
+// A micro-batch may have no masked position.
 TEST_P(Classifier, NoRowsIsNoWork) {
   Problem problem(backend(), {0, 64, 1000});
   const HostMatrix d_weight = problem.inputs.master(1000, 64);

@@ -16,7 +16,7 @@ bool same_bits(const std::vector<Output>& a, const std::vector<Output>& b) {
                     [](const Output& x, const Output& y) { return x.bytes == y.bytes; });
 }
 
-// What the compute stream does in a step, several rounds of it into the same outputs.
+// The work of the compute stream in a step, repeated into the same outputs.
 class ForwardAndBackward {
  public:
   explicit ForwardAndBackward(Backend& backend) : bench_(backend, Bench::Role::kTested) {
@@ -68,7 +68,7 @@ class ForwardAndBackward {
   LinearWeightGradient weight_gradient_;
 };
 
-// What becomes of finished gradients on the reduce stream.
+// The work of the reduce stream on finished gradients.
 class NormAndUpdate {
  public:
   explicit NormAndUpdate(Backend& backend) : bench_(backend, Bench::Role::kTested) {

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int64_t kSizes[] = {1, 7, 32, 1000, 4099, 70001};
 
-// Operations over flat ranges round their output and nothing else.
+// Operations over flat ranges only round their output.
 class Flat : public Conformance {
  protected:
-  // What gradients and weights are kept, computed with and sent over the network in.
+  // Dtypes of gradients and weights in memory, in computation and on the network.
   std::set<DType> dtypes() {
     return {DType::kF32, DType::kBF16, DType::kF16, backend().compute_dtype(),
             backend().master_dtype()};
@@ -61,8 +61,8 @@ TEST_P(Flat, ConvertAloneRoundsToTheNearest) {
   }
 }
 
-// Among neighbours of every number, halfway between two, and what is too small or too large for
-// any: the compiler's own binary16 is the oracle.
+// Covers neighbours of every number, values halfway between two, and values too small or too large.
+// The compiler's own binary16 is the oracle.
 TEST_P(Flat, ConvertRoundsToF16AsTheCompilerDoes) {
   std::vector<float> values;
   for (uint32_t word = 0; word < 0xff000000u; word += 65537) {
@@ -128,8 +128,8 @@ TEST_P(Flat, L2NormSquaredAddsUp) {
   }
 }
 
-// Beside the first element's square every other one is less than half a unit in a float's last
-// place.
+// Compared with the first element's square, every other one is less than half a unit in a float's
+// last place.
 TEST_P(Flat, L2NormSquaredAccumulatesInDouble) {
   HostMatrix x{1, 100000, std::vector<double>(100000, 0.5)};
   for (int i = 0; i < 64; ++i) x.values[i] = 4096;

@@ -1,4 +1,4 @@
-// FP8 GEMMs, and what writes their operands.
+// FP8 GEMMs, and operations that write their operands.
 #include "device/operations/float8.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Shape {
   int64_t tokens, in, out;
 };
 
-// Whole tiles of what transposes them, parts of tiles, and several.
+// Shapes cover whole tiles of the transposition, parts of tiles, and several tiles.
 constexpr Shape kShapes[] = {
     {16, 64, 64}, {48, 128, 96}, {80, 64, 256}, {144, 384, 112}, {272, 144, 128}};
 
@@ -25,20 +25,20 @@ std::string describe(const Shape& shape) {
   return fmt::format("T {}, in {}, out {}", shape.tokens, shape.in, shape.out);
 }
 
-// FP8 numbers in (-spread, spread).
+// Returns FP8 numbers in (-spread, spread).
 HostMatrix numbers(Inputs& inputs, DType dtype, float scale, int64_t rows, int64_t cols,
                    double spread = 1) {
   return rounded(inputs.of(kF32, rows, cols, spread), dtype, scale);
 }
 
-// `seen`: the largest value of steps before.
+// `seen`: amax of earlier steps.
 Float8Copy copy(Bench& bench, DType dtype, int64_t rows, int64_t cols, float scale,
                 float seen = 0) {
   return {.data = bench.output("copy", dtype, rows, cols, scale),
           .amax = bench.floats_inout("largest", {seen})};
 }
 
-// What is asked of an output: all of it; the numbers to be looked at only; the copy alone.
+// Requested forms of an output: all of it; only its amax; only the copy.
 enum class Asked { kBoth, kLook, kCopy };
 constexpr Asked kAsked[] = {Asked::kBoth, Asked::kLook, Asked::kCopy};
 
@@ -69,7 +69,7 @@ class Float8 : public Conformance {
   }
 };
 
-// ---- Products
+// ---- GEMMs
 
 TEST_P(Float8, Forward) {
   for (const Shape& shape : kShapes) {
@@ -160,9 +160,9 @@ TEST_P(Float8, WeightGradient) {
   }
 }
 
-// ---- What writes their operands
+// ---- Operations that write their operands
 
-// Before the first copy, in a model's first step.
+// This happens before the first copy, in a model's first step.
 TEST_P(Float8, ProductsThatAreNotRoundedYetAreLookedAt) {
   const Shape shape{48, 128, 96};
   Inputs inputs(backend(), 4);
@@ -194,7 +194,7 @@ TEST_P(Float8, ProductsThatAreNotRoundedYetAreLookedAt) {
   }
 }
 
-// To the bit, saturated where numbers exceed the format's largest.
+// Results are exact, and saturated beyond the format's largest number.
 TEST_P(Float8, TensorsAreRoundedToTheNearestCodes) {
   Inputs inputs(backend(), 5);
   for (const DType dtype : {kE4M3, kE5M2}) {
@@ -211,7 +211,7 @@ TEST_P(Float8, TensorsAreRoundedToTheNearestCodes) {
       EXPECT_EQ(got[1].matrix.values[0], static_cast<float>(largest));
       expect_conforms(backend(), run);
     }
-    // What was seen before stays where it is larger.
+    // A larger amax of earlier steps is kept.
     const auto seen = run_on(backend(), [&](Bench& bench) {
       bench.backend().round_to_float8(
           Stream::kCompute, {bench.compute(x), {.amax = bench.floats_inout("largest", {7})}});
@@ -220,7 +220,7 @@ TEST_P(Float8, TensorsAreRoundedToTheNearestCodes) {
   }
 }
 
-// T is a multiple of 16; H 64 and 128 take a warp's row in different shapes.
+// T is a multiple of 16; H 64 and 128 use different shapes of a warp's row.
 TEST_P(Float8, LayerNorm) {
   const Packed batch({5, 27, 64});
   const int64_t t = batch.tokens();
@@ -353,7 +353,7 @@ TEST_P(Float8, ScalesFollowTheLargestOfTheLastSteps) {
   const auto scales_after = [&](int steps) {
     return run_on_reference(run(steps))["scales"].values;
   };
-  // 448 / 4 = 112 and 448 / 0.01 = 44800, rounded down to powers of two; nothing seen is 1.
+  // 448 / 4 = 112 and 448 / 0.01 = 44800, rounded down to powers of two; amax 0 gives 1.
   const std::vector<double> seen = {64, 1.0 / 64, 1, 1, 32768, 1.0 / 32768};
   EXPECT_EQ(scales_after(1), seen);
   EXPECT_EQ(scales_after(kFloat8History), seen);

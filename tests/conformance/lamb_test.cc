@@ -51,7 +51,7 @@ TEST_P(Lamb, TheDirectionStartsFromNothing) {
   });
 }
 
-// Ranks with different numbers of threads must stay equal.
+// Ranks with different numbers of threads must keep equal weights.
 TEST_P(Lamb, SumsAreTheSameWhateverTheNumberOfThreads) {
   const UpdateInputs state(backend(), 70001);
   const auto with_threads = [&](int threads) {
@@ -91,8 +91,8 @@ TEST_P(Lamb, ApplyScalesTheDirectionByTheTrustRatio) {
   }
 }
 
-// Tensors of a range one after another, every third of which does not decay, and the last of which
-// was begun before.
+// Consecutive tensors of a range. Every third does not decay, and the last one was begun in an
+// earlier range.
 struct RangeOfTensors {
   explicit RangeOfTensors(std::vector<int64_t> sizes_) : sizes(std::move(sizes_)) {}
   int64_t total() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{0}); }

@@ -57,7 +57,7 @@ struct Saved {
   HostMatrix normalized, inverse_stddev;
 };
 
-// Backward to d_x, without the gradients of the parameters and of the residual.
+// Runs backward to d_x, without the gradients of the parameters and of the residual.
 ResidualLayerNormBackward backward(Bench& bench, const Case& c, const Values& values,
                                    const Saved& saved) {
   ResidualLayerNormBackward op;
@@ -76,7 +76,7 @@ class ResidualLayerNorm : public Conformance {
   void for_every_case(const std::function<void(const Case&)>& check) {
     for (const Packed& batch : packed_batches()) {
       for (const int64_t hidden : {64, 128, 384, 512, 1024}) {
-        if (hidden > 384 && batch.max_length == 512) continue;  // the reference takes long
+        if (hidden > 384 && batch.max_length == 512) continue;  // the reference is slow
         if (few_shapes() && hidden > 128 && hidden < 1024) continue;
         for (const bool residual : {false, true}) {
           for (const float probability : {0.0f, 0.1f}) {
@@ -143,7 +143,7 @@ TEST_P(ResidualLayerNorm, BackwardMayAddUpTheColumnsOfTheSublayersGradient) {
   });
 }
 
-// What pre-LN adds: the sum kept, another part of its gradient, the sublayer scaled.
+// Additions of pre-LN: the kept sum, another part of its gradient, the scaled sublayer.
 class PreNorm : public ConformanceOf<Operation::kResidualAddForward, ResidualLayerNorm> {};
 
 constexpr float kScale = 1.25f;
@@ -181,7 +181,7 @@ TEST_P(PreNorm, BackwardAddsWhatElseTheSumsGradientIs) {
       expect_conforms(backend(), [&](Bench& bench) {
         ResidualLayerNormBackward op;
         op.dy = bench.compute(values.dy);
-        // Where there is a residual its gradient takes that place, else the sublayer's does.
+        // With a residual, its gradient overwrites this memory, else the sublayer's does.
         const Tensor d_sum = bench.compute_inout("d_sum", values.residual);
         op.d_sum = d_sum;
         op.normalized = bench.compute(saved.normalized);

@@ -23,7 +23,7 @@ std::string describe(const LinearShape& shape) {
   return fmt::format("T {}, in {}, out {}", shape.tokens, shape.in, shape.out);
 }
 
-// Sums of `in` products of a spread that keeps activations in their bent range.
+// Keeps sums of `in` products in the curved range of activations.
 double weight_spread(const LinearShape& shape) {
   return 4 / std::sqrt(static_cast<double>(shape.in));
 }
@@ -186,7 +186,7 @@ TEST_P(Linear, ActivationBackward) {
   }
 }
 
-// Far out an activation is 0 or the identity; a NaN is no number there, either.
+// For large inputs an activation is 0 or the identity; NaN must stay NaN.
 TEST_P(Linear, ActivationBackwardOfTheLargestNumbersAndOfNaN) {
   HostMatrix pre{1, 67, {}}, dy{1, 67, std::vector<double>(67, 1.0)};
   const std::vector<double> some = {
@@ -214,7 +214,7 @@ TEST_P(Linear, ActivationBackwardOfTheLargestNumbersAndOfNaN) {
   }
 }
 
-// A micro-batch may hold no masked position at all.
+// A micro-batch may have no masked position.
 TEST_P(Linear, NoRowsIsNoWork) {
   const HostMatrix none{0, 64, {}}, weight = Inputs(backend(), 6).compute(64, 64);
   const HostMatrix weight_before = Inputs(backend(), 7).master(64, 64);

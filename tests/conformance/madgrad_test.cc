@@ -27,7 +27,7 @@ class Madgrad : public ConformanceOf<Operation::kMadgradUpdate> {};
 
 TEST_P(Madgrad, UpdatesWeightsAndSums) { expect_update_conforms(backend(), placed_madgrad); }
 
-// Cube roots of every size that squares of gradients have, and of none.
+// Covers cube roots of all sizes of squared gradients, and of 0.
 TEST_P(Madgrad, DividesByTheCubeRootOfSumsOfAnySize) {
   constexpr int kRoots = 130;
   UpdateInputs state(backend(), kRoots);
@@ -45,7 +45,7 @@ TEST_P(Madgrad, DividesByTheCubeRootOfSumsOfAnySize) {
       backend(),
       [&](Bench& bench) {
         MadgradUpdate op = placed_madgrad(state, bench);
-        op.averaging = 1;  // the weights are the average
+        op.averaging = 1;  // makes the weights equal to the average
         op.epsilon = 1e-9f;
         issue(bench.backend(), Stream::kCompute, op);
       },

@@ -10,7 +10,7 @@
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 
-// Lets an impossible allocation fail under the address sanitizer as it does without.
+// Makes an impossible allocation fail under the address sanitizer as it does without.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
@@ -63,7 +63,7 @@ TEST_P(Memory, HostMemoryForCopiesIsAlignedAndRoundTrips) {
   }
 }
 
-// Gradient buckets and system descriptions go by these.
+// Gradient buckets and system descriptions rely on these.
 TEST_P(Memory, IsTheHostsOrAnAccelerators) {
   const std::optional<Accelerator> accelerator = backend().accelerator();
   EXPECT_EQ(accelerator.has_value(), !backend().memory_is_host());
@@ -112,7 +112,7 @@ TEST_P(Memory, MoreThanThereIsIsAnError) {
   EXPECT_THROW(backend().allocate(size_t{1} << 60), Error);
 }
 
-// What is copied on one stream is seen by an operation that waits for it on another.
+// An operation that waits for a copy on another stream sees its data.
 TEST_P(Memory, EventsOrderStreams) {
   constexpr int64_t kSize = 1 << 16;
   Buffer x(backend(), kSize * sizeof(float)), y(backend(), kSize * sizeof(float));
@@ -138,7 +138,7 @@ TEST_P(Memory, EventZeroHasPassed) {
   EXPECT_EQ(download(backend(), buffer.data(), sent.size()), sent) << "work goes on after it";
 }
 
-// Whatever the device's clock: on the host's.
+// Marks must be on the host's clock, whatever the device's.
 TEST_P(Memory, MarksAreWhenStreamsGetToThem) {
   constexpr int64_t kSize = 1 << 20, kTolerance = 1'000'000;
   Buffer x(backend(), kSize * sizeof(float));

@@ -1,4 +1,4 @@
-// Packed batches of the lengths that break kernels.
+// Packed batches of sequence lengths that tend to break kernels.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ struct Packed {
   explicit Packed(std::vector<int32_t> lengths);
 
   int64_t tokens() const { return cu_seqlens.back(); }
-  std::string description() const;  // "lengths 1 512 2"
+  std::string description() const;  // for example "lengths 1 512 2"
 
   std::vector<int32_t> lengths;
   std::vector<int32_t> cu_seqlens = {0};
   std::vector<uint64_t> sample_ids;  // all 64 bits in use
-  std::vector<int32_t> positions;    // of every token in its sequence
+  std::vector<int32_t> positions;    // position of every token in its sequence
   int32_t max_length = 0;
 };
 
 // One token; one sequence; 128 + 1; the shortest among the longest; a mixture; an empty one last.
-// If few_shapes(), it returns only one sequence and a batch with the empty one last.
+// With few_shapes(), only one sequence, and a batch with the empty one last.
 std::vector<Packed> packed_batches();
 
-// Whether the environment asks for few and small shapes (STRATA_CONFORMANCE_SHAPES=few):
-// compute-sanitizer and the emulated GPU take long.
+// True if the environment requests few and small shapes (STRATA_CONFORMANCE_SHAPES=few), because
+// compute-sanitizer and the emulated GPU are slow.
 bool few_shapes();
 
 }  // namespace strata::device

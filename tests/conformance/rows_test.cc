@@ -48,7 +48,7 @@ TEST_P(Rows, ScatterAdd) {
   });
 }
 
-// Gradients of parameters.
+// These are gradients of parameters.
 TEST_P(Rows, OfTheMasterDtype) {
   for_every_shape([&](const Shape& shape) {
     Inputs inputs(backend(), 4);
@@ -65,7 +65,7 @@ TEST_P(Rows, OfTheMasterDtype) {
   });
 }
 
-// What fills a batch up.
+// Padding of a batch consists of such rows.
 TEST_P(Rows, OfNumberMinusOneAreZeroAndAddNothing) {
   for (const int64_t hidden : {64, 90}) {
     Inputs inputs(backend(), 3);

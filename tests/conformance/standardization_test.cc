@@ -1,4 +1,4 @@
-// model.norm: none: the standardization loss, and the operations that have no LayerNorm then.
+// Tests for model.norm: none: the standardization loss, and the operations without LayerNorm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Case {
   Packed batch;
   int64_t hidden;
   StandardizationAxis axis;
-  int32_t rows;  // that count
+  int32_t rows;  // rows that count
   Dropout dropout;
 
   int64_t tokens() const { return batch.tokens(); }
@@ -28,7 +28,7 @@ class Standardization : public ConformanceOf<Operation::kStandardizationLoss> {
   void for_every_case(const std::function<void(const Case&)>& check) {
     for (const Packed& batch : packed_batches()) {
       for (const int64_t hidden : {64, 128, 384, 512, 1024}) {
-        if (hidden > 384 && batch.max_length == 512) continue;  // the reference takes long
+        if (hidden > 384 && batch.max_length == 512) continue;  // the reference is slow
         if (few_shapes() && hidden > 128 && hidden < 1024) continue;
         const auto tokens = static_cast<int32_t>(batch.tokens());
         for (const auto axis : {StandardizationAxis::kUnit, StandardizationAxis::kToken}) {
@@ -45,7 +45,7 @@ class Standardization : public ConformanceOf<Operation::kStandardizationLoss> {
     }
   }
 
-  // In (center - 2, center + 2), but for the first unit, which is always the same.
+  // Returns values in (center - 2, center + 2), except for the first unit, which is constant.
   HostMatrix values(const Case& c, uint64_t seed, double center = 0.5) {
     HostMatrix x = Inputs(backend(), seed).compute(c.tokens(), c.hidden, 2, center);
     for (int64_t t = 0; t < c.tokens(); ++t) x.values[t * c.hidden] = 0.75;
@@ -78,7 +78,7 @@ TEST_P(Standardization, Loss) {
   for_every_case([&](const Case& c) { expect_conforms(backend(), loss(c, values(c, 1))); });
 }
 
-// Ranks with different numbers of threads must stay equal.
+// Ranks with different numbers of threads must keep equal weights.
 TEST_P(Standardization, LossIsTheSameWhateverTheNumberOfThreads) {
   for (const auto axis : {StandardizationAxis::kUnit, StandardizationAxis::kToken}) {
     const Case c{Packed({400, 130, 171}), 128, axis, 700, {}};

@@ -1,4 +1,4 @@
-// What the optimizers' operations are judged on: weights, gradients and moments [n].
+// Inputs of the optimizers' operations: weights, gradients and moments [n].
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,14 +17,15 @@ struct UpdateInputs {
         first_moment(inputs.master(1, size, 0.5)),
         second_moment(inputs.master(1, size, 0.5, 0.5)) {}
 
-  // As before the first step, with a gradient of zero among the others. size > 3.
+  // Sets the state before the first step, with a gradient of zero among the others. Requires size >
+  // 3.
   void start_from_nothing() {
     first_moment.values.assign(first_moment.values.size(), 0.0);
     second_moment.values.assign(second_moment.values.size(), 0.0);
     gradients.values[3] = 0;
   }
 
-  // AdamUpdate or LambDirection, but for the weights.
+  // Returns an AdamUpdate or a LambDirection without its weights.
   template <typename Op>
   Op place(Bench& bench) const {
     Op op;
@@ -47,7 +48,7 @@ struct UpdateInputs {
   HostMatrix weights, gradients, first_moment, second_moment;
 };
 
-// Of an update that needs no sums over tensors, which `place(state, bench)` makes.
+// For an update that needs no sums over tensors; `place(state, bench)` makes it.
 template <typename Place>
 void expect_update_conforms(Backend& backend, const Place& place) {
   for (const int64_t size : {1, 7, 32, 1000, 4099, 40001}) {
@@ -67,8 +68,8 @@ void expect_update_conforms(Backend& backend, const Place& place) {
   }
 }
 
-// Shards of a bucket, where ranks shard its update, begin at other multiples than buckets do.
-// `each_tensor(op, cut)` has every tensor of the operation cut.
+// Sharded updates of a bucket may begin at other multiples than buckets do. `each_tensor(op, cut)`
+// must call `cut` on every tensor of the operation.
 template <typename Place, typename EachTensor>
 void expect_ranges_to_begin_anywhere(Backend& backend, const Place& place,
                                      const EachTensor& each_tensor) {
@@ -96,7 +97,7 @@ void expect_ranges_to_begin_anywhere(Backend& backend, const Place& place,
   }
 }
 
-// Runs `operation`, which writes the outputs "weights", first, and "compute_weights", last.
+// Runs `operation`, whose outputs are "weights" first and "compute_weights" last.
 inline void expect_compute_weights_rounded(Backend& backend, const HostMatrix& old_weights,
                                            const OperationCall& operation) {
   const auto outputs = run_on(backend, operation);

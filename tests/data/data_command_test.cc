@@ -116,7 +116,7 @@ TEST_F(DataCommand, ShowPrintsWhatTheModelSeesAndWhatStoodThere) {
 TEST_F(DataCommand, BadUsageIsRefused) {
   EXPECT_THROW(run("prepare"), CLI::ParseError);
   EXPECT_THROW(run(""), CLI::ParseError);
-  EXPECT_THROW(prepare("--eval-documents 2"), CLI::ParseError);  // and --eval-every
+  EXPECT_THROW(prepare("--eval-documents 2"), CLI::ParseError);  // conflicts with --eval-every
   EXPECT_THROW(prepare("--format csv"), Error);
   EXPECT_THROW(prepare("--dupe-factor 0"), Error);
   EXPECT_THROW(run("info " + file("none.hdf5")), Error);
@@ -158,7 +158,7 @@ TEST_F(DataCommand, CompareTellsOrderFromContent) {
   EXPECT_EQ(json["only_in_first"], 0);
 }
 
-// Blocks of ``` in docs/data.md show commands, behind "$ ", and what they print. Seconds differ.
+// Blocks of ``` in docs/data.md show commands after "$ " and their output. Seconds may differ.
 TEST_F(DataCommand, TheDocumentShowsWhatIsPrinted) {
   const std::filesystem::path golden = data::kGolden;
   const std::filesystem::path before = std::filesystem::current_path();

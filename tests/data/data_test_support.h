@@ -1,4 +1,4 @@
-// What the tests of data/ share: a directory that vanishes, the text of an error, small corpora.
+// Shared by the tests of data/: a temporary directory, the text of an error, small corpora.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// Files may not grow beyond `bytes` while this lives: write() then fails as on a full disk.
+// Limits the size of files to `bytes` during its lifetime: write() then fails as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -78,7 +78,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Words no tokenizer splits, once they are in the vocabulary: a, b, ..., z, aa, ab, ...
+// Returns words that no tokenizer splits if they are in the vocabulary: a, b, ..., z, aa, ab, ...
 inline std::string word(size_t number) {
   std::string text;
   for (++number; number > 0; number = (number - 1) / 26) {
@@ -96,7 +96,7 @@ inline Vocabulary word_vocabulary(size_t words) {
   return Vocabulary::parse(text, "test vocabulary");
 }
 
-// A sample's two texts: masked tokens put back, without [CLS] and [SEP].
+// A sample's two texts, with masked tokens restored, without [CLS] and [SEP].
 struct Unmasked {
   std::vector<int32_t> first, second;
 };

@@ -12,7 +12,7 @@ namespace strata::data {
 
 inline constexpr int32_t kSampleVocabulary = 1000;
 
-// `count` samples of different lengths, up to 33 tokens.
+// Returns `count` samples of different lengths, up to 33 tokens.
 inline Instances sample_instances(size_t count, int32_t salt = 0) {
   Instances out;
   for (size_t i = 0; i < count; ++i) {

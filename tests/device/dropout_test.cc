@@ -10,7 +10,7 @@ namespace {
 
 using Words = std::array<uint32_t, 4>;
 
-// The known answers that come with Random123, the authors' own implementation.
+// The known answers of Random123, the authors' own implementation.
 TEST(Philox, GivesThePublishedAnswers) {
   const Words pi = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
   EXPECT_EQ(philox4x32<7>({0, 0, 0, 0}, philox_round_keys<7>(0)),
@@ -67,8 +67,8 @@ TEST(DropoutBits, ReachAThresholdWhereTheyAreNoSmaller) {
   }
 }
 
-// Counts drops over samples x rows x columns, and drops shared with a neighbour in each direction:
-// five standard deviations of the binomial distribution that independent drops would follow.
+// Counts drops over samples x rows x columns, and drops shared with a neighbour in each direction.
+// Allows five standard deviations of the binomial distribution of independent drops.
 TEST(Dropout, ShareDroppedIsTheProbabilityAndNeighboursAreIndependent) {
   constexpr uint32_t kSamples = 10, kRows = 100, kColumns = 1000;
   constexpr double kElements = 1.0 * kSamples * kRows * kColumns;

@@ -77,7 +77,8 @@ TEST(BFloat16, SubnormalsAreRoundedNotFlushed) {
   EXPECT_EQ(rounded(0x00008000), 0x0000);
   EXPECT_EQ(rounded(0x00008001), 0x0001);
   EXPECT_EQ(rounded(0x00018000), 0x0002);
-  EXPECT_EQ(rounded(0x007fffff), 0x0080);  // the largest subnormal float: the smallest normal
+  // The largest subnormal float becomes the smallest normal bf16.
+  EXPECT_EQ(rounded(0x007fffff), 0x0080);
   EXPECT_EQ(rounded(0x80010000), 0x8001);
 }
 
@@ -97,7 +98,7 @@ TEST(BFloat16, ErrorIsAtMostHalfAUnitInTheLastPlace) {
   }
 }
 
-// The compiler's own binary16 is the oracle of the tests that follow.
+// The compiler's own binary16 is the oracle of the following tests.
 
 TEST(Float16, EveryValueIsWidenedExactlyAndSurvivesTheWayThroughFloat) {
   for (uint32_t bits = 0; bits <= 0xffff; ++bits) {

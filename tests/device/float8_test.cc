@@ -13,13 +13,13 @@ namespace {
 
 template <typename Format>
 void expect_golden(const char* name) {
-  // tests/golden/device/float8.py: ml_dtypes.
+  // tests/golden/device/float8.py uses ml_dtypes.
   const auto golden =
       nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/device/float8.json"))[name];
   for (int code = 0; code < 256; ++code) {
     const double expected =
         std::stod(golden["values"][static_cast<size_t>(code)].get<std::string>());
-    if (std::isinf(expected)) continue;  // nothing is rounded to E5M2's
+    if (std::isinf(expected)) continue;  // nothing is rounded to E5M2's infinity
     const float value = from_float8<Format>(static_cast<uint8_t>(code));
     if (std::isnan(expected)) {
       EXPECT_TRUE(std::isnan(value)) << code;

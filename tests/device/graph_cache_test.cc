@@ -12,7 +12,7 @@ namespace {
 
 class GraphCacheTest : public testing::Test {
  protected:
-  // Adds what memory holds to a sum, on the reduce stream.
+  // Adds the number in memory to a sum, on the reduce stream.
   void issue() {
     ++issued_;
     backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
@@ -91,8 +91,7 @@ TEST_F(GraphCacheTest, WhatFailsIsNotKept) {
   EXPECT_EQ(sum_, 6);
 }
 
-// What CUDA refuses to capture, this device refuses, too: tests that launch graphs would not pass
-// on it.
+// This device also refuses what CUDA refuses to capture, so tests that launch graphs would fail.
 TEST_F(GraphCacheTest, WorkThatCannotBePartOfAGraphIsRefused) {
   const auto error_of = [&](const std::function<void()>& issue) -> std::string {
     try {
@@ -127,7 +126,7 @@ TEST_F(GraphCacheTest, WorkThatCannotBePartOfAGraphIsRefused) {
   EXPECT_THROW(backend_.wait(Stream::kCopy, captured), Error);
 }
 
-// A device with memory for graphs of 10 bytes each.
+// A device with little memory for graphs, which take 10 bytes each.
 class SmallDevice : public testing_support::DeferredBackend {
  public:
   SmallDevice(Backend& inner, int64_t free, int64_t total = 1600)
@@ -145,7 +144,7 @@ class SmallDevice : public testing_support::DeferredBackend {
   Memory memory_;
 };
 
-// Runs each of four keys three times, each adding 1; what is not captured is issued.
+// Runs each of four keys three times, each adding 1; uncaptured work is issued.
 int sum_of_four_keys(SmallDevice& device, GraphCache& graphs) {
   int sum = 0;
   for (int i = 0; i < 12; ++i) {

@@ -20,14 +20,14 @@ struct Range {
   bool has(uintptr_t address) const { return begin <= address && address < end; }
 };
 
-// Memory of the device, of which nothing is released.
+// Range of device memory, which is never released.
 Range device_memory;
 size_t allocated = 0;
 
-// An instruction's accesses by the threads of a warp.
+// Accesses of one instruction by the threads of a warp.
 struct Request {
-  size_t bytes = 0;                                 // a thread
-  std::array<uintptr_t, kWarpSize> addresses = {};  // 0: not by this thread
+  size_t bytes = 0;                                 // per thread
+  std::array<uintptr_t, kWarpSize> addresses = {};  // 0: this thread makes no access
 };
 
 struct Counting {
@@ -36,13 +36,14 @@ struct Counting {
   unsigned block = 0;
   std::vector<std::pair<Range, std::string>> names;
   std::vector<CountsByMemory> launches;
-  // The running block's, by warp, instruction, and how often the thread has come there.
+  // Keyed by warp, instruction, and number of times that the thread has executed it; for the
+  // running block.
   std::map<std::tuple<unsigned, const void*, int64_t>, Request> requests;
-  std::map<std::pair<unsigned, const void*>, int64_t> times;  // by thread, instruction
+  std::map<std::pair<unsigned, const void*>, int64_t> times;  // by thread and instruction
 };
 Counting counting;
 
-// This thread's variables, among them what is shared memory on a GPU.
+// Returns this thread's variables, which include shared memory of a GPU.
 Range thread_local_memory() {
   static thread_local const Range range = [] {
     Range found;
@@ -53,7 +54,7 @@ Range thread_local_memory() {
             const auto begin = reinterpret_cast<uintptr_t>(info->dlpi_tls_data);
             *static_cast<Range*>(result) = {begin, begin + info->dlpi_phdr[i].p_memsz};
           }
-          return 1;  // the program comes first
+          return 1;  // the program is listed first
         },
         &found);
     return found;
@@ -78,7 +79,7 @@ std::string name_of(uintptr_t address, size_t bytes) {
   return "scratch " + std::to_string(bytes);
 }
 
-// A wavefront passes one word of 4 bytes from each bank, to all threads that want it.
+// A wavefront transfers one word of 4 bytes from each bank, to all threads that request it.
 int64_t wavefronts_of(const Request& request, int first, int last) {
   std::array<std::set<uintptr_t>, 32> words;
   for (int lane = first; lane < last; ++lane) {

@@ -1,4 +1,4 @@
-// How attention's kernels reach memory. Prints the counts.
+// Tests the memory accesses of attention's kernels, and prints the counts.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::string name_of(const Case& c) {
                      c.head_size);
 }
 
-// An operation, with dropout, on sequences of several tiles that begin at whole sectors.
+// Runs an operation with dropout on sequences of several tiles that begin at whole sectors.
 class AttentionAccess : public testing::TestWithParam<Case> {
  protected:
   AttentionAccess()

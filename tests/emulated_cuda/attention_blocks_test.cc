@@ -1,4 +1,4 @@
-// Tests which tiles attention's blocks take. Prints how many have none.
+// Tests the assignment of tiles to attention's blocks, and prints the number of idle blocks.
 #include "device/cuda/attention/attention_blocks.h"
 
 #include <fmt/format.h>

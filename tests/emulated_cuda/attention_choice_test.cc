@@ -1,4 +1,4 @@
-// Tests which kernel computes attention.
+// Tests the choice of attention's kernel.
 #include <cuda_runtime.h>
 
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 class CudnnChoice : public testing::Test {
  protected:
-  // Operations by cuDNN in a training step and in an evaluation, of a layer.
+  // Number of cuDNN operations per layer in a training step and in an evaluation.
   struct Operations {
     int of_training, of_evaluation;
     bool operator==(const Operations&) const = default;
@@ -33,7 +33,7 @@ class CudnnChoice : public testing::Test {
     model.set_weights(bert::random_weights(model.layout(), 1));
     data::PackedBatch batch;
     source_->read(std::array{0u, 1u, 2u, 3u}, batch);
-    if (float8) model.train(batch, {.step = 1}, {});  // only looks
+    if (float8) model.train(batch, {.step = 1}, {});  // only measures the operands
     emulated_cuda::cudnn_operations = 0;
     model.train(batch, {.step = 2}, {});
     const int of_training = emulated_cuda::cudnn_operations;
@@ -90,7 +90,7 @@ namespace {
 
 using cuda::AttentionKernel;
 
-// Sees which kernels compute attention in heads of 64, forward and backward.
+// Detects which kernels compute attention in heads of 64, forward and backward.
 class AttentionChoice : public testing::Test {
  protected:
   ~AttentionChoice() override {
@@ -109,7 +109,7 @@ class AttentionChoice : public testing::Test {
     return cuda::make_cuda_backend(DType::kBF16, 0, {.attention_compared_from = compared_from});
   }
 
-  // Attends inside sequences of these lengths, one head each. Returns what ran.
+  // Runs attention within sequences of these lengths, one head each. Returns the kernels that ran.
   static Kernels attend(Backend& gpu, const std::vector<int32_t>& lengths, float dropped = 0.1f,
                         double spread = 1.7) {
     const Packed batch(lengths);
@@ -145,7 +145,7 @@ class AttentionChoice : public testing::Test {
     return {emulated_cuda::mma_products > mma_before, emulated_cuda::wgmma_products > wgmma_before};
   }
 
-  // Returns what is chosen when all kernels are compared; `said`: the messages.
+  // Returns the kernels chosen after comparing all; `said` receives the messages.
   static Kernels chosen(std::string& said) {
     const std::vector<int32_t> lengths = {70, 3, 64};
     const auto gpu = backend();

@@ -1,4 +1,5 @@
-// The conformance suite's backends in this program: the CUDA backend, its kernels on the processor.
+// The conformance suite's backends in this program: the CUDA backend with its kernels on the
+// processor.
 #include "tests/conformance/backends.h"
 
 #include "device/cuda/cuda_backend.h"
@@ -16,7 +17,7 @@ std::vector<BackendOptions> tested_attention() {
   return with_every_attention(tested_backends(), "emulated_cuda");
 }
 
-// GEMMs are not cuBLASLt's here.
+// GEMMs do not use the real cuBLASLt here.
 std::vector<BackendOptions> tested_linear() { return tested_backends(); }
 
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {

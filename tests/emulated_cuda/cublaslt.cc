@@ -1,5 +1,5 @@
-// GEMMs as cuBLASLt's manual describes them: column-major, with what it asks of
-// descriptions, and algorithms of which some do not suit, are refused, or lose terms.
+// GEMMs according to cuBLASLt's manual: column-major, with its requirements on descriptions. Some
+// of its algorithms are unsuitable, are refused, or lose terms.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct EmulatedProduct {
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   void* bias = nullptr;
-  std::optional<cudaDataType_t> bias_type;  // none: d's
+  std::optional<cudaDataType_t> bias_type;  // absent: same as d
   void* aux = nullptr;
   int64_t aux_stride = 0;
   int8_t fast_accumulation = 0;
@@ -43,7 +43,7 @@ struct EmulatedLayout {
 struct EmulatedPreference {
   size_t workspace = 0;
   uint32_t reductions = 7;
-  uint32_t alignments[4] = {256, 256, 256, 256};  // of a, b, c, d
+  uint32_t alignments[4] = {256, 256, 256, 256};  // alignments of a, b, c, d
 };
 
 namespace {
@@ -86,7 +86,7 @@ void set(void* matrix, cudaDataType_t type, int64_t i, double value) {
   }
 }
 
-// A product and its matrices: d = op(a) op(b), [rows, columns], and c in d's place.
+// A GEMM with its matrices: d = op(a) op(b), [rows, columns], and c in d's memory.
 struct Described {
   EmulatedProduct product;
   EmulatedLayout a, b, d;
@@ -108,7 +108,8 @@ struct Described {
             (product.aux && product.aux_stride % 8 == 0 && product.aux_stride >= d.rows)) &&
            (!(has(CUBLASLT_EPILOGUE_BIAS) || has(CUBLASLT_EPILOGUE_BGRADB)) || product.bias);
   }
-  // In FP8: a transposed, b not, not both E5M2, everything in multiples of 16, scales given.
+  // FP8 requires a transposed a, b not transposed, not both E5M2, multiples of 16 everywhere, and
+  // scales.
   bool is_supported() const {
     if (!in_float8()) return a.type == b.type;
     const auto sixteens = [](auto... values) { return ((values % 16 == 0) && ...); };
@@ -122,7 +123,8 @@ struct Described {
   }
 };
 
-// op(x) of [outer, terms] or, where `inner_first`, its transpose: row by row, terms together.
+// Returns op(x) of [outer, terms], or its transpose with `inner_first`: row by row, with contiguous
+// terms.
 std::vector<float> gathered(const void* x, const EmulatedLayout& layout, bool inner_first,
                             int64_t outer, int64_t terms) {
   std::vector<float> values(static_cast<size_t>(outer * terms));
@@ -135,7 +137,7 @@ std::vector<float> gathered(const void* x, const EmulatedLayout& layout, bool in
   return values;
 }
 
-// The last product: trials repeat one again and again, which changes nothing.
+// The last GEMM; repeated trials of the same one are skipped, because they change nothing.
 struct Last {
   const void *a = nullptr, *b = nullptr, *d = nullptr;
   Described work;
@@ -146,9 +148,9 @@ struct Last {
 };
 thread_local Last last;
 
-// products[row] = the sum of rows[row][t] * b[t] over t < `summed`, for rows of `terms`. In eight
-// sums side by side, which compilers compute at once. The product of two floats is exact in double,
-// so that instructions that round once give the same bits.
+// products[row] = the sum of rows[row][t] * b[t] over t < `summed`, for rows of `terms`. Uses eight
+// parallel sums, which compilers vectorise. The product of two floats is exact in f64, so fused
+// instructions give the same bits.
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void multiply_rows(
     const std::vector<float>& rows, int64_t terms, const std::vector<double>& b, int64_t summed,
     std::vector<double>& products) {
@@ -171,7 +173,7 @@ void multiply(const Described& work, const void* a, const void* b, void* d, floa
               const cublasLtMatmulAlgo_t& algorithm) {
   const EmulatedProduct& product = work.product;
   const int64_t terms = work.terms(), left = terms % kBlock;
-  // The defect that Strata avoids.
+  // Emulates the defect that Strata avoids.
   const bool narrow = work.a.type == CUDA_R_16BF || work.a.type == CUDA_R_16F;
   const bool loses = narrow && left != 0 && algorithm.parts > left;
   const int64_t summed = loses ? terms - left : terms;
@@ -216,12 +218,12 @@ uint64_t mixed(int64_t a, int64_t b, int64_t c) {
   return x * 0xbf58476d1ce4e5b9u >> 33;
 }
 
-// Whether an algorithm that is good for neighbours is good for this.
+// True if an algorithm that suits similar GEMMs suits this one.
 bool suits(const Described& work, const cublasLtMatmulAlgo_t& algorithm) {
   return algorithm.variant != 1 || work.columns() % 3 != 1;
 }
 
-// What only shows when it is to run.
+// True if an algorithm fails only when it runs.
 bool is_refused(const Described& work, const cublasLtMatmulAlgo_t& algorithm) {
   return algorithm.variant == 2 && work.columns() % 5 == 2;
 }
@@ -319,8 +321,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   }
 }
 
-// For every third shape, algorithms that split k come first and fill the list. Refuses to work
-// while a graph is captured, as newer versions of cuBLASLt do.
+// For every third shape, algorithms that split k come first and fill the list. Fails during graph
+// capture, like newer versions of cuBLASLt.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
@@ -387,7 +389,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
           "matrices as aligned as was said");
   require(algorithm->parts == 1 || workspace, "a workspace for parts");
   if (is_refused(work, *algorithm)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  // Not every algorithm is the fastest everywhere, nor does an epilogue always pay.
+  // Varies which algorithm is fastest, and whether an epilogue pays.
   const bool fused = work.product.epilogue > CUBLASLT_EPILOGUE_BIAS;
   const emulated_cuda::Gemm gemm{algorithm->parts,        algorithm->variant, work.rows(),
                                  work.columns(),          work.terms(),       fused,

@@ -1,5 +1,5 @@
-// In place of cuDNN: plain attention, where cuDNN is asked for what it can do, and what it is told
-// of the sequences is right.
+// Replaces cuDNN with plain attention. Checks that cuDNN is asked only for supported operations,
+// with correct descriptions of the sequences.
 #include "device/cuda/attention/cudnn/cudnn_attention.h"
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@
 namespace strata::device::cuda {
 
 struct CudnnAttention::State {
-  const void* prepared = nullptr;  // the queries of the operation that was prepared last
+  const void* prepared = nullptr;  // queries of the latest prepared operation
   Scratch memory[4];
   CudnnWorkspace workspace;
 
@@ -69,7 +69,7 @@ void CudnnAttention::State::check(const Context& context, const Op& op) {
 
 CudnnAttention::CudnnAttention(const cudaDeviceProp&) : state_(std::make_unique<State>()) {}
 CudnnAttention::~CudnnAttention() {
-  // cuDNN's handle was given a stream, which must still be there.
+  // cuDNN's handle uses a stream, which must still exist.
   emulated_cuda::require(!state_->prepared || emulated_cuda::streams > 0,
                          "cuDNN's handle to be destroyed before its stream");
 }

@@ -3,7 +3,7 @@
 
 namespace emulated_cuda {
 
-// Drops half of all probabilities, which nobody asked for.
+// Makes it drop half of all probabilities without being asked.
 inline bool cudnn_is_wrong = false;
 
 }  // namespace emulated_cuda

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole of scripts/gpu_check.sh on an emulated GPU, with a small model: no step fails, and what a failure, a kernel
-# that is wrong, a step without end and a second call do.
+# Runs all of scripts/gpu_check.sh on an emulated GPU with a small model. Checks that no step fails, and the effects of
+# a failure, a wrong kernel, an endless step and a second call.
 # Usage: tests/emulated_cuda/gpu_check_test.sh PROGRAMS    (the emulated ones)
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -17,7 +17,7 @@ check() {
   "$root/scripts/gpu_check.sh" --config "$machine/small.yaml" --tokens 128 --few-tokens 64 --steps 2 \
     --python "$machine/python" --output "${output:-$work/check.json}" "$@" >"$work/out" 2>&1
 }
-# of_check EXPRESSION: of Python, over `check`, what the script wrote.
+# of_check EXPRESSION: evaluates Python over `check`, the script's report.
 of_check() {
   python3 -c "
 import json, sys
@@ -58,7 +58,7 @@ expect "the logs are kept" sh -c "tar -tzf '$work/check_logs.tgz' benchmark.txt 
 
 # ---- Faults
 
-# A machine whose wgmma kernel is wrong, whose PyTorch never ends and that lacks NCCL.
+# A machine with a wrong wgmma kernel, a PyTorch that never ends, and no NCCL.
 mkdir "$work/bin"
 for program in "$programs"/{strata,test_bert,test_comm}; do ln -s "$program" "$work/bin"; done
 cat >"$work/bin/test_conformance" <<SHELL
@@ -80,7 +80,7 @@ expect "others are not" test "$(grep -c '^1' "$work/calls")" -eq 1
 expect "later steps use another" of_check "check['pinned_attention'].startswith('mma, ')"
 expect "which is said" grep -q '^attention of later steps *mma, as conformance of Attention failed for cuda_bf16_wgmma' "$work/out"
 expect "the wrong kernel is not timed" of_check "verdicts['attention_wgmma'] == 'skipped: conformance of this kernel failed'"
-rm "$work/bin"/{strata,test_bert}  # links
+rm "$work/bin"/{strata,test_bert}  # these are links
 cat >"$work/bin/test_bert" <<SHELL
 #!/usr/bin/env bash
 echo "model with \${STRATA_TEST_ATTENTION:-any}"

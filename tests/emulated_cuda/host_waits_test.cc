@@ -1,5 +1,5 @@
-// Every call in which the host may wait for a GPU is watched: a collective of NCCL that never ends
-// holds up whatever comes after it.
+// Tests that every call in which the host may wait for a GPU is watched, because an endless NCCL
+// collective blocks all later work.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class CountingWaits final : public HostWaits {
 
 class CudaHostWaits : public testing::Test {
  protected:
-  // Ranks do not get as far as NCCL, but the backend has been told of the waits by then.
+  // Ranks do not reach NCCL, but the backend has received the waits by then.
   CudaHostWaits() {
     const RankGroup group{.rank = 1,
                           .size = 2,
@@ -91,7 +91,7 @@ TEST_F(CudaHostWaits, OperationsGraphsAndTheStopwatchAreWatched) {
     graph->launch();
   }
   EXPECT_EQ(unwatched_, Names());
-  backend_.reset();  // waits for all work, and then frees memory without a further wait
+  backend_.reset();  // waits for all work, then frees memory without further waits
   EXPECT_FALSE(unwatched_.contains("cudaDeviceSynchronize"));
   for (const char* function : {"cudaLaunchKernelEx", "cudaEventSynchronize", "cudaGraphInstantiate",
                                "cudaGraphUpload", "cudaGraphLaunch", "cudaDeviceSynchronize"}) {
@@ -100,7 +100,7 @@ TEST_F(CudaHostWaits, OperationsGraphsAndTheStopwatchAreWatched) {
   EXPECT_EQ(waits_->open(), 0);
 }
 
-// The message of a job that stalls tells one from the other.
+// The message of a stalled job distinguishes them.
 TEST_F(CudaHostWaits, WaitsSayInWhichOperation) {
   double value = 0;
   const Buffer memory(*backend_, 64);

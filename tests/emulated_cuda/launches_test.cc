@@ -1,4 +1,4 @@
-// How many kernels operations take.
+// Tests the number of kernels of operations.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class BiasGradient : public testing::Test {
   device::Tensor vector() { return tensor(DType::kF32, 1); }
   template <typename Work>
   static int kernels_of(const Work& work) {
-    work();  // the first time may try what is fastest
+    work();  // the first call may tune
     emulated_cuda::kernel_launches = 0;
     work();
     return emulated_cuda::kernel_launches;

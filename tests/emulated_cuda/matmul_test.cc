@@ -1,4 +1,4 @@
-// What one backend remembers of products must serve the next ones, too.
+// Tests that results cached for one GEMM are right for later ones.
 #include "device/cuda/gemm/matmul.h"
 
 #include <cublasLt.h>
@@ -23,7 +23,7 @@ BFloat16 number(int64_t i, int64_t j) {
 
 struct Product {
   int64_t rows, out, in;
-  int64_t shift;  // of x, from where memory is aligned
+  int64_t shift;  // offset of x from aligned memory
 };
 
 void expect_exact(Backend& backend, const Product& p) {
@@ -73,11 +73,11 @@ TEST(Matmul, TermsBeyondAMultipleOf64Count) {
   for (int64_t in = 60; in <= 140; ++in) expect_exact(*backend, {3, 8, in, 0});
 }
 
-// Sets the times that GEMMs take in the emulation.
+// Sets the emulated times of GEMMs.
 class MatmulChoice : public testing::Test {
  protected:
   static constexpr int64_t kMostRows = 2048, kOut = 8, kIn = 16;
-  static constexpr uint64_t kUnit = 1'000'000;  // ticks, of which clocks and kernels take few
+  static constexpr uint64_t kUnit = 1'000'000;  // ticks; clocks and kernels take few of them
 
   void TearDown() override { emulated_cuda::gemm_ticks = nullptr; }
 
@@ -97,13 +97,13 @@ class MatmulChoice : public testing::Test {
             .input_dtype = DType::kBF16,
             .output_dtype = DType::kF32};
   }
-  // The algorithm of a weight gradient over so many rows.
+  // Returns the algorithm of a weight gradient over `rows` rows.
   static emulated_cuda::Gemm algorithm_for(Matmul& matmul, int64_t rows) {
     matmul(weight_gradient(rows));
     return emulated_cuda::last_gemm;
   }
-  // Sets the times of the algorithms that do not split k, in the order in which cuBLASLt offers
-  // them. Algorithms that split k take much longer.
+  // Sets the times of the algorithms that do not split k, in cuBLASLt's order. Algorithms that
+  // split k take much longer.
   static void set_times(std::array<uint64_t, 3> hundredths) {
     emulated_cuda::gemm_ticks = [=](const emulated_cuda::Gemm& gemm) {
       return (gemm.parts > 1 ? 1000 : hundredths.at(static_cast<size_t>(gemm.variant))) * kUnit;
@@ -132,8 +132,8 @@ TEST_F(MatmulChoice, KeepsCublasltsOrderUnlessAnotherAlgorithmIsClearlyFaster) {
   EXPECT_EQ(variant_of({100, 95, 80}), 2);
 }
 
-// Over 65 rows no algorithm that splits them into more than one part may be used, as it could leave
-// the last row out.
+// For 65 rows, algorithms that split them into several parts must not be used, because they could
+// omit the last row.
 TEST_F(MatmulChoice, DoesNotDependOnTheNumberOfRowsThatCameFirst) {
   emulated_cuda::gemm_ticks = [](const emulated_cuda::Gemm& gemm) {
     return gemm.parts > 1 ? kUnit : (9 - static_cast<uint64_t>(gemm.variant)) * kUnit;
@@ -164,8 +164,8 @@ TEST_F(MatmulChoice, HasAnEpilogueWhereThatIsClearlyFaster) {
   EXPECT_FALSE(has_epilogue(101));
 }
 
-// cuBLASLt is not asked for algorithms while a graph is captured, however many other GEMMs came
-// since the captured one ran.
+// cuBLASLt is not asked for algorithms during graph capture, even if many other GEMMs came after
+// the captured one ran.
 TEST_F(MatmulChoice, KeepsTheFirstPlansSoThatGraphsCanBeCapturedLater) {
   emulated_cuda::gemm_ticks = [](const emulated_cuda::Gemm&) { return kUnit; };
   Matmul matmul(nullptr, {});
@@ -203,7 +203,7 @@ TEST_F(MatmulChoice, LimitsGemmsToTheGivenMultiprocessors) {
   EXPECT_EQ(kernel_choices({}).communication_multiprocessors, 0);
   const KernelChoices choices = kernel_choices({{"communication_multiprocessors", "1"}});
   EXPECT_EQ(choices.communication_multiprocessors, 1);
-  // The emulated GPU has one in all.
+  // The emulated GPU has only one multiprocessor.
   EXPECT_THROW(make_cuda_backend(DType::kBF16, 0, choices), Error);
 }
 

@@ -1,5 +1,5 @@
-// Device memory. Large pieces are workspaces, of which little is ever touched: they show the same
-// bytes of a file over and over until they are written to.
+// Device memory. Large allocations are workspaces that are mostly unused: they map the same bytes
+// of a file repeatedly until they are written to.
 #include <cuda_runtime.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ int pattern_file() {
 }
 
 std::mutex mutex;
-std::map<void*, size_t> large;  // sizes of what is mapped
+std::map<void*, size_t> large;  // sizes of mapped allocations
 
 void* map(size_t size) {
   char* memory = static_cast<char*>(

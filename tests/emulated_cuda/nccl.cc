@@ -1,4 +1,4 @@
-// Stands in for libnccl.so.2 beside the emulated GPU: the collectives that are used, over MPI and
+// Stands in for libnccl.so.2 with the emulated GPU: the collectives that Strata uses, over MPI and
 // host memory, finished when they return. A process that MPI did not launch is a single rank.
 #include <mpi.h>
 
@@ -13,7 +13,7 @@ namespace {
 using strata::comm::bytes_of;
 using strata::comm::dtype_of;
 
-// Everybody's `bytes`, rank by rank.
+// Returns all ranks' `bytes` in rank order.
 std::vector<char> gather(const ncclComm& comm, const void* from, size_t bytes) {
   std::vector<char> all(bytes * static_cast<size_t>(comm.size));
   if (comm.size == 1) {
@@ -89,7 +89,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataTyp
   return ncclSuccess;
 }
 
-// `count` is a slice's.
+// `count` is the size of one shard.
 ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type,
                                ncclRedOp_t, ncclComm_t comm, cudaStream_t) {
   const auto ranks = static_cast<size_t>(comm->size), rank = static_cast<size_t>(comm->rank);
@@ -115,7 +115,7 @@ ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataTyp
   return ncclSuccess;
 }
 
-// Stages of a pipeline do not run here.
+// Pipelines are not tested here.
 ncclResult_t ncclSend(const void*, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t) {
   return ncclInvalidUsage;
 }

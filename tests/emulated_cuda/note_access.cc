@@ -1,4 +1,4 @@
-// This file has nothing else, because programs that count accesses define the function anew.
+// This file has nothing else, because programs that count accesses replace the function.
 #include <cuda_runtime.h>
 
 namespace emulated_cuda {

@@ -24,11 +24,11 @@ constexpr int kWarpSize = 32;
 constexpr size_t kStackBytes = 128 << 10;
 constexpr uintptr_t kSharedBytes = 256 << 10;
 
-// Lets a group of threads go on when all that have not ended are here.
+// Releases a group of threads when all that have not ended have arrived.
 struct Barrier {
   int members = 0;
   int arrived = 0;
-  uint64_t passed = 0;  // how often all have been here
+  uint64_t passed = 0;  // number of releases
 
   void arrive() {
     ++arrived;
@@ -58,14 +58,14 @@ struct Copy {
   }
 };
 
-// Where a stack is to go on: what GCC's own setjmp keeps, which asks nothing of the system and
-// saves no register that nobody reads.
+// The state of a suspended stack. It is that of GCC's own setjmp, which makes no system call and
+// saves no unneeded registers.
 using Place = void* [5];
 
 [[noreturn, gnu::noinline]] void go_on_at(Place& place) { __builtin_longjmp(place, 1); }
 
-// Comes back when something goes on at `from`. Callers must not know which registers it leaves
-// alone.
+// Returns when the stack resumes at `from`. Not inlined or analysed, because callers must not
+// assume that it preserves registers.
 [[gnu::noipa, gnu::noinline]] void change_stacks(Place& from, Place& to) {
   if (__builtin_setjmp(from) == 0) go_on_at(to);
 }
@@ -73,16 +73,16 @@ using Place = void* [5];
   if (__builtin_setjmp(from) == 0) setcontext(&to);
 }
 
-// A stack that runs one thread of the block, then one of the next.
+// A stack that runs one thread of the block, and later another.
 struct Fiber {
   Place place;
   const Barrier* awaited = nullptr;
-  uint64_t passed = 0;  // when it began to wait
+  uint64_t passed = 0;  // count when it began to wait
   bool ended = true;
-  bool published = true;  // the copies that have arrived
+  bool published = true;  // false if some arrived copies are not published
   bool may_multiply = false;
   uint32_t products_begun = 0;
-  std::vector<Copy> copies;  // on their way
+  std::vector<Copy> copies;  // pending copies
   std::vector<Product> products;
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
 
@@ -92,17 +92,17 @@ struct Fiber {
 struct Warp {
   Barrier barrier;
   alignas(kMostValueBytes) std::byte values[2][kWarpSize][kMostValueBytes];
-  uint8_t values_put[kWarpSize] = {};  // by each thread, modulo 2
+  uint8_t values_put[kWarpSize] = {};  // number of values put by each thread, modulo 2
 };
 
 struct Block {
   const std::function<void()>* kernel = nullptr;
   Place scheduler;
-  std::vector<std::unique_ptr<Fiber>> fibers;  // kept from block to block
+  std::vector<std::unique_ptr<Fiber>> fibers;  // reused for all blocks
   Barrier threads;
   std::vector<Warp> warps;
-  int unpublished = 0;         // threads
-  uintptr_t shared_begin = 0;  // the address of shared memory's first byte
+  int unpublished = 0;         // threads with unpublished copies
+  uintptr_t shared_begin = 0;  // address of shared memory's first byte
   Fiber* running = nullptr;
   std::mt19937 random, coin;
 
@@ -114,7 +114,7 @@ Block& block() {
   return the_block;
 }
 
-// The thread's block, at hand.
+// The running thread's block.
 constinit thread_local Block* here = nullptr;
 
 int warp_number() { return static_cast<int>(threadIdx.x) / kWarpSize; }
@@ -127,7 +127,7 @@ Place& place_of(int thread) {
   return here->running->place;
 }
 
-// Goes on with the warp's next thread that can, or, if none can, with the scheduler.
+// Resumes the warp's next thread that can run, or the scheduler if there is none.
 void yield() {
   Place& mine = fiber().place;
   const int first = warp_number() * kWarpSize;
@@ -161,13 +161,13 @@ void run_fiber() {
   }
 }
 
-// Those that the current fiber has not made yet.
+// Computes the pending products of the current fiber.
 void make_products() {
   for (const Product& product : fiber().products) WarpValues<const Product*>(&product, multiply);
   fiber().products.clear();
 }
 
-// A fiber that waits for its first thread.
+// Returns a fiber that waits for its first thread.
 std::unique_ptr<Fiber> make_fiber() {
   auto fiber = std::make_unique<Fiber>();
   here->running = fiber.get();
@@ -181,8 +181,8 @@ std::unique_ptr<Fiber> make_fiber() {
   return fiber;
 }
 
-// Runs the threads of a warp for as long as they get anywhere without the other warps. Returns
-// whether they got anywhere.
+// Runs the threads of a warp as long as they make progress without other warps. Returns true if any
+// made progress.
 bool run_warp(int number) {
   for (int thread = number * kWarpSize; thread < (number + 1) * kWarpSize; ++thread) {
     if (!here->fiber(thread).can_go_on()) continue;
@@ -192,8 +192,8 @@ bool run_warp(int number) {
   return false;
 }
 
-// Warps take turns in an order that changes all the time, each as far as it gets: one that runs
-// ahead of another where nothing holds it back spoils what the other has yet to read.
+// Runs warps in an order that changes, each as far as possible. A warp that runs ahead without a
+// barrier then overwrites data that another warp has yet to read.
 void run_block(int threads) {
   here->threads = {.members = threads};
   here->warps.resize(static_cast<size_t>(threads / kWarpSize));
@@ -253,7 +253,7 @@ void multiply_later(const Product& product) {
   require(fiber().may_multiply, "begin_products before products");
   require(here->unpublished == 0, "copies to be published before products");
   fiber().products.push_back(product);
-  // All threads of a warp decide alike.
+  // All threads of a warp must decide alike.
   const uint32_t coin =
       (++fiber().products_begun + static_cast<uint32_t>(warp_number())) * 2654435761u;
   if (coin >> 31) make_products();

@@ -1,4 +1,4 @@
-// How often batches come before steps are measured, on the emulated GPU.
+// Tests the rounds before measured steps, on the emulated GPU.
 #include "bench/step/step_benchmark.h"
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 namespace strata::bench {
 namespace {
 
-// Runs of graphs while `steps` batches of different shapes are measured.
+// Returns the number of graph launches while `steps` batches of different shapes are measured.
 int launches(int steps, config::Precision precision) {
   config::RunConfig config = training::tiny_run(2);
   config.model.precision = precision;
@@ -22,8 +22,8 @@ int launches(int steps, config::Precision precision) {
   return emulated_cuda::graph_launches;
 }
 
-// Each batch is issued once, captured and launched once, and then launched where it is measured.
-// An odd number of batches is filled up by one step, so that batches find their slots again.
+// Each batch is issued once, captured and launched once, and then launched for the measurement. An
+// odd number of batches is filled up by one step, so that batches return to their slots.
 TEST(StepBenchmark, MeasuresLaunchesAfterOneRoundThatIssuesAndOneThatCaptures) {
   EXPECT_EQ(launches(4, config::Precision::kBf16), 4 + 4);
   EXPECT_EQ(launches(5, config::Precision::kBf16), 6 + 5);

@@ -1,4 +1,5 @@
-// Products of tensor cores on the processor, a whole warp's at once, by the layouts of the PTX ISA.
+// Products of tensor cores on the processor, a whole warp's at once, with the layouts of the PTX
+// ISA.
 #include "tests/emulated_cuda/tensor_cores.h"
 
 #include <emulated_tensor_cores.h>
@@ -15,7 +16,7 @@ constexpr int kWarpSize = 32, kRows = 16, kTerms = 16;
 float from_bfloat16(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
 float half_of(uint32_t pair, int which) { return from_bfloat16(pair >> (16 * which) & 0xffffu); }
 
-// A left operand [16, 16] of which thread `lane` has registers `of(lane)`.
+// Gathers a left operand [16, 16] from the registers `of(lane)` of each thread.
 template <typename Of>
 void gather_left(float (&left)[kRows][kTerms], const Of& of) {
   for (int lane = 0; lane < kWarpSize; ++lane) {
@@ -26,11 +27,11 @@ void gather_left(float (&left)[kRows][kTerms], const Of& of) {
   }
 }
 
-// Element i of thread `lane` of a result [16, 8].
+// Position of element i of thread `lane` in a result [16, 8].
 int row_of(int lane, int i) { return lane / 4 + i / 2 * 8; }
 int column_of(int lane, int i) { return lane % 4 * 2 + i % 2; }
 
-// sums [16, kColumns] += left [16, 16] right [16, kColumns], a term after the other.
+// sums [16, kColumns] += left [16, 16] right [16, kColumns], one term after the other.
 template <int kColumns>
 void add_products(float (&sums)[kRows][kColumns], const float (&left)[kRows][kTerms],
                   const float (&right)[kTerms][kColumns], int terms) {
@@ -46,8 +47,8 @@ void add_products(float (&sums)[kRows][kColumns], const float (&left)[kRows][kTe
   }
 }
 
-// Of shared memory in rows of 128 bytes that are swizzled, as the canonical layouts of the PTX ISA
-// place it ("Strides", "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
+// Reads shared memory in swizzled rows of 128 bytes, according to the canonical layouts of the PTX
+// ISA ("Strides", "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
 template <int kColumns>
 void gather_described(float (&right)[kTerms][kColumns], uint64_t descriptor, bool inner_rows) {
   const auto lower = static_cast<uint32_t>(descriptor),

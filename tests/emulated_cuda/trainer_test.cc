@@ -1,5 +1,5 @@
-// Whole training steps of the CUDA backend: issued, launched as graphs, and on the processor. What
-// may not be captured (memory taken, the host waiting) is an error of the stand-in.
+// Whole training steps of the CUDA backend: issued, launched as graphs, and on the processor. The
+// stand-in reports work that must not be captured (allocations, waits of the host) as an error.
 #include "training/trainer.h"
 
 #include <cuda_runtime.h>
@@ -85,7 +85,8 @@ TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
   launched.data.shapes = write_small_shapes(*source_);
   emulated_cuda::graph_launches = 0;
   const TrainingHistory history = on_gpu(launched);
-  const bool first_is_issued = GetParam().precision == config::Precision::kFp8;  // it only looks
+  // It only measures the operands.
+  const bool first_is_issued = GetParam().precision == config::Precision::kFp8;
   EXPECT_EQ(emulated_cuda::graph_launches,
             (first_is_issued ? kSteps - 1 : kSteps) * GetParam().accumulation);
   EXPECT_EQ(history.weights, on_gpu(config()).weights);
@@ -158,7 +159,7 @@ TEST(CudaTraining, InFp16LearnsWhatTheProcessorLearnsAndSkipsWhatItSkips) {
   }
 }
 
-// Else a graph cache would give up capturing, as if memory were short.
+// Otherwise a graph cache would stop capturing, as if memory were short.
 TEST(CudaTraining, AnAllocationDuringCaptureIsNotALackOfMemory) {
   const auto gpu = device::cuda::make_cuda_backend(device::DType::kF32, 0);
   bool is_lack_of_memory = false;

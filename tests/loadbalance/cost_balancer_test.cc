@@ -38,7 +38,7 @@ TEST(CostBalancer, GivesEveryRankEquallyManyAndEverySampleOnce) {
   }
 }
 
-// Every split of 8 samples between 2 ranks: at most 5 % above the best, and mostly the best.
+// Tries every split of 8 samples between 2 ranks: at most 5 % above the best, and mostly the best.
 TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
   const CostModel model;
   int best_found = 0;
@@ -66,7 +66,7 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
   EXPECT_GT(best_found, kTrials / 2);
 }
 
-// Half the samples are alike and one is far longer: what the first rounds leave, the last even out.
+// Half the samples are alike and one is far longer: the last rounds even out the first ones.
 TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
   Lengths lengths(64, 100);
   lengths[5] = 160;
@@ -79,7 +79,7 @@ TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
   EXPECT_LE(heaviest(batches, 4, lengths, tokens), mean * 1.002);
 }
 
-// Also those of which samples were exchanged.
+// Exchanged samples keep this order, too.
 TEST(CostBalancer, GivesEveryRankItsSamplesLongestFirst) {
   const auto expect_sorted = [](const Lengths& lengths, int ranks) {
     const auto per_rank = static_cast<int64_t>(lengths.size()) / ranks;
@@ -95,7 +95,7 @@ TEST(CostBalancer, GivesEveryRankItsSamplesLongestFirst) {
   for (uint64_t seed = 0; seed < 100; ++seed) expect_sorted(random_lengths(4 * 8, seed), 8);
 }
 
-// Attention makes one long sample dearer than two of half its length.
+// Attention makes one long sample more expensive than two of half its length.
 TEST(CostBalancer, BalancesCostRatherThanTokens) {
   const Lengths lengths = {512, 256, 256, 1};
   CostBalancer balancer(512, {.linear = 0, .quadratic = 1});

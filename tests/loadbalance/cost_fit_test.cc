@@ -11,7 +11,7 @@
 namespace strata::loadbalance {
 namespace {
 
-// `samples` samples of `length` tokens, with the time that the coefficients give them.
+// Returns `samples` samples of `length` tokens, with the time from the coefficients.
 BatchTime batch_of(double length, double samples, const CostFit& truth) {
   BatchTime batch{length * samples, length * length * samples};
   batch.seconds = truth.seconds(batch);
@@ -38,8 +38,8 @@ TEST(CostFit, FindsTheCoefficientsOfExactTimes) {
   }
 }
 
-// The conditions of Karush, Kuhn and Tucker, which only the optimum of this convex problem meets:
-// the error's derivative is zero along a positive coefficient and not negative along a zero one.
+// The Karush-Kuhn-Tucker conditions, which only the optimum of this convex problem meets: the
+// error's derivative is zero along a positive coefficient and nonnegative along a zero one.
 TEST(CostFit, IsTheConstrainedOptimumOfNoisyTimes) {
   Random random(3);
   int zeros = 0;
@@ -75,7 +75,7 @@ TEST(CostFit, IsTheConstrainedOptimumOfNoisyTimes) {
 TEST(CostFit, BatchesThatAreAlikeAreRefused) {
   const CostFit truth{1e-3, {1e-5, 1e-9}};
   EXPECT_THROW(fit_cost({}), Error);
-  // One length: linear and quadratic cost rise together.
+  // With one length, linear and quadratic cost are proportional.
   EXPECT_THROW(
       fit_cost(std::vector{batch_of(64, 1, truth), batch_of(64, 2, truth), batch_of(64, 4, truth)}),
       Error);

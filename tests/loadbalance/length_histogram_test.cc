@@ -70,7 +70,7 @@ TEST_F(LengthHistogram, WrongLinesAreNamed) {
   EXPECT_THROW(parse("# nothing\n"), Error);
 }
 
-// 6 : 3 : 2 : 5, about a third full, a mean near 253.
+// Shares 6 : 3 : 2 : 5, about a third at full length, and a mean near 253.
 TEST_F(LengthHistogram, TheShippedLengthsHaveMlperfWikipediasShares) {
   const auto histogram = in_proportion(
       read_length_histogram(STRATA_SOURCE_DIR "/bench/lengths/mlperf_wikipedia.txt"), 160000);

@@ -1,4 +1,4 @@
-// What plan tests share: length data and draws over several epochs.
+// Shared by plan tests: length data and draws over several epochs.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace strata::loadbalance {
 
-// By sample number, so they rise.
+// Lengths by sample number, hence ascending.
 using Lengths = std::vector<uint16_t>;
 
 inline Lengths random_lengths(size_t samples, uint64_t seed) {
@@ -32,7 +32,7 @@ inline std::vector<Sample> samples_of(const Lengths& lengths) {
   return samples;
 }
 
-// The first `draws` samples of a plan, in order.
+// Returns the first `draws` samples of a plan, in order.
 inline std::vector<uint32_t> draw(const PlanOptions& options, const Lengths& lengths,
                                   size_t draws) {
   const auto plan = make_batch_plan(options, histogram_of(lengths));

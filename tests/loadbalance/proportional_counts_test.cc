@@ -10,7 +10,7 @@
 namespace strata::loadbalance {
 namespace {
 
-// Draws `calls` splits and checks, in exact integer arithmetic, the total of every split, floor or
+// Draws `calls` splits. Checks in exact integer arithmetic the total of every split, the floor or
 // ceil of every share, and an error below one after every call.
 void check_proportions(const std::vector<uint32_t>& weights, int total, int calls) {
   const int64_t sum = std::accumulate(weights.begin(), weights.end(), int64_t{0});
@@ -52,8 +52,8 @@ TEST(ProportionalCounts, ErrorsStayBelowOneForAnyWeights) {
   }
 }
 
-// Small weights, every combination, through a whole period: where scheduling by deadline alone, or
-// by largest error, breaks the bound.
+// Every combination of small weights through a whole period. Scheduling only by deadline, or by
+// largest error, would exceed the bound here.
 TEST(ProportionalCounts, ErrorsStayBelowOneForAllSmallWeights) {
   for (uint32_t code = 1; code < 6 * 6 * 6 * 6 * 6; ++code) {
     std::vector<uint32_t> weights;

@@ -89,12 +89,12 @@ TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
                                                 R"(", "metadata": {}})"));
   ASSERT_EQ(log.events().size(), 1u);
   EXPECT_EQ(log.events()[0].key, "caf\xC3\xA9");
-  // Surrogates that are no pair stay two, as in Python.
+  // Surrogates that do not form a pair stay separate, as in Python.
   const EventLog surrogates =
       parse(event_line(R"({"time_ms": 5, "key": "\udc00\udc01", "value": 1, "metadata": {}})"));
   ASSERT_EQ(surrogates.events().size(), 1u);
   EXPECT_EQ(surrogates.events()[0].key, "\xED\xB0\x80\xED\xB0\x81");
-  // The first byte that is no ASCII, and the last.
+  // The first and the last non-ASCII byte.
   const EventLog bytes =
       parse(event_line("{\"time_ms\": 5, \"key\": \"\x80\xFF\", \"value\": 1, "
                        "\"metadata\": {}}"));
@@ -199,7 +199,7 @@ TEST(EventLog, ReadsTheFormatOfRound06) {
   EXPECT_EQ(log.events()[0].key, "eval_accuracy");
   EXPECT_DOUBLE_EQ(log.events()[0].time_ms, 1558631910.748);
   EXPECT_EQ(log.bad_line_count(), 1u);
-  // As Python's json.loads() takes what follows the key.
+  // Python's json.loads() decides about the text after the key.
   for (const char* record : {"{\"value\": 0.5", "{", "", "0.5 0.5", "{} x", "{'a': 1}", "nul"}) {
     const EventLog broken =
         EventLog::from_text(":::MLL 1558631910.748 eval_accuracy: " + std::string(record) + "\n",

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kPrefix = ":::MLLOG ";
 
-// The events of a log, every line of which must be whole.
+// Returns the events of a log; every line must be whole.
 std::vector<nlohmann::json> whole_events_of(const std::filesystem::path& path) {
   const std::string text = read_file(path);
   EXPECT_TRUE(text.empty() || text.back() == '\n') << "the last line is not whole";
@@ -95,7 +95,7 @@ TEST_F(LogWriterTest, TimesNeverFall) {
   EXPECT_EQ(events[2]["time_ms"], 200);
 }
 
-// As where the clock of the machine that goes on is an hour behind.
+// The clock of the machine that continues may be an hour behind.
 TEST_F(LogWriterTest, AReopenedLogGoesOnFromItsLastEventNotBefore) {
   const auto clock = [](int64_t wall, const int64_t& now) {
     return LogClock([wall] { return wall; }, [&now] { return now; });
@@ -181,7 +181,7 @@ TEST_F(LogWriterTest, AFullDeviceIsReported) {
               HasSubstr("/dev/full: cannot write event 'run_start': No space left on device"));
 }
 
-// A file-size limit that falls inside a line makes that line's write stop half way.
+// A file-size limit inside a line makes that line's write stop half way.
 TEST_F(LogWriterTest, WhereTheDiskFillsUpWholeLinesRemain) {
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
@@ -201,12 +201,12 @@ TEST_F(LogWriterTest, WhereTheDiskFillsUpWholeLinesRemain) {
   EXPECT_EQ(static_cast<int>(events.size()), written - 1);
   EXPECT_GT(events.size(), 1u);
 
-  // Space is back: the run can still say how it ended.
+  // With free space again, the run can still log its end.
   log.end(keys::kRunStop, {}, {{keys::kStatus, keys::kAborted}});
   EXPECT_EQ(whole_events_of(path_).back()["metadata"]["status"], "aborted");
 }
 
-// A limit on the size of files stands in for a full disk.
+// A file-size limit stands in for a full disk.
 class FullDisk : public LogWriterTest {
  protected:
   FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) { getrlimit(RLIMIT_FSIZE, &before_); }
@@ -230,7 +230,7 @@ TEST_F(FullDisk, LinesWaitUntilThereIsSpace) {
   log.let_lines_wait(10'000);
   log.event("key", 0);
   ::testing::internal::CaptureStderr();
-  fill_after(std::filesystem::file_size(path_) + 10);  // a part of the next one fits
+  fill_after(std::filesystem::file_size(path_) + 10);  // only a part of the next line fits
   for (const int i : {1, 2, 3}) log.event("key", i);
   EXPECT_EQ(whole_events_of(path_).size(), 1u);
   EXPECT_EQ(std::ranges::count(log.waiting(), '\n'), 3);

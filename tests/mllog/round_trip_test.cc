@@ -1,4 +1,4 @@
-// A log that the writer makes is what the reader and the official checker take it for.
+// The reader and the official checker accept a log of the writer.
 
 #include <filesystem>
 #include <string>
@@ -59,7 +59,7 @@ TEST_F(RoundTrip, AnEventThatIsNoJsonIsNamedAndLeavesTheLogWhole) {
   EXPECT_EQ(EventLog(path_).event_count(), 1u);
 }
 
-// Metadata may hold a field of the record's own names.
+// Metadata may hold a field with one of the record's own names.
 TEST_F(RoundTrip, AReopenedLogGoesOnAtTheLastEventsTime) {
   {
     LogWriter log(path_, one_second_an_event());
@@ -103,7 +103,7 @@ TEST_F(RoundTrip, TheOfficialCheckerPassesALog) {
     const testing_support::CommandResult verdict = testing_support::official_check(path_, round);
     EXPECT_EQ(verdict.status, 0) << round << ": " << verdict.output;
   }
-  // Without its end it must not pass.
+  // A log without its end must not pass.
   const std::string text = read_file(path_);
   const auto broken = directory_ / "result_1.txt";
   write_file_atomically(broken, text.substr(0, text.rfind(":::MLLOG")));

@@ -39,7 +39,7 @@ TEST_F(AcClip, RangesAndRanksGiveTheSameBits) {
 }
 
 TEST_F(AcClip, StateIsTheMomentAndThePowerOfTheThreshold) {
-  const auto acclip = make(2);  // alpha 2
+  const auto acclip = make(2);  // run with alpha 2
   start();
   acclip->begin_step(device::Stream::kCompute, 1, 0.1);
   testing_support::set_element(arena_.gradients.memory(), 3, 2.0);

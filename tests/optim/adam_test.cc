@@ -18,7 +18,7 @@ using device::Tensor;
 using testing_support::element;
 using testing_support::set_element;
 
-// tests/golden/optim/adam.py
+// The same as in tests/golden/optim/adam.py.
 constexpr double kLearningRates[] = {1e-3, 2e-3, 3e-3, 2e-3, 1e-3};
 const AdamOptions kOptions{0.8, 0.9, 1e-9, 0.01};
 
@@ -52,7 +52,7 @@ class Adam : public testing::Test {
     return {buffer.data(), dtype, 1, 100};
   }
 
-  // One segment an element: the least merged form.
+  // One segment per element, so that nothing is merged.
   std::vector<Segment> segments() const {
     std::vector<Segment> result;
     for (size_t i = 0; i < golden_.size(); ++i) {
@@ -61,7 +61,7 @@ class Adam : public testing::Test {
     return result;
   }
 
-  // The five golden steps, each cut into ranges at `cuts`; returns the weights.
+  // Runs the five golden steps, each cut into ranges at `cuts`, and returns the weights.
   std::vector<double> train(const std::vector<int64_t>& cuts) {
     for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
     const auto adam = make_adam(backend_, arena_, segments(), kOptions);
@@ -95,7 +95,7 @@ class Adam : public testing::Test {
 TEST_F(Adam, EqualsPyTorchWithDecayOnlyWhereItBelongs) {
   const std::vector<double> weights = train({0, 100});
   for (int64_t i = 0; i < 100; ++i) {
-    // The rates and betas pass through float.
+    // The rates and betas are rounded to float.
     EXPECT_NEAR(weights[i], golden_[i].final_weight, 1e-8) << i;
     EXPECT_EQ(element(arena_.compute_weights.memory(), i), weights[i]);
   }
@@ -150,7 +150,7 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   EXPECT_THROW(part->update(Stream::kCompute, {60, 61}, {}), Error);
 }
 
-// A rank that keeps only its shards of weights and gradients, one after another.
+// A rank keeps only its shards of weights and gradients, one after another.
 TEST_F(Adam, ArenasOfShardsAreUpdatedInTheirPlaces) {
   const auto whole = make_adam(backend_, arena_, segments(), kOptions);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
@@ -183,7 +183,7 @@ TEST_F(Adam, ArenasOfShardsAreUpdatedInTheirPlaces) {
   EXPECT_THROW(part->update(Stream::kCompute, {25, 31}, {}), Error);
 }
 
-// Its corrections and rate would be another step's.
+// An update before begin_step() would use another step's corrections and rate.
 TEST_F(Adam, NothingIsUpdatedBeforeAStepBegins) {
   const auto adam = make_adam(backend_, arena_, segments(), kOptions);
   EXPECT_THROW(adam->update(Stream::kCompute, {0, 100}, {}), Error);

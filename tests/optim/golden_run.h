@@ -46,7 +46,7 @@ class GoldenRun : public testing::Test {
   }
   void start() { set(arena_.weights.memory(), golden_["weights"].get<Values>()); }
 
-  // Step `step` from 0, by every optimizer in the ranges that are its own.
+  // Runs step `step`, counted from 0, with every optimizer on its own ranges.
   void take_step(size_t step, const std::vector<Optimizer*>& ranks,
                  const std::vector<std::vector<Range>>& ranges) {
     set(arena_.gradients.memory(), golden_["gradients"][step].get<Values>());
@@ -65,7 +65,7 @@ class GoldenRun : public testing::Test {
     }
   }
 
-  // The weights after every step.
+  // Returns the weights after every step.
   std::vector<Values> train(const std::vector<Optimizer*>& ranks,
                             const std::vector<std::vector<Range>>& ranges) {
     start();
@@ -80,7 +80,7 @@ class GoldenRun : public testing::Test {
     return result;
   }
 
-  // The rates and the options pass through float.
+  // The rates and the options are rounded to float.
   void expect_golden(const std::vector<Values>& weights, size_t run, double bound) const {
     for (size_t step = 0; step < weights.size(); ++step) {
       const Values wanted = expected(run, step);

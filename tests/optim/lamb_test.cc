@@ -18,7 +18,7 @@ using testing_support::element;
 using testing_support::set_element;
 using Values = std::vector<double>;
 
-// tests/golden/optim/lamb.py: LAMB in double with numpy.
+// tests/golden/optim/lamb.py: LAMB in f64 with numpy.
 const nlohmann::json& golden() {
   static const auto json =
       nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/optim/lamb.json"));
@@ -73,7 +73,7 @@ class Lamb : public testing::Test {
             .max_norm = s["max_norm"]};
   }
 
-  // All golden steps, each in these ranges; the weights after each.
+  // Runs all golden steps, each in these ranges, and returns the weights after each.
   std::vector<Values> train(const std::vector<Range>& ranges) {
     set(arena_.weights.memory(), flat(golden()["weights"]));
     const auto lamb = make();
@@ -97,7 +97,7 @@ class Lamb : public testing::Test {
     for (size_t step = 0; step < weights.size(); ++step) {
       const Values expected = flat(golden()["steps"][step]["weights"]);
       for (size_t i = 0; i < expected.size(); ++i) {
-        // The rates, betas and epsilon pass through float.
+        // The rates, betas and epsilon are rounded to float.
         ASSERT_NEAR(weights[step][i], expected[i], 1e-7) << "step " << step + 1 << ", " << i;
       }
     }
@@ -120,7 +120,7 @@ TEST_F(Lamb, RangesMayCutTensorsAndComeInAnyOrder) {
       train({{340, 500}, {0, 1}, {299, 340}, {520, size_}, {100, 299}, {1, 100}, {500, 520}}));
 }
 
-// Until then nobody knows how long its direction is.
+// Before the last range, the norm of the tensor's direction is unknown.
 TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
   set(arena_.weights.memory(), flat(golden()["weights"]));
   set(arena_.gradients.memory(), flat(golden()["steps"][0]["gradients"]));
@@ -134,7 +134,7 @@ TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
   EXPECT_EQ(element(arena_.weights.memory(), 300), golden()["weights"][1][0]);
 }
 
-// Two ranks in turn over one arena, each with moments of its own ranges alone.
+// Two ranks take turns on one arena; each has moments only for its own ranges.
 TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
   const std::vector<std::vector<Range>> owned = {{{0, 150}, {310, 400}},
                                                  {{150, 310}, {400, size_}}};

@@ -53,7 +53,7 @@ TEST_F(Madgrad, StateIsBothSumsAndTheWeightsOfTheStart) {
   }
 }
 
-// A layer that the first step left out still starts from what it was then.
+// A layer that the first step skipped still starts from its weights at that time.
 TEST_F(Madgrad, ElementsMayBeUpdatedFirstInALaterStep) {
   const auto madgrad = make();
   start();

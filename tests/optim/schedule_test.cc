@@ -20,7 +20,7 @@ const std::map<std::string, ScheduleOptions> kCases = {
     {"reference_late_ramp", {Schedule::kPolynomialDecay, 4e-4, 0.0, -5, 20, 40, 0.5}},
 };
 
-// tests/golden/optim/schedule.py
+// The golden file is from tests/golden/optim/schedule.py.
 TEST(Schedule, EqualsTheSchedulersOfTheCodesThatDefineThem) {
   std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/optim/schedule.csv");
   std::string name, step, rate;
@@ -53,7 +53,7 @@ TEST(Schedule, TheReferenceCountsFromZeroAndDecaysDuringTheRamp) {
   EXPECT_DOUBLE_EQ(learning_rate(options, 11), 0.0);
 }
 
-// Where the published ramp ends early the decay line is entered above the base rate.
+// If the published ramp ends early, the decay begins above the base rate.
 TEST(Schedule, APublishedRampThatStartsEarlyEndsAboveTheBaseRate) {
   const ScheduleOptions options{Schedule::kWarmupThenPolynomialDecay, 1.0, 0.0, -16, 82, 179, 1.0};
   EXPECT_LT(learning_rate(options, 65), 1.0);

@@ -18,10 +18,10 @@
 
 namespace strata::testing_support {
 
-// What is captured instead of run: to be issued again, in this order.
+// Captured work, to be issued again in this order.
 using Tape = std::vector<std::function<void()>>;
 
-// Work given to a stream, and points in other streams that it waits for.
+// Work given to a stream, and events that it waits for.
 class DeferredStream {
  public:
   void enqueue(std::function<void()> work) {
@@ -32,11 +32,11 @@ class DeferredStream {
     ++captured_;
     tape_->push_back([this, work] { enqueue(work); });
   }
-  // Work that is tried, again and again, until it says that it is done.
+  // Adds work that is retried until it returns true.
   void enqueue_until_done(std::function<bool()> work) {
     items_.push_back({nullptr, nullptr, std::move(work)});
   }
-  // From now on work goes to `tape`; null: to the stream again.
+  // Sends later work to `tape`, or to the stream again if null.
   void capture_to(Tape* tape) {
     tape_ = tape;
     captured_ = 0;
@@ -64,10 +64,10 @@ class DeferredStream {
   int captured_ = 0;
 };
 
-// The operations of `inner`, a backend of host memory, run when somebody synchronizes: always the
-// next item of some stream that can go on, chosen by `seed`. Copies read and write host memory when
-// they run. Work can be captured. What CUDA would refuse to capture is an Error, and what lies
-// outside of allocated memory. For one thread.
+// Runs the operations of `inner`, a backend of host memory, when somebody synchronizes: each time
+// the next item of a random stream that can proceed, chosen by `seed`. Copies read and write host
+// memory when they run. Work can be captured. Throws Error for work that CUDA would refuse to
+// capture, and for accesses outside of allocated memory. Not thread-safe.
 class DeferredBackend : public device::Backend {
  public:
   DeferredBackend(device::Backend& inner, uint64_t seed) : inner_(inner), random_(seed) {}
@@ -89,7 +89,7 @@ class DeferredBackend : public device::Backend {
     return inner_.supports(operation, dtype);
   }
   int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
-  // Makes collectives of a rank on a stream's memory, where a test has some.
+  // Sets a function that makes a rank's collectives on a stream.
   using MakeCollectives =
       std::function<std::unique_ptr<device::Collectives>(const device::RankGroup&, void* stream)>;
   void use_collectives(MakeCollectives make) { make_collectives_ = std::move(make); }
@@ -122,7 +122,8 @@ class DeferredBackend : public device::Backend {
     pinned_.erase(static_cast<const char*>(memory));
     Backend::release_host(memory);
   }
-  // Copies to host memory that is not of allocate_host(): on a GPU, the host waits for them.
+  // Number of copies to host memory from elsewhere than allocate_host(); on a GPU the host waits
+  // for these.
   int pageable_copies() const { return pageable_copies_; }
   void copy_to_host(device::Stream s, void* to, const void* from, size_t bytes) override {
     check_inside(from, bytes);
@@ -190,7 +191,7 @@ class DeferredBackend : public device::Backend {
 #undef STRATA_LATER
 
  private:
-  // Numbers of points that are kept: another one passes in every launch.
+  // Numbers of captured events, which stand for a new event in every launch.
   static constexpr device::Event kFirstCaptured = device::Event{1} << 32;
 
   class Captured final : public device::CapturedGraph {
@@ -241,7 +242,7 @@ class DeferredBackend : public device::Backend {
    private:
     struct Point {
       device::Stream stream;
-      int after;  // so much of the stream's captured work
+      int after;  // number of the stream's captured operations before the point
       device::Event now = 0;
     };
     DeferredBackend& backend_;
@@ -289,7 +290,7 @@ class DeferredBackend : public device::Backend {
 
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }
 
-  // Nobody knows yet whether optional sums would be done.
+  // At the time of the call, it is not known whether optional sums would be computed.
   template <typename Op>
   static Op without_sums(Op op) {
     if constexpr (requires { op.dx_sums; }) op.dx_sums = {};
@@ -318,7 +319,7 @@ class DeferredBackend : public device::Backend {
   Captured* capturing_ = nullptr;
   int launches_ = 0;
   std::array<DeferredStream, device::kStreams> streams_;
-  std::deque<bool> passed_;  // of every event, in order
+  std::deque<bool> passed_;  // one per event, in order
   Allocations allocated_, pinned_;
   int pageable_copies_ = 0;
   loadbalance::Random random_;

@@ -1,4 +1,4 @@
-// Reading and writing tensors of any dtype in host memory.
+// Reads and writes tensors of any dtype in host memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What errors say.
+// Returns messages of errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace strata::testing_support {
 
-// The message of the Error that `action` throws; fails the test where it throws none.
+// Returns the message of the Error that `action` throws; fails the test if it throws none.
 inline std::string error_of(const std::function<void()>& action) {
   try {
     action();

@@ -11,7 +11,7 @@ constinit thread_local int allocations_left = -1;
 
 using strata::testing_support::allocations_left;
 
-// With and without exceptions: both must be those that operator delete takes back.
+// Both forms, with and without exceptions, must match operator delete.
 [[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   if (allocations_left >= 0 && allocations_left-- == 0) return nullptr;
   return std::malloc(bytes == 0 ? 1 : bytes);

@@ -1,10 +1,10 @@
-// In test executables that failing_allocations.cc is linked to, allocations may fail.
+// Lets allocations fail in test executables that link failing_allocations.cc.
 #pragma once
 
 namespace strata::testing_support {
 
-// Of this thread's calls of operator new, how many succeed until one throws std::bad_alloc;
-// negative: none does.
+// Number of this thread's calls of operator new that succeed before one throws std::bad_alloc;
+// negative: all succeed.
 extern thread_local int allocations_left;
 
 }  // namespace strata::testing_support

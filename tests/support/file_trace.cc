@@ -1,9 +1,9 @@
-// Preloaded into a program, writes a line for every file below STRATA_TRACE_FOLDER that it opens,
-// reads, maps or drops from the page cache, and for every event of a log that it writes, to
-// STRATA_TRACE: "open PATH", "read PATH", "map PATH", "drop PATH", "event KEY". One line, one
-// write: processes share the file. Where they are set, from the event run_start on the wall clock
-// is off by STRATA_TRACE_CLOCK_SET seconds, and the line of run_stop takes STRATA_TRACE_SLOW
-// microseconds to write.
+// A preloaded library that traces file accesses. For every file below STRATA_TRACE_FOLDER that the
+// program opens, reads, maps or drops from the page cache, and for every log event that it writes,
+// it appends a line to STRATA_TRACE: "open PATH", "read PATH", "map PATH", "drop PATH", "event
+// KEY". Each line is one write, because processes share the file. If they are set,
+// STRATA_TRACE_CLOCK_SET shifts the wall clock by this many seconds from the event run_start on,
+// and STRATA_TRACE_SLOW delays the line of run_stop by this many microseconds.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -100,7 +100,7 @@ int openat(int folder, const char* path, int flags, ...) {
   static const auto really = next<int (*)(int, const char*, int, ...)>("openat");
   return really(folder, path, flags, mode);
 }
-// What is opened for a stream is read by functions that cannot be seen.
+// Streams read files by functions that cannot be intercepted.
 FILE* fopen(const char* path, const char* mode) {
   note_path("open", path);
   note_path("read", path);

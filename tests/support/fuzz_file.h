@@ -1,5 +1,4 @@
-// What the fuzz targets of readers share: the input as a file, in memory where the system has such
-// a place.
+// Stores the input of a reader's fuzz target as a file, in memory if the system supports it.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A backend of plain loops over host memory, of either master dtype, that knows only what gradient
-// buckets need: memory, conversion, norms, clipping and rows, computed in double.
+// A backend of plain f64 loops over host memory, with either master dtype and only the operations
+// that gradient buckets need: memory, conversion, norms, clipping and rows.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace strata::testing_support {
 
 class HostBackend : public device::HostMemoryBackend {
  public:
-  // `memory_is_host` false: as if it were a device's.
+  // `memory_is_host` false: pretends to be device memory.
   explicit HostBackend(device::DType master = device::DType::kF32, bool memory_is_host = true)
       : master_(master), memory_is_host_(memory_is_host) {}
 

@@ -1,4 +1,4 @@
-// Holds what `--json` prints against its schema in docs/schemas/.
+// Checks the output of `--json` against its schema in docs/schemas/.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ inline bool has_json_schema() {
   return there;
 }
 
-// Does nothing where there is no jsonschema; JsonSchemas.AreThere then says so.
+// Does nothing without jsonschema; JsonSchemas.AreThere reports that.
 inline void expect_schema(const std::string& name, const std::string& json) {
   if (!has_json_schema()) return;
   const std::string file = ::testing::TempDir() + "strata.json." + std::to_string(::getpid());

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says what in JSON does not fit a schema: json_schema.py SCHEMA FILE"""
+"""Prints the errors of a JSON file under a schema: json_schema.py SCHEMA FILE"""
 
 import json
 import sys

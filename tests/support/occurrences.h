@@ -1,4 +1,4 @@
-// Occurrences of a text in another.
+// Counts occurrences of a text in another.
 #pragma once
 
 #include <string>

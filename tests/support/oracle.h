@@ -1,4 +1,4 @@
-// Runs the official MLPerf checkers, where the machine has them.
+// Runs the official MLPerf checkers, if they are installed.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace strata::testing_support {
 
-// What a command printed, standard error included, and how it ended.
+// A command's output, including standard error, and its exit status.
 struct CommandResult {
   std::string output;
   int status = -1;
@@ -27,11 +27,11 @@ inline CommandResult run_command(const std::string& command) {
   return result;
 }
 
-// The Python interpreter that has mlperf-logging; null where the environment names none.
+// The Python interpreter that has mlperf-logging; null if the environment does not name one.
 inline const char* oracle_python() { return std::getenv("STRATA_ORACLE_PYTHON"); }
 
-// What the official compliance checker says of a log under the rules of a round, which for it are
-// "5.0.0". Its own log lies beside that.
+// Returns the official compliance checker's result for a log under the rules of a round, in the
+// checker's format "5.0.0". The checker's own log is written next to the log.
 inline CommandResult official_check(const std::filesystem::path& log,
                                     const std::string& ruleset = "5.0.0") {
   return run_command(std::string(oracle_python()) +

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Says what in a file breaks what SARIF 2.1.0 and GitHub's code scanning require of it: sarif_check.py FILE
+"""Prints a file's violations of SARIF 2.1.0 and of GitHub's code scanning rules: sarif_check.py FILE
 
-Where SARIF_SCHEMA names the standard's JSON schema, the file is held
-to that, too."""
+If SARIF_SCHEMA names the standard's JSON schema, the file is checked against that, too."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-// A directory that lives as long as a test.
+// A directory that is removed after the test.
 #pragma once
 
 #include <gtest/gtest.h>

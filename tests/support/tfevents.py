@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints what TensorBoard's event files under a folder hold, as JSON, {run: {tag: [[time, step, value], ...]}}: tfevents.py FOLDER
+"""Prints the TensorBoard event files under a folder as JSON, {run: {tag: [[time, step, value], ...]}}: tfevents.py FOLDER
 
-With --tensorboard by TensorBoard's own reader; else by one of a few lines, which checks every checksum."""
+--tensorboard uses TensorBoard's own reader. Otherwise a small reader here checks every checksum."""
 
 import json
 import os

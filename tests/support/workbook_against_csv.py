@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Holds a workbook that Strata wrote against the CSV of the same table: workbook_against_csv.py FILE.xlsx FILE.csv
+"""Compares a workbook that Strata wrote with the CSV of the same table: workbook_against_csv.py FILE.xlsx FILE.csv
 
-Reads the archive's XML itself (ECMA-376). Every row of the CSV must be on its division's sheet, in order, cell by cell: what
-the table counts or measures as a number, all else as text; no formula anywhere; a frozen header and a filter over all."""
+Reads the archive's XML directly (ECMA-376). Every row of the CSV must be on its division's sheet, in order, cell by cell.
+Counts and measurements must be numbers, all other cells text. There must be no formulas. The header must be frozen, with a
+filter over all columns."""
 
 import csv
 import io
@@ -65,7 +66,7 @@ sheets = {}
 for entry in parts["xl/workbook.xml"].find(MAIN + "sheets"):
     sheets[entry.get("name")] = parts["xl/" + targets[entry.get(RELATION)]]
 
-# The CSV's tables, a header each; that of weak scaling comes last.
+# The CSV's tables, each with a header; weak scaling comes last.
 tables = []
 for row in csv.reader(io.StringIO(open(sys.argv[2], "rb").read().decode("utf-8", "replace"), newline="")):
     if row[0] == "division":

@@ -1,4 +1,4 @@
-// The last block: both heads and their losses, behind pre-LN's last LayerNorm.
+// The last block: both heads with their losses, and with pre-LN the final LayerNorm.
 #pragma once
 
 #include "bert/blocks/heads/masked_lm_head.h"
@@ -10,28 +10,29 @@ namespace strata::bert {
 
 class Heads final : public Block {
  public:
-  // Keeps the losses of training and of evaluation apart.
+  // Keeps separate losses for training and evaluation.
   Heads(const BlockContext& context, const ParameterLayout& layout, int index);
 
   std::unique_ptr<BlockActivations> make_activations() const override;
-  // Computes the losses and, in training, gradients already: of the input, the biases and the
-  // classifiers' weights. One of these is word_embeddings, whose gradients are in the embeddings
-  // block's range; that block adds to them. So forwards of a step's micro-batches keep their order.
+  // Computes the losses. In training it also computes the gradients of its input, the biases and
+  // the classifiers' weights. Their part of the word_embeddings gradient goes to the embeddings
+  // block's range, and that block adds to it. So the forwards of a step's micro-batches must keep
+  // their order.
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
   bool recomputes() const override { return false; }  // losses would be counted twice
 
-  // The sums since the last call, over training or over evaluation. Waits for the device.
+  // Returns the sums since the last call, over training or over evaluation. Waits for the device.
   Losses take_losses(bool training);
 
  private:
   struct Saved final : BlockActivations {
     MaskedLmHead::Saved masked_lm;
     NextSentenceHead::Saved next_sentence;
-    ResidualNorm::Saved norm;  // of pre-LN
-    device::Buffer normed;     // [T, H] of pre-LN: what the heads read
+    ResidualNorm::Saved norm;  // only with pre-LN
+    device::Buffer normed;     // [T, H] input of the heads, with pre-LN
   };
-  // Device memory, of the masked-LM head, then of the next-sentence head.
+  // Device memory: totals of the masked-LM head, then of the next-sentence head.
   device::LossTotals* totals(bool training) const;
 
   bool normalizes() const { return context_.config.norm == Norm::kPre; }

@@ -31,7 +31,7 @@ void MaskedLmHead::forward(const MicroBatch& micro_batch, const Saved& saved,
                            device::ConstTensor hidden, device::LossTotals* totals) const {
   const DeviceBatch& batch = *micro_batch.batch;
   if (batch.masked == 0) {
-    // Here, not in backward: the next micro-batch may add to them in its forward.
+    // Cleared here, not in backward, because the next micro-batch's forward may add to them.
     if (micro_batch.training && !micro_batch.accumulate) clear_gradients();
     return;
   }
@@ -65,7 +65,7 @@ void MaskedLmHead::backward(const MicroBatch& micro_batch, const Saved& saved,
                             Tensor d_hidden) const {
   const DeviceBatch& batch = *micro_batch.batch;
   if (batch.masked == 0) return;
-  // In turn the gradient of LayerNorm's input, of the activation's, and of the gathered rows.
+  // Holds the gradient of LayerNorm's input, then of the activation's, then of the gathered rows.
   const Tensor d_transform = rows(saved.d_out, micro_batch);
   const Tensor d_gathered = rows(saved.d_gathered, micro_batch);
   norm_.backward(micro_batch, saved.norm, {.dy = d_transform, .d_x = d_gathered});

@@ -1,5 +1,5 @@
 // Masked-LM head: predicts the masked tokens from the last hidden states at their positions. The
-// vocabulary's projection is the word embeddings.
+// word embeddings serve as the output projection.
 #pragma once
 
 #include "bert/blocks/linear.h"
@@ -9,7 +9,7 @@ namespace strata::bert {
 
 class MaskedLmHead {
  public:
-  // What forward leaves for backward, of M masked positions.
+  // Activations that forward keeps for backward, for M masked positions.
   struct Saved {
     device::Buffer gathered, transform_pre, transform, out;  // [M, H]
     ResidualNorm::Saved norm;
@@ -19,8 +19,8 @@ class MaskedLmHead {
   MaskedLmHead(const BlockContext& context, const ParameterLayout& layout);
 
   Saved make_saved() const;
-  // Adds to `totals`, device memory; in training also computes the gradients of the loss, so that
-  // probabilities are never stored.
+  // Adds to `totals`, device memory. In training it also computes the gradients of the loss, so
+  // that probabilities are never stored.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor hidden,
                device::LossTotals* totals) const;
   // Adds to `d_hidden`.

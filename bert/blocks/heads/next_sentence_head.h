@@ -1,5 +1,5 @@
-// Next-sentence head: whether two sentences follow each other, from the first token of each
-// sequence ([CLS]).
+// Next-sentence head: predicts from the first token of each sequence ([CLS]) whether two sentences
+// follow each other.
 #pragma once
 
 #include "bert/blocks/linear.h"
@@ -8,7 +8,7 @@ namespace strata::bert {
 
 class NextSentenceHead {
  public:
-  // What forward leaves for backward, of B sequences.
+  // Activations that forward keeps for backward, for B sequences.
   struct Saved {
     device::Buffer cls, pooled_pre, pooled, d_pooled, d_cls;  // [B, H]
   };
@@ -16,7 +16,7 @@ class NextSentenceHead {
   NextSentenceHead(const BlockContext& context, const ParameterLayout& layout);
 
   Saved make_saved() const;
-  // As MaskedLmHead's.
+  // See MaskedLmHead.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor hidden,
                device::LossTotals* totals) const;
   void backward(const MicroBatch& micro_batch, const Saved& saved, device::Tensor d_hidden) const;

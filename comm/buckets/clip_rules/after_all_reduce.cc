@@ -10,7 +10,7 @@ namespace {
 class AfterAllReduce final : public ClipRule {
  public:
   bool norms_sums() const override { return true; }
-  // Each rank has the norm of its shard of the sum.
+  // Each rank has only the norm of its own shard of the sum.
   int add_before_updates(BucketOrder& order, int whole) const override {
     return order.add_reduce_norm(whole, BucketOrder::NormOf::kAllRanks);
   }

@@ -4,7 +4,7 @@
 
 namespace strata::comm {
 
-// A rule a file, which defines its function.
+// Each rule has a file that defines its function.
 const ClipRule& clip_after_all_reduce();
 const ClipRule& clip_before_all_reduce();
 const ClipRule& clip_bucket_before_all_reduce();

@@ -1,5 +1,4 @@
-// How gradients are clipped: the operations that a rule adds to a step, and its arithmetic. A file
-// a rule.
+// A clip rule: the operations that it adds to a step, and its arithmetic. Each rule has a file.
 #pragma once
 
 #include <cstdint>
@@ -15,48 +14,48 @@ namespace strata::comm {
 
 class BucketOrder;
 
-// The squared norms that operations have left, in device memory, and the limit on them.
+// Squared norms in device memory, computed by earlier operations, and their limit.
 struct ClipNorms {
-  double* whole = nullptr;    // of all gradients
-  double* buckets = nullptr;  // [buckets] of each one
-  float max_norm = 1;         // times the loss's scale, as gradients are
-  int64_t all_buckets = 0;    // of all parts of the model
-  int ranks = 1;              // that reduce
+  double* whole = nullptr;    // f64: over all gradients
+  double* buckets = nullptr;  // [buckets] f64
+  float max_norm = 1;         // limit times the loss scale, because gradients are scaled
+  int64_t all_buckets = 0;    // over all parts of the model
+  int ranks = 1;              // number of ranks that reduce
 };
 
 class ClipRule {
  public:
   virtual ~ClipRule() = default;
 
-  // ---- What the rule needs.
+  // ---- Requirements of the rule.
 
-  // This rank's gradients are clipped before they are reduced.
+  // True if this rank's gradients are clipped before they are reduced.
   virtual bool clips_own() const { return false; }
-  // No bucket is reduced before the gradients of all are complete.
+  // True if no bucket may be reduced before all gradients are complete.
   virtual bool needs_whole_gradient() const { return false; }
-  // The norm of the sums is taken as they arrive, in ClipNorms::whole.
+  // True if the norm of the sums is computed as they arrive, in ClipNorms::whole.
   virtual bool norms_sums() const { return false; }
 
-  // ---- Operations. Each returns the one that must be done before what follows; kNoObject: none.
+  // ---- Operations. Each function returns the last operation that it adds, or kNoObject.
 
-  // Adds what comes before the bucket is clipped and reduced, after its gradients are `ready`.
+  // Adds the operations before the bucket's clip and reduction, after its gradients are `ready`.
   virtual int add_before_clip(BucketOrder&, int /*bucket*/, int ready) const { return ready; }
-  // With needs_whole_gradient(): adds what comes before the first bucket is clipped, after `last`,
-  // which add_before_clip() returned for the last bucket.
+  // Adds the operations before the first bucket's clip, if needs_whole_gradient(). `last` is what
+  // add_before_clip() returned for the last bucket.
   virtual int add_before_reductions(BucketOrder&, int last) const { return last; }
-  // Adds what comes before all updates, once the sums are `whole`.
+  // Adds the operations before all updates, after the sums are complete at `whole`.
   virtual int add_before_updates(BucketOrder&, int /*whole*/) const { return -1; }
 
   // ---- Arithmetic.
 
-  // With clips_own(): how a bucket of this rank's gradients is clipped. A single rank's update does
-  // it.
+  // Returns how a bucket of this rank's gradients is clipped, if clips_own(). With a single rank
+  // the optimizer update clips instead.
   virtual device::GradientClip own_clip(const ClipNorms&, int /*bucket*/) const { return {}; }
-  // What the update has to clip. Its scale does not count.
+  // Returns how the update has to clip. Its scale is ignored.
   virtual device::GradientClip update_clip(const ClipNorms&) const { return {}; }
-  // The norm before clipping, of gradients of the scaled loss, from the values of the norms, of
-  // which `whole` is of all gradients; nullopt: it is not computed. `parts` have other parts of the
-  // model and call together; null: there are none.
+  // Returns the norm of the scaled gradients before clipping, or nullopt if it is not computed.
+  // `whole` and `buckets` are the values of ClipNorms. `parts` connects the ranks that hold parts
+  // of the model, which call together; null if there is one part.
   virtual std::optional<double> gradient_norm(double /*whole*/,
                                               const std::vector<double>& /*buckets*/, int /*ranks*/,
                                               Communicator* /*parts*/) const {

@@ -33,13 +33,13 @@ int SharedBuffers::last_bucket(const Range& range) const {
 
 int SharedBuffers::reductions_before(const Range& range, int round) const {
   const size_t part = part_of(range);
-  // The one before it in this round, or the last one of the round before.
+  // Finds the previous user of this memory in this round, or else in the previous round.
   for (size_t before = part; before-- > 0;) {
     if (overlap(parts_[before].memory, parts_[part].memory)) {
       return round * buckets_ + parts_[before].last_bucket + 1;
     }
   }
-  if (round == 0) return 0;  // of the step before
+  if (round == 0) return 0;  // the previous step is finished
   for (size_t before = parts_.size(); before-- > part;) {
     if (overlap(parts_[before].memory, parts_[part].memory)) {
       return (round - 1) * buckets_ + parts_[before].last_bucket + 1;

@@ -1,4 +1,4 @@
-// Gradients that share memory: where one lies, another lies later in the step.
+// Gradients that share memory at different times of a step.
 #pragma once
 
 #include <span>
@@ -9,22 +9,22 @@
 
 namespace strata::comm {
 
-// Says what must be reduced before backward may write where other gradients lie. A step reduces
-// all buckets in order, round after round: reductions are counted from its beginning.
+// Tells which reductions must be done before backward may overwrite shared gradient memory. A step
+// reduces all buckets in order, round after round; reductions are counted from its beginning.
 class SharedBuffers {
  public:
-  // `runs` of the gradients' arena. Throws Error if a bucket does not lie in one of them.
+  // `runs` belong to the gradient arena. Throws Error if a bucket does not lie in one run.
   SharedBuffers(std::span<const device::Arena::Run> runs, const std::vector<Range>& buckets);
 
   // The last bucket of the run that contains `range`.
   int last_bucket(const Range& range) const;
-  // How many reductions must be done before gradients `range` are written in round `round`.
+  // Returns how many reductions must be done before gradients `range` are written in `round`.
   int reductions_before(const Range& range, int round) const;
 
  private:
   struct Part {
-    Range range;   // of the arena
-    Range memory;  // where it lies
+    Range range;   // in the arena
+    Range memory;  // in memory
     int last_bucket = 0;
   };
   size_t part_of(const Range& range) const;

@@ -1,5 +1,5 @@
-// Units of the parameter arena: what is gathered, written and released together where a rank has no
-// memory for all of it.
+// Units (FSDP's gather groups) of the parameter arena: weights that are gathered, written and
+// released together if a rank has no memory for all of them.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace strata::comm {
 
-// The smallest runs that begin and end both at one of `boundaries` (0, rising, ..., n) and with a
-// bucket: a block, where it has at least a bucket's elements, else several.
+// Returns the smallest ranges that begin and end both at one of `boundaries` (0, ascending, ..., n)
+// and at a bucket's edge: a block if it has at least a bucket's elements, else several.
 std::vector<Range> make_units(std::span<const int64_t> boundaries,
                               const std::vector<Range>& buckets);
 
-// Memory for units. The first and the last, which are in use as long as a step lasts, have some of
-// their own; the others take turns in two slots as large as the largest of them, so that neighbours
-// are in memory at once. These are whole layers, laid out alike: gaps between parameters lie where
-// others were, and stay zero.
+// Memory of units. The first and the last unit are used during the whole step and have memory of
+// their own. The others share two slots alternately, so that neighbours are in memory at once. The
+// others are whole layers with the same layout, so that gaps between parameters coincide and stay
+// zero.
 struct UnitMemory {
-  std::vector<device::Arena::Run> runs;  // units
+  std::vector<device::Arena::Run> runs;  // one per unit
   int64_t elements = 0;
 };
 UnitMemory place_units(const std::vector<Range>& units);

@@ -14,14 +14,14 @@ namespace {
 using device::Stream;
 using device::Tensor;
 
-// A bucket of a unit.
+// One bucket of a unit.
 struct Part {
   Tensor kept;   // this rank's shard
-  Tensor place;  // where it lies in the bucket
+  Tensor place;  // position of the shard in the bucket
   Tensor whole;
 };
 
-// Of every unit.
+// [units]
 using Parts = std::vector<std::vector<Part>>;
 
 Parts parts_of(const Communicator& communicator, const device::Arena& shards,
@@ -54,7 +54,7 @@ class UnitGatherer final : public WeightGatherer {
         parts_(std::move(parts)) {
     if (!on_host_) connect();
   }
-  // See BucketWork.
+  // See ~BucketWork.
   ~UnitGatherer() override {
     if (on_host_) return;
     if (std::uncaught_exceptions() > 0) {
@@ -64,7 +64,7 @@ class UnitGatherer final : public WeightGatherer {
     try {
       backend_.synchronize(Stream::kReduce);
     } catch (...) {
-      // Whoever uses the device next meets its error again.
+      // The next user of the device meets its error again.
     }
   }
 
@@ -80,7 +80,7 @@ class UnitGatherer final : public WeightGatherer {
   }
 
  private:
-  // Libraries make the connections that they need when they first need them.
+  // Collective libraries connect when a collective is first used.
   void connect() {
     for (const std::vector<Part>& unit : parts_) {
       for (const Part& part : unit) {

@@ -1,4 +1,4 @@
-// Weights of which every rank keeps its local shards, gathered unit by unit ahead of their use.
+// Gathers weights ahead of their use, unit by unit, from the ranks that own their shards.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,20 @@
 
 namespace strata::comm {
 
-// Does what operations of the lane kGathers say. Ranks gather the same units in the same order.
+// Executes operations of the lane kGathers. All ranks gather the same units in the same order.
 class WeightGatherer {
  public:
   virtual ~WeightGatherer() = default;
 
-  // Gathers unit `unit`, counted as the runs of the units' arena are: in host memory now, on a
-  // device on Stream::kReduce.
+  // Gathers a unit, numbered as the runs of the units' arena: synchronously in host memory, on
+  // Stream::kReduce on a device.
   virtual void gather(int unit) = 0;
 };
 
-// `shards` [n, at least this rank's local shard of every bucket] go to all ranks' `units` [n], of
-// the same dtype; every bucket lies in one of them. `backend` and their memory outlive the result;
-// `communicator` is duplicated, so all ranks construct together. `max_ctas`: see device::RankGroup.
+// Gathers from `shards` [n, at least this rank's local shard of every bucket] to all ranks' `units`
+// [n] of the same dtype. Every bucket lies in one unit. `backend` and the memory must outlive the
+// result. `communicator` is duplicated, so all ranks construct together. `max_ctas`: see
+// device::RankGroup.
 std::unique_ptr<WeightGatherer> make_weight_gatherer(
     device::Backend& backend, Communicator& communicator, const device::Arena& shards,
     const device::Arena& units, const std::vector<Range>& buckets, int max_ctas = 0);

@@ -1,5 +1,5 @@
-// Attention of one head by AVX-512 BF16. One file, although it is long: forward and backward share
-// the order of memory, and no other object file may hold their instructions.
+// Attention of one head with AVX-512 BF16. One long file, because forward and backward share a
+// memory layout, and other object files must not contain these instructions.
 #include "device/cpu/bf16/attention_kernels.h"
 
 #include <algorithm>
@@ -12,22 +12,22 @@ namespace {
 
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-// Queries whose probabilities are held at once, and of these whose scores are: multiples of a tile.
+// Number of queries whose probabilities, or scores, are held at once: multiples of a tile.
 constexpr int64_t kForwardBlock = 48;
 constexpr int64_t kBackwardBlock = 96;
 constexpr int64_t kScored = 12;
 
-// Keys side by side in a row of packed probabilities and score gradients (left operands): whole
-// tiles, and three cache lines, an odd number, so that rows spread over the cache's sets.
+// Adjacent keys in a row of packed probabilities and score gradients (left operands). It covers
+// whole tiles and three cache lines, an odd number, so that rows spread over the cache's sets.
 constexpr int64_t kKeyGroup = 48;
 
-// Columns of scores that are exponentiated together, so that few of them wait for each other.
+// Columns of scores that are exponentiated together, which hides latency.
 constexpr int64_t kColumns = 64;
 static_assert(kColumns == kKeptTogether);
 
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Memory handed out in pieces; without any it counts.
+// Hands out memory in pieces. Without memory, it only counts the bytes.
 class Pieces {
  public:
   explicit Pieces(void* memory) : memory_(static_cast<char*>(memory)) {}
@@ -44,13 +44,13 @@ class Pieces {
   int64_t used_ = 0;
 };
 
-// What a head's matrices are laid out by.
+// Sizes that determine the layout of a head's matrices.
 struct Sizes {
   int64_t n, d;
   int64_t keys;       // n, rounded up to whole registers
-  int64_t row;        // of scores: n, rounded up to kColumns
+  int64_t row;        // row of scores: n, rounded up to kColumns
   int64_t key_pairs;  // pairs of neighbouring keys, (n + 1) / 2
-  int64_t packed;     // pairs of keys transposed, in whole groups
+  int64_t packed;     // pairs of transposed keys, in whole groups
   int64_t weights;    // pairs of a block's weights, by groups of keys
 
   Sizes(int64_t length, int64_t head_size)
@@ -89,11 +89,11 @@ struct ForwardMemory {
 struct BackwardMemory {
   Pair *keys, *values;              // transposed
   Pair* key_rows;                   // pairs of keys
-  Pair *queries, *d_out;            // pairs of queries of a block
-  float *scores, *d_probabilities;  // scores become probabilities
-  Pair *probabilities, *d_scores;   // pairs of queries of a block
+  Pair *queries, *d_out;            // pairs of queries in a block
+  float *scores, *d_probabilities;  // probabilities overwrite scores
+  Pair *probabilities, *d_scores;   // pairs of queries in a block
   uint16_t* d_score_rows;
-  float *d_keys, *d_values;  // of the blocks so far
+  float *d_keys, *d_values;  // sums over the blocks so far
   uint64_t* kept;            // [kScored, row / kColumns]
   int64_t bytes;
 
@@ -117,8 +117,8 @@ struct BackwardMemory {
   }
 };
 
-// x = 2^x within 3e-6, far less than what bf16 rounds away, for all registers step by step: a
-// polynomial of the rest after a whole power. Below the least float it is 0.
+// Computes x = 2^x in all registers, from a whole power of two and a polynomial. The error, 3e-6,
+// is far below the precision of bf16. Results below the smallest float are 0.
 template <int kRegisters>
 [[gnu::always_inline]] inline void exp2(__m512 (&x)[kRegisters]) {
   constexpr float kCoefficients[] = {0.05591786032f, 0.2402474483f, 0.6931218147f, 0.9999992614f};
@@ -141,15 +141,15 @@ template <int kRegisters>
   for (int i = 0; i < kRegisters; ++i) x[i] = _mm512_scalef_ps(p[i], whole[i]);
 }
 
-// Calls work(c, counted) for every kColumns columns from c on, of which those below n count, a bit
-// each.
+// Calls work(c, counted) for every kColumns columns from c; `counted` has a bit for each column
+// below n.
 template <typename Work>
 [[gnu::always_inline]] inline void for_each_group(int64_t n, const Work& work) {
   int64_t c = 0;
   for (; c + kColumns <= n; c += kColumns) work(c, ~uint64_t{0});
   if (c < n) work(c, (uint64_t{1} << (n - c)) - 1);
 }
-// Of kColumns bits, those of register i.
+// Returns the bits of register i out of kColumns bits.
 [[gnu::always_inline]] inline __mmask16 of_register(uint64_t bits, int i) {
   return static_cast<__mmask16>(bits >> (i * kWords));
 }
@@ -158,7 +158,7 @@ uint32_t dropout_row_of(const AttentionHead& head, int64_t query) {
   return head.head * 65536u + static_cast<uint32_t>(query);
 }
 
-// kept[i * size.row + c], a bit each: whether dropout keeps column c of query `first` + i.
+// Sets bit i * size.row + c of `kept` if dropout keeps column c of query `first` + i.
 void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int64_t rows,
                uint64_t* kept) {
   const DropoutKeys keys(head.dropout);
@@ -168,10 +168,10 @@ void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int6
   }
 }
 
-// Scores (nothing is masked in them) of kMaskedRows queries from `query` on and kColumns keys,
-// kPairs of numbers each, and kept[i * kept_row]: bit c, whether dropout keeps key column + c of
-// query i. Random numbers are integers, which wait for no product: they are found a step at a time
-// between the products, which leave registers for them, as a tile of more rows would not.
+// Computes unmasked scores of kMaskedRows queries from `query` and kColumns keys, which have kPairs
+// pairs of numbers each. Also computes kept[i * kept_row]: bit c is set if dropout keeps key column
+// + c of query i. The integer operations of the random numbers are interleaved with the products to
+// fill their latency. A taller tile would leave too few registers.
 constexpr int kMaskedRows = 4;
 template <int kPairs>
 [[gnu::noinline]] void masked_scores(const Pair* query, int64_t query_row, const Pair* keys,
@@ -211,10 +211,10 @@ template <int kPairs>
   }
 }
 
-// What numbers of a head are multiplied by.
+// Factors of a head's numbers.
 struct Factors {
-  float scores;  // raw ones
-  float kept;    // what dropout keeps
+  float scores;  // for raw scores
+  float kept;    // for elements that dropout keeps
   float log2_kept;
   bool drops;
 
@@ -225,8 +225,8 @@ struct Factors {
         drops(head.dropout.probability > 0.0f) {}
 };
 
-// Of `rows` queries from `first` on: scores [rows, size.row] and, where there is dropout, `kept` as
-// of find_kept().
+// Computes scores [rows, size.row] of `rows` queries from `first` and, with dropout, `kept` as in
+// find_kept().
 void find_scores(const AttentionHead& head, const Sizes& size, const Factors& factors,
                  int64_t first, int64_t rows, const Pair* keys, float* scores, uint64_t* kept) {
   const int64_t kept_row = size.row / kColumns;
@@ -267,14 +267,14 @@ float highest_score(const float* scores, int64_t n) {
       _mm512_max_ps(_mm512_max_ps(highest[0], highest[1]), _mm512_max_ps(highest[2], highest[3])));
 }
 
-// Both registers' numbers side by side, rounded; zero where masked out.
+// Interleaves both registers' numbers, rounded to bf16; masked-out ones are zero.
 [[gnu::always_inline]] inline __m512i rounded(__mmask32 mask, __m512 first, __m512 second) {
   return reinterpret_cast<__m512i>(_mm512_maskz_cvtne2ps_pbh(mask, second, first));
 }
 
-// From raw scores of a query to what weighs its values: the exponential of what a score is below
-// the highest, or zero where it is dropped out (kept: null where nothing is) or beyond the
-// sequence. Returns the sum of all exponentials.
+// Converts a query's raw scores to the weights of its values: the exponential of the distance to
+// the highest score, or zero if dropped or beyond the sequence. `kept` is null without dropout.
+// Returns the sum of all exponentials.
 [[gnu::always_inline]] inline float softmax_row(int64_t n, float score_factor, float highest,
                                                 const float* scores, const uint64_t* kept,
                                                 uint16_t* weights) {
@@ -342,11 +342,11 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   }
 }
 
-// Replaces a query's raw scores with its probabilities times keep_scale, which are
-// 2^(score * factor + offset). Returns the sum over keys of probability times its gradient,
-// divided by keep_scale. Gradients may differ little, as where all tokens are alike: it is summed
-// in f32, not taken from the context, whose rounding to bf16 would exceed their differences. The
-// quotient of two sums cancels what the exponentials are off by.
+// Replaces a query's raw scores with its probabilities times keep_scale, computed as 2^(score *
+// factor + offset). Returns the sum over keys of probability times its gradient, divided by
+// keep_scale. It sums in f32 instead of using the context, because rounding of the context to bf16
+// may exceed the differences of gradients, for example if all tokens are alike. The quotient of two
+// sums cancels the error of the exponentials.
 [[gnu::always_inline]] inline float probabilities_of_row(int64_t n, float score_factor,
                                                          float offset_of_row, float* scores,
                                                          const uint64_t* kept,
@@ -358,7 +358,8 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   for (int i = 0; i < kRegisters; ++i) sums[i] = dots[i] = _mm512_setzero_ps();
   for_each_group(n, [&](int64_t c, uint64_t counted) {
     const uint64_t weighed = kept == nullptr ? counted : counted & kept[c / kColumns];
-    // All loads come before the stores, whose addresses may look like theirs to the processor.
+    // All loads come before the stores, because the processor may take their addresses for
+    // conflicting ones.
     __m512 powers[kRegisters], gradients[kRegisters];
 #pragma GCC unroll 4
     for (int i = 0; i < kRegisters; ++i) {
@@ -380,10 +381,10 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   return total(dots) / total(sums);
 }
 
-// What is the same for a row of queries.
+// Constants of a row of queries.
 struct RowConstants {
   __m512 delta;
-  const uint64_t* kept;  // null: all
+  const uint64_t* kept;  // null: keep all
   bool exists;
 };
 
@@ -399,16 +400,16 @@ RowConstants row_constants(const AttentionHead& head, const Factors& factors, in
   return _mm512_permutexvar_epi16(order, rows);
 }
 
-// Where key c (a multiple of 16) of a block's first pair of queries lies in probabilities and
-// d_scores; each further pair lies kKeyGroup on.
+// Returns the position of key c (a multiple of 16) of a block's first pair of queries in
+// probabilities and d_scores. Each further pair lies kKeyGroup later.
 int64_t place_of_weights(int64_t c) {
   return c / kKeyGroup * (kBackwardBlock / 2 * kKeyGroup) + c % kKeyGroup;
 }
 
-// For `query` and, where it exists, query + 1, whose rows of scores are size.row apart: writes
-// pairs of both queries' probabilities after dropout and of gradients of their raw scores, at
-// place_of_weights(), and these gradients also as rows. `scaled` and `deltas` are what
-// probabilities_of_row() wrote and returned.
+// Processes `query` and, if it exists, query + 1, whose rows of scores are size.row apart. Writes
+// pairs of both queries' probabilities after dropout, and of the gradients of their raw scores, at
+// place_of_weights(). Writes these gradients also as rows. `scaled` and `deltas` are the results of
+// probabilities_of_row().
 void softmax_backward_pair(const AttentionHead& head, const Factors& factors, int64_t query,
                            const Sizes& size, const uint64_t* kept, const float* deltas,
                            const float* scaled, const float* d_probabilities, Pair* probabilities,
@@ -418,7 +419,7 @@ void softmax_backward_pair(const AttentionHead& head, const Factors& factors, in
       row_constants(head, factors, query, kept, deltas[0]),
       row_constants(head, factors, query + 1, kept + size.row / kColumns, deltas[1])};
   const auto two_registers = [&](int64_t c, uint32_t counted) {
-    // First those of the first row.
+    // Bits of the first row.
     uint32_t counted_in[2], kept_in[2];
     __m512 powers[4], gradient[4];
 #pragma GCC unroll 2
@@ -503,7 +504,7 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
                       {reinterpret_cast<const Pair*>(memory.d_score_rows), size.row / 2, 1},
                       size.rows(memory.key_rows),
                       {gradients.d_query + first * gradients.d_stride, gradients.d_stride});
-    // Over queries: the blocks add up, and the last one's sums are rounded.
+    // Sums over queries: the blocks accumulate, and the last one rounds the sums.
     const bool is_first = first == 0, is_last = first + rows == size.n;
     const auto add_up = [&](const Pair* weights, const uint16_t* x, int64_t stride, Pair* packed,
                             float* sums, uint16_t* out) {

@@ -24,15 +24,15 @@ double slope_of_tanh(double x) {
   return half + 2 * x * (0.25 - half * half) * d_inner;
 }
 
-// Each cubic has the function's values at the Chebyshev nodes of its segment; the constant after
-// them is `last`.
+// Interpolates the function with cubics at the Chebyshev nodes of each segment. Beyond the last
+// segment the value is `last`.
 SegmentedCubic segmented(double (*function)(double), double last) {
   constexpr int kTerms = 4;
   SegmentedCubic result{};
   result.coefficients[0][SegmentedCubic::kSegments - 1] = static_cast<float>(last);
   for (int segment = 0; segment + 1 < SegmentedCubic::kSegments; ++segment) {
     const double begin = segment * double{SegmentedCubic::kWidth};
-    // Newton's divided differences, then the powers of the distance from the beginning.
+    // Newton's divided differences, then powers of the distance from the segment's beginning.
     std::array<double, kTerms> nodes, differences;
     for (int i = 0; i < kTerms; ++i) {
       const double place = std::cos(std::numbers::pi * (2 * i + 1) / (2.0 * kTerms));

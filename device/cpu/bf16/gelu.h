@@ -1,6 +1,6 @@
-// GELU and its derivative of bf16 matrices, by piecewise polynomials: a few instructions an
-// element, where the exponential of the normal distribution takes many. Denormals count as 0, and
-// an infinity gives a NaN.
+// GELU and its derivative on bf16 matrices, by piecewise polynomials. They need a few instructions
+// per element; the exponential of the normal distribution needs many. Denormals count as 0, and
+// infinity gives NaN.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace strata::device::cpu {
 
-// Whether `activation` is a GELU and this processor is one for device/cpu/bf16/.
+// True if `activation` is a GELU and the processor supports the kernels of device/cpu/bf16/.
 bool bf16_gelu_takes(Activation activation);
 
-// Part of matrices that lie alike: rows `stride` elements apart.
+// A part of matrices with the same layout: rows `stride` elements apart.
 struct MatrixPart {
   int64_t rows = 0, columns = 0, stride = 0;
 };
 
-// y = gelu(pre_activation), which may be the same memory. Off by 3e-6 |pre_activation| at most,
-// before it is rounded to bf16.
+// y = gelu(pre_activation); both may be the same memory. The error before rounding to bf16 is at
+// most 3e-6 |pre_activation|.
 void bf16_gelu_forward(Activation activation, const MatrixPart& part,
                        const uint16_t* pre_activation, uint16_t* y);
 
-// dx = dy gelu'(pre_activation); dx may be dy. The derivative is off by 2e-5 at most.
+// dx = dy gelu'(pre_activation); dx may be dy. The derivative's error is at most 2e-5.
 void bf16_gelu_backward(Activation activation, const MatrixPart& part, const uint16_t* dy,
                         const uint16_t* pre_activation, uint16_t* dx);
 

@@ -25,7 +25,7 @@ class Cubics {
         c2_(_mm512_load_ps(cubics.coefficients[2])),
         c3_(_mm512_load_ps(cubics.coefficients[3])) {}
 
-  // What is no number, or too large for an integer, is in the last segment.
+  // NaN, and numbers too large for an integer, map to the last segment.
   [[gnu::always_inline]] __m512 operator()(__m512 magnitude) const {
     const __m512 place = _mm512_mul_ps(magnitude, _mm512_set1_ps(1 / SegmentedCubic::kWidth));
     const __m512i segment = _mm512_min_epu32(_mm512_cvttps_epi32(place), _mm512_set1_epi32(kLast));
@@ -48,7 +48,7 @@ class Cubics {
 
 [[gnu::always_inline]] inline __m512 gelu_derivative(const Cubics& slope, __m512 x) {
   const __m512 of_magnitude = slope(_mm512_abs_ps(x));
-  // Of another sign where x is negative.
+  // Flips the sign for negative x.
   constexpr int kFirstAndSecondXorThird = 0x6a;
   const __m512i signed_slope =
       _mm512_ternarylogic_epi32(_mm512_castps_si512(_mm512_set1_ps(-0.0f)), _mm512_castps_si512(x),
@@ -56,7 +56,7 @@ class Cubics {
   return _mm512_add_ps(_mm512_castsi512_ps(signed_slope), _mm512_set1_ps(0.5f));
 }
 
-// Calls work(offset, mask) for 16 elements at a time, or those that a row's end leaves.
+// Calls work(offset, mask) for 16 elements at a time, or for the rest of a row.
 template <typename Work>
 [[gnu::always_inline]] inline void for_sixteen(const MatrixPart& part, const Work& work) {
   constexpr auto kAll = static_cast<__mmask16>(0xffff);

@@ -8,8 +8,8 @@
 namespace strata::device::cpu {
 namespace {
 
-// Terms summed in registers: a packed panel of b has at most 512 KB and stays in the second-level
-// cache.
+// Maximum number of terms summed in registers, so that a packed panel of b has at most 512 KB and
+// stays in the second-level cache.
 constexpr int64_t kMostSummed = 4096;
 // Rows of c in one multiply_panel(): whole tiles.
 constexpr int64_t kPartRows = 96;
@@ -20,7 +20,7 @@ static_assert(kPartRows % kPackedRows == 0);
 
 int64_t parts_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-// Of k, summed in registers: [first, first + count).
+// A range of k, [first, first + count), summed in registers.
 struct Slice {
   int64_t first, count;
 
@@ -36,8 +36,8 @@ struct Rows {
   int64_t first, last;
 };
 
-// a's transpose, packed, of these rows, which are columns of a, whose sums it adds up, too. Null
-// where a is read in place.
+// Returns the packed transpose of the columns `rows` of a, and also adds up their sums. Returns
+// null if a is read in place.
 const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, const Rows& rows, int threads,
                           float* column_sums) {
   if (!call.transpose_a) return nullptr;
@@ -58,7 +58,7 @@ const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, const Rows
   return packed;
 }
 
-// What the sums of the part of c from (row, column) on begin with.
+// Returns the initial values of the sums in the part of c from (row, column).
 PanelValues initial_of(const MatmulCall& call, const Slice& slice, int64_t row, int64_t column) {
   if (slice.first == 0 && call.bias != nullptr) return {.bf16 = bf16_at(call.bias, column)};
   if (slice.first == 0 && !call.accumulate) return {};
@@ -69,15 +69,15 @@ PanelValues initial_of(const MatmulCall& call, const Slice& slice, int64_t row, 
   return {.bf16 = bf16_at(call.c, offset), .row = call.ldc};
 }
 
-// Asks for a part of a matrix whose rows are `stride` apart.
+// Prefetches a part of a matrix whose rows are `stride` apart.
 void prefetch(const uint16_t* part, int64_t rows, int64_t columns, int64_t stride) {
-  constexpr int64_t kLine = 32;  // numbers
+  constexpr int64_t kLine = 32;  // numbers per cache line
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t c = 0; c < columns; c += kLine) __builtin_prefetch(part + row * stride + c, 0, 2);
   }
 }
 
-// `rows` of the panel of columns from `column` on. `left`: packed, of `rows` and those after it.
+// Computes `rows` of the panel of columns from `column`. `left` is packed and starts at these rows.
 void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const uint32_t* left,
                             int64_t column, const Rows& rows, const AfterPart& after) {
   static PerThread<Scratch> scratch;
@@ -111,7 +111,7 @@ void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const ui
   }
 }
 
-// bf16 output of more than kMostSummed terms: computed in f32, then rounded.
+// For bf16 output of more than kMostSummed terms: computes in f32, then rounds.
 void widened(const MatmulCall& call, int threads, const AfterPart& after) {
   static PerThread<Scratch> scratch;
   float* sums = scratch.get().get<float>(call.m * call.n);
@@ -152,7 +152,7 @@ void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after, floa
   const int64_t panels = parts_of(call.n, kPanelColumns);
   const int64_t blocks = call.transpose_a ? parts_of(call.m, kMostPackedRows) : 1;
   const int64_t block = round_up(parts_of(call.m, blocks), kPartRows);
-  // Enough pieces for the threads; a piece packs its panel for itself.
+  // Makes enough pieces for the threads; each piece packs its own panel.
   const int64_t wanted = threads > 1 ? parts_of(4 * int64_t{threads}, panels) : 1;
   const int64_t piece = round_up(parts_of(block, wanted), kPartRows);
   for (int64_t first = 0; first < call.k; first += kMostSummed) {

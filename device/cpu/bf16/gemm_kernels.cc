@@ -7,7 +7,7 @@ namespace {
 
 static_assert(kPanelColumns == kGroup && kPackedRows == kTileRows);
 
-// The mask of the first n of 16 columns; n may be negative or above 16.
+// Returns the mask of the first n of 16 columns; n may be negative or above 16.
 __mmask16 first_of_16(int64_t n) {
   return n >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>((1u << std::max<int64_t>(n, 0)) - 1);
 }
@@ -16,14 +16,14 @@ __m256i masked_sixteen(__mmask16 mask, const uint16_t* from) {
   return _mm256_maskz_loadu_epi16(mask, from);
 }
 
-// Sixteen pairs of a row and the one after it, or zeros where there is none; where masked out,
-// zeros.
+// Returns sixteen pairs of a row and the next one; zeros if there is no next row, and where masked
+// out.
 __m512i pairs_of_rows(const uint16_t* row, int64_t stride, bool has_next, __mmask16 mask) {
   return pairs_of(masked_sixteen(mask, row),
                   masked_sixteen(has_next ? mask : __mmask16{0}, row + stride));
 }
 
-// sums[16] += both numbers of sixteen pairs, where not masked out.
+// Adds both numbers of sixteen pairs to sums[16], unless masked out.
 void add_pairs(__m512i pairs, __mmask16 mask, float* sums) {
   const __m512i ones = _mm512_set1_epi32(0x3f803f80);
   _mm512_mask_storeu_ps(
@@ -32,10 +32,10 @@ void add_pairs(__m512i pairs, __mmask16 mask, float* sums) {
                        reinterpret_cast<__m512bh>(ones)));
 }
 
-// Asks for `count` numbers, or what lies in their place.
+// Prefetches `count` numbers.
 template <int64_t count>
 void prefetch_columns(const uint16_t* row) {
-  constexpr int64_t kLine = 32;  // numbers
+  constexpr int64_t kLine = 32;  // numbers per cache line
   for (int64_t c = 0; c < count; c += kLine) {
     _mm_prefetch(reinterpret_cast<const char*>(row + c), _MM_HINT_T0);
   }
@@ -48,7 +48,7 @@ void multiply(const Panel& panel, const Left& left, const Initial* initial, T* o
   product<Initial, T>(panel.rows, whole, panel.pairs, left, right, {initial, panel.initial.row},
                       {out, panel.out_row});
   if (whole == panel.columns) return;
-  // The last columns by way of memory that has room for sixteen.
+  // The last columns go through a buffer with room for sixteen.
   const int64_t rest = panel.columns - whole;
   for (int64_t i = 0; i < panel.rows; i += kTileRows) {
     const int64_t rows = std::min<int64_t>(kTileRows, panel.rows - i);
@@ -84,7 +84,8 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
     pack_transposed(n, k, b, stride, to);
     return;
   }
-  constexpr int64_t kAhead = 16;  // rows may lie a page apart, where the processor fetches none
+  // Prefetch distance; the hardware does not prefetch rows that lie a page apart.
+  constexpr int64_t kAhead = 16;
   for (int64_t i = 0; i < k; i += 2, to += kPanelColumns) {
     const uint16_t* row = b + i * stride;
     prefetch_columns<kPanelColumns>(b + std::min(i + kAhead, k - 1) * stride);
@@ -97,13 +98,13 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
 
 void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to,
                        float* sums) {
-  // Rows of k that are packed together, and columns of a: whole cache lines, each read once,
-  // however many rows lie in the same places of a cache.
+  // Rows of k packed together, and columns of a. Whole cache lines are read once, even if many rows
+  // map to the same cache sets.
   constexpr int64_t kPairs = 8, kColumns = 16 * kPackedRows;
-  constexpr int64_t kReadTogether = 8;  // of which kPackedRows count
+  constexpr int64_t kReadTogether = 8;  // numbers read at once; only kPackedRows are used
   alignas(64) uint32_t block[kPairs][kColumns + kReadTogether] = {};
   const int64_t group = (k + 1) / 2 * kPackedRows;
-  // Of row l: the columns after these, or of a later row the first ones.
+  // Prefetches the next columns of row l, or the first columns of a later row.
   const auto ask_for_next = [&](int64_t l, int64_t column) {
     const bool ends = column + kColumns >= m;
     const int64_t row = std::min(ends ? l + 2 * kPairs : l, k - 1);
@@ -127,7 +128,7 @@ void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, 
       }
       for (int64_t c = 0; c < columns; c += kPackedRows) {
         uint32_t* out = to + (i + c) / kPackedRows * group + first / 2 * kPackedRows;
-        // Eight are written for six, and two of them overwritten next, but the last.
+        // Stores eight numbers for six; the next store overwrites two of them, except for the last.
         for (int64_t j = 0; j + 1 < pairs; ++j, out += kPackedRows) {
           _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                               _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block[j] + c)));

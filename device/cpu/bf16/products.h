@@ -1,4 +1,4 @@
-// Products of small bf16 matrices in registers, for processors with AVX-512 BF16. Included once, by
+// Products of small bf16 matrices in registers, for processors with AVX-512 BF16. Included only by
 // a source that is compiled for them.
 #pragma once
 
@@ -12,34 +12,34 @@
 namespace strata::device::cpu {
 namespace {
 
-// Two bf16 numbers that are neighbours in the dimension that a product sums over: the earlier one
-// in the lower half. They are read from rows of bf16 numbers as well.
+// Two bf16 numbers that are neighbours in the summed dimension, with the earlier one in the lower
+// half. Pairs may alias rows of bf16 numbers.
 using Pair [[gnu::may_alias]] = uint32_t;
 
-constexpr int kWords = 16;  // f32 numbers, or pairs, in a register
-// Of a product in registers: 24 sums, 4 registers of the right operand, 1 of the left.
+constexpr int kWords = 16;  // f32 numbers, or pairs, per register
+// A tile uses 24 registers for sums, 4 for the right operand, 1 for the left.
 constexpr int kTileRows = 6, kTileRegisters = 4;
 // With at most two registers of columns, six rows have too few independent sums to hide the latency
-// of vdpbf16ps; twelve have as many as a full tile.
+// of vdpbf16ps. Twelve rows have as many as a full tile.
 constexpr int kTallTileRows = 12, kTallTileRegisters = 2;
 
-// The left operand [rows, pairs], six rows at a time: element (i, j) at
-// data[i / 6 * tile + i % 6 * row + j * pair].
+// The left operand [rows, pairs], six rows at a time: element (i, j) at data[i / 6 * tile + i % 6 *
+// row + j * pair].
 struct Left {
   const Pair* data;
   int64_t row, pair;
   int64_t tile = kTileRows * row;
 };
 
-// The right operand [pairs, columns], 64 columns at a time: element (j, c) at
-// data[c / 64 * group + j * row + c % 64].
+// The right operand [pairs, columns], 64 columns at a time: element (j, c) at data[c / 64 * group +
+// j * row + c % 64].
 constexpr int kGroup = kTileRegisters * kWords;
 struct Right {
   const Pair* data;
   int64_t row, group;
 };
 
-// Where a product goes: element (i, c) at data[i * row + c].
+// The result of a product: element (i, c) at data[i * row + c].
 template <typename T>
 struct Out {
   T* data;
@@ -57,8 +57,8 @@ struct Out {
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
 }
 
-// sums += the products of one pair of each of R rows of the left operand, from a[r * a_row], and of
-// V registers of the right one's columns.
+// Adds the products of one pair from each of R rows of the left operand, at a[r * a_row], and V
+// registers of the right operand's columns to `sums`.
 template <int R, int V>
 [[gnu::always_inline]] inline void add_products(const Pair* a, int64_t a_row, const Pair* b,
                                                 __m512 (&sums)[R][V]) {
@@ -76,14 +76,15 @@ template <int R, int V>
   }
 }
 
-// R rows of V registers of a product, which begins with `initial`, or with zeros. Takes scalars,
-// not structs: those would be copied through the stack in other widths than they were stored, and
-// store forwarding would fail.
+// Computes R rows of V registers of a product, starting from `initial`, or from zeros. Takes
+// scalars instead of structs. Structs would be copied through the stack with another access width
+// than they were stored with, and store forwarding would fail.
 template <int R, int V, typename Initial, typename T>
 [[gnu::noinline]] void tile(const Pair* a, int64_t a_row, int64_t a_pair, const Pair* b,
                             int64_t b_row, int64_t pairs, const Initial* initial,
                             int64_t initial_row, T* out, int64_t out_row) {
-  // Unrolled here, or the compiler keeps sums in memory in the first and the last loop.
+  // Unrolled explicitly; otherwise the compiler keeps sums in memory in the first and the last
+  // loop.
   __m512 sums[R][V];
 #pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
@@ -113,7 +114,8 @@ template <typename Initial, typename T>
 struct Tile {
   decltype(&tile<1, 1, Initial, T>) multiply;
 };
-// kTiles<Initial, T>[R - 1][V - 1] is tile<R, V, Initial, T>; tall ones have two registers at most.
+// kTiles<Initial, T>[R - 1][V - 1] is tile<R, V, Initial, T>; tall tiles have at most two
+// registers.
 template <int R, typename Initial, typename T>
 constexpr std::array<Tile<Initial, T>, kTileRegisters> kTilesOfRows = {{{tile<R, 1, Initial, T>},
                                                                         {tile<R, 2, Initial, T>},
@@ -131,11 +133,11 @@ constexpr std::array<std::array<Tile<Initial, T>, kTileRegisters>, kTallTileRows
     kTallTilesOfRows<9, Initial, T>,  kTallTilesOfRows<10, Initial, T>,
     kTallTilesOfRows<11, Initial, T>, kTallTilesOfRows<12, Initial, T>};
 
-// out[rows, columns] = left right, plus `initial` where that has data; columns a multiple of 16.
+// out[rows, columns] = left right, plus `initial` if it has data. columns: a multiple of 16.
 template <typename Initial, typename T>
 inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& left,
                     const Right& right, const Out<const Initial>& initial, const Out<T>& out) {
-  // Columns of the right operand stay in the first-level cache for all rows.
+  // The current columns of the right operand stay in the first-level cache for all rows.
   for (int64_t c = 0; c < columns; c += kGroup) {
     const auto registers =
         static_cast<size_t>(std::min<int64_t>((columns - c) / kWords, kTileRegisters));
@@ -143,7 +145,7 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
     const int64_t most = in_place && registers <= kTallTileRegisters ? kTallTileRows : kTileRows;
     int64_t tiles = (rows + most - 1) / most;
     for (int64_t i = 0, some; i < rows; i += some, --tiles) {
-      // Tiles of nearly equal height: short ones do not hide the latency of their sums.
+      // Tiles have nearly equal height, because short ones do not hide the latency of their sums.
       some = in_place ? (rows - i + tiles - 1) / tiles : std::min(rows - i, most);
       kTiles<Initial, T>[static_cast<size_t>(some - 1)][registers - 1].multiply(
           in_place ? left.data + i * left.row : left.data + i / kTileRows * left.tile, left.row,
@@ -159,9 +161,9 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
   product<float, T>(rows, columns, pairs, left, right, {nullptr, 0}, out);
 }
 
-// ---- Right operands, packed
+// ---- Packing of right operands
 
-// Sixteen pairs of two rows of bf16 numbers: the earlier row's in the lower halves of the words.
+// Returns sixteen pairs of two rows of bf16 numbers, with the earlier row in the lower halves.
 [[gnu::always_inline]] inline __m512i pairs_of(__m256i earlier, __m256i later) {
   return _mm512_or_si512(_mm512_cvtepu16_epi32(earlier),
                          _mm512_slli_epi32(_mm512_cvtepu16_epi32(later), 16));
@@ -171,8 +173,8 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-// to[(rows + 1) / 2, columns] = pairs of neighbouring rows of x [rows, columns]; an odd row's
-// neighbour is zero. columns: a multiple of 16.
+// Writes to[(rows + 1) / 2, columns], pairs of neighbouring rows of x [rows, columns]; an odd row
+// is paired with zeros. columns: a multiple of 16.
 inline void pack_row_pairs(int64_t rows, int64_t columns, const uint16_t* x, int64_t stride,
                            Pair* to) {
   for (int64_t i = 0; i < rows; i += 2, to += columns) {
@@ -184,7 +186,7 @@ inline void pack_row_pairs(int64_t rows, int64_t columns, const uint16_t* x, int
   }
 }
 
-// 16 registers of 16 words, transposed.
+// Transposes 16 registers of 16 words.
 [[gnu::always_inline]] inline void transpose(__m512i (&x)[16]) {
   __m512i y[16];
   for (int i = 0; i < 16; i += 2) {
@@ -209,8 +211,8 @@ inline void pack_row_pairs(int64_t rows, int64_t columns, const uint16_t* x, int
   }
 }
 
-// To groups of 64 rows, [(columns + 1) / 2, 64] each: the pairs of x [rows, columns], transposed;
-// up to a multiple of 16 rows, those from `rows` on zero.
+// Writes the transposed pairs of x [rows, columns] to groups of 64 rows, [(columns + 1) / 2, 64]
+// each. Rows from `rows` up to a multiple of 16 are zero.
 inline void pack_transposed(int64_t rows, int64_t columns, const uint16_t* x, int64_t stride,
                             Pair* to) {
   const int64_t pairs = (columns + 1) / 2;

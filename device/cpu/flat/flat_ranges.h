@@ -1,4 +1,4 @@
-// How operations over flat ranges are split over threads, and what several of them share.
+// Distribution of flat ranges over threads.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace strata::device::cpu {
 
-// Ranges are split at multiples of this, so that a split never depends on alignment.
+// Ranges are split at multiples of this, so that splits do not depend on alignment.
 inline constexpr int64_t kGrain = 4096;
 
-// Threads for `blocks` times kGrain elements: waking one costs more than it saves on less than
-// eight, and very much more where other programs want its processor.
+// Threads for `blocks` times kGrain elements. Below eight blocks, waking a thread costs more than
+// it saves, and much more if other programs use its processor.
 inline int worthwhile_threads(int threads, int64_t blocks) {
   return static_cast<int>(std::clamp<int64_t>(blocks / 8, 1, threads));
 }
 
-// work(begin, end) over all of [0, count), a part a thread.
+// Calls work(begin, end) over all of [0, count), one part per thread.
 template <typename Work>
 void parallel_elements(int threads, int64_t count, const Work& work) {
   const int64_t blocks = (count + kGrain - 1) / kGrain;
@@ -28,8 +28,8 @@ void parallel_elements(int threads, int64_t count, const Work& work) {
                   });
 }
 
-// The sum of sum(begin, end) over the blocks of [0, count), added up in order from Sum{}: the same
-// bits whatever the number of threads.
+// Returns the sum of sum(begin, end) over the blocks of [0, count), added in order from Sum{}. The
+// result does not depend on the number of threads.
 template <typename Work>
 auto block_sums(const Context& context, int64_t count, const Work& sum) {
   using Sum = decltype(sum(int64_t{0}, int64_t{0}));

@@ -1,5 +1,5 @@
-// A pass over memory with next to no arithmetic, split over threads and compiled as the optimizers'
-// passes are: how fast they could be if memory were all that mattered.
+// A memory-bound pass, distributed over threads and compiled like the optimizers' passes. It shows
+// how fast they could be without arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace strata::device::cpu {
 
-// Elements [0, count) of the pass's arrays, by `threads` threads.
+// Processes elements [0, count) of the pass's arrays on `threads` threads.
 void run_plain_pass(int threads, int64_t count, const PlainPass& pass);
 
 }  // namespace strata::device::cpu

@@ -1,5 +1,5 @@
-// Linear layers: GEMMs over blocks of rows, each followed at once by its activation. Scratch: 0
-// and 1 for rows that are no whole unit, 2 for sums, 5 to 7 for what enters or leaves in FP8.
+// Linear layers: GEMMs over blocks of rows, each followed at once by its activation. Scratch slots:
+// 0 and 1 for rows that do not fill a unit, 2 for sums, 5 to 7 for FP8 operands and outputs.
 #include <cstring>
 #include <type_traits>
 
@@ -17,7 +17,7 @@ struct Part {
   int64_t row, rows, column, columns;
 };
 
-// Calls work(offset, matrix part) for some rows of `part` on each thread, of a matrix whose rows
+// Calls work(offset, matrix part) on each thread for some rows of `part`, of a matrix whose rows
 // are `row_size` long.
 template <typename Work>
 void for_each_share(int threads, const Part& part, int64_t row_size, const Work& work) {
@@ -27,7 +27,7 @@ void for_each_share(int threads, const Part& part, int64_t row_size, const Work&
   });
 }
 
-// Calls work(offset, count) for all of `part`, piece by piece that lie together.
+// Calls work(offset, count) for each contiguous piece of `part`.
 template <typename Work>
 void for_each_piece(const MatrixPart& part, const Work& work) {
   if (part.columns == part.stride) return work(0, part.rows * part.columns);
@@ -59,9 +59,9 @@ void activate_part_backward(const Context& context, Activation activation, const
   });
 }
 
-// out[rows, n] = in[rows, k] op(weight) + bias (+ out), part by part; after(part, threads) follows
-// each, and may use so many threads. It reads its part of `also_read`, which lies as out does;
-// null: nothing.
+// out[rows, n] = in[rows, k] op(weight) + bias (+ out), part by part. after(part, threads) follows
+// each part, and may use that many threads. It reads the same part of `also_read`, which has the
+// layout of out and may be null.
 template <typename T, typename After>
 void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const T* in, T* out,
                    const T* also_read, const After& after) {

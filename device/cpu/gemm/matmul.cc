@@ -45,7 +45,7 @@ void sgemm(const MatmulCall& call) {
 
 int threads_of_caller() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 
-// to[rows, columns] = from, whose rows are `ld` apart.
+// Converts from[rows, columns], with rows `ld` apart, to f32.
 void widen(const void* from, int64_t rows, int64_t columns, int64_t ld, float* to) {
   const auto* source = static_cast<const Float16*>(from);
   parallel_ranges(threads_of_caller(), rows, [&](int64_t begin, int64_t end, int) {
@@ -115,7 +115,7 @@ dnnl::memory::desc matrix(int64_t rows, int64_t cols, int64_t ld, bool transpose
   return {{rows, cols}, dtype, transposed ? dnnl::memory::dims{1, ld} : dnnl::memory::dims{ld, 1}};
 }
 
-// The one place where oneDNN 2 and 3 differ: 3 has no description of an operation apart from its
+// The only difference between oneDNN 2 and 3: in 3 an operation has no description apart from its
 // primitive's.
 dnnl::matmul::primitive_desc describe(const CompiledMatmul& of, bool bias,
                                       const dnnl::primitive_attr& attributes) {
@@ -149,7 +149,7 @@ CompiledMatmul compile(const Shape& s) {
   return compiled;
 }
 
-// Compiled GEMMs by shape; compiling one takes about a millisecond.
+// Caches compiled GEMMs by shape; compiling one takes about a millisecond.
 class MatmulCache {
  public:
   const CompiledMatmul& get(const Shape& shape) {

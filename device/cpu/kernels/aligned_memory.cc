@@ -15,7 +15,7 @@ void* allocate_aligned(size_t bytes) {
   const size_t rounded = std::max((bytes + kCacheLine - 1) / kCacheLine * kCacheLine, kCacheLine);
   void* memory = nullptr;
   if (::posix_memalign(&memory, large ? kHugePage : kCacheLine, rounded) != 0) return nullptr;
-  // Advice: small pages do as well.
+  // Only advice, because small pages work, too.
   if (large) ::madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
 }

@@ -1,13 +1,13 @@
-// Memory for arrays that threads work on.
+// Memory for arrays.
 #pragma once
 
 #include <cstddef>
 
 namespace strata::device::cpu {
 
-// 64-byte aligned, not cleared; null where there is none. std::free() takes it back. From 2 MB on
-// it lies in huge pages where the system has them to give: programs that read large matrices by
-// columns look up fewer addresses then.
+// Returns 64-byte aligned, uninitialised memory, or null; free it with std::free(). From 2 MB on it
+// uses huge pages if possible, which reduces address look-ups when large matrices are read by
+// columns.
 void* allocate_aligned(size_t bytes);
 
 }  // namespace strata::device::cpu

@@ -10,7 +10,7 @@ namespace {
 bool has_avx2() { return __builtin_cpu_supports("x86-64-v3"); }
 bool has_avx512() { return __builtin_cpu_supports("x86-64-v4"); }
 
-// The instruction set that is asked for; empty: the best.
+// Returns the requested instruction set; empty: the best.
 std::string_view asked() {
   const char* name = std::getenv("STRATA_CPU_ISA");
   return name == nullptr ? "" : name;

@@ -1,4 +1,4 @@
-// Collects the kernels as this translation unit's instruction set compiled them.
+// Collects the kernels compiled for this translation unit's instruction set.
 #pragma once
 
 #include "device/cpu/kernels/flat/activation.h"

@@ -1,7 +1,6 @@
 // Branch-free elementary functions that compilers vectorise, and loads and stores of all storage
-// types. Compiled for several instruction sets: everything is in an unnamed namespace, so that the
-// linker never picks another instruction set's copy. `ivdep` marks loops that may run in place,
-// element by element.
+// types. They are compiled for several instruction sets, so everything is in an unnamed namespace:
+// the linker must not merge copies. `ivdep` marks loops that may run in place, element by element.
 #pragma once
 
 #include <bit>
@@ -34,11 +33,11 @@ inline float rounded(float x) {
 #endif
 }
 
-// exp to about 1e-7 relative, where the result is no denormal: a whole power of two, and a
-// polynomial of what is left.
+// exp with a relative error of about 1e-7 for results that are not denormal: a whole power of two
+// times a polynomial of the rest.
 inline float exp_in_range(float x) {
   const float whole = rounded(x * 1.44269504088896341f);
-  // ln 2 in two parts, of which the first times a whole power is exact.
+  // ln 2 in two parts; the first times a whole power is exact.
   float r = x - whole * 0.693359375f;
   r = r - whole * -2.12194440e-4f;
   float p = 0.00829765205f;
@@ -50,15 +49,15 @@ inline float exp_in_range(float x) {
   return std::bit_cast<float>(std::bit_cast<int32_t>(p) + (static_cast<int32_t>(whole) << 23));
 }
 
-// Inputs are clamped to [-87, 88]: below, the result is 1.6e-38 (as good as 0 in a softmax).
+// Clamps inputs to [-87, 88]; at -87 the result is 1.6e-38, which is negligible in a softmax.
 inline float fast_exp(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
   return exp_in_range(x);
 }
 
-// fast_exp for x <= 0, or above it only by rounding. Clamps with one unsigned minimum, since the
-// bits of negative floats grow as they fall. A NaN whose sign is set gives exp(-87).
+// fast_exp for x <= 0, up to rounding. Clamps with one unsigned minimum, because the bits of
+// negative floats grow as the numbers fall. A NaN with its sign set gives exp(-87).
 inline float fast_exp_of_negative(float x) {
   constexpr auto kLeast = std::bit_cast<uint32_t>(-87.0f);
   const auto bits = std::bit_cast<uint32_t>(x);
@@ -67,9 +66,9 @@ inline float fast_exp_of_negative(float x) {
 
 inline float fast_tanh(float x) { return 1.0f - 2.0f / (fast_exp(2.0f * x) + 1.0f); }
 
-// The standard normal distribution function and density. Abramowitz & Stegun 7.1.26, error
-// below 1.5e-7. A NaN whose sign is set gives a density near 0, any NaN a distribution function of
-// NaN.
+// The standard normal distribution function and density, by Abramowitz & Stegun 7.1.26, with an
+// error below 1.5e-7. A NaN with its sign set gives a density near 0; every NaN gives a
+// distribution function of NaN.
 struct Normal {
   float cumulative;
   float density;
@@ -87,7 +86,7 @@ inline Normal normal(float x) {
   return {x < 0.0f ? tail : 1.0f - tail, 0.398942280401432678f * gauss};
 }
 
-// Written in lanes, because compilers must not reorder a plain maximum that might meet a NaN.
+// Works in lanes, because compilers must not reorder a plain maximum that might meet a NaN.
 inline float highest_of(const float* x, int64_t count) {
   constexpr int kLanes = 16;
   float lanes[kLanes];

@@ -18,7 +18,7 @@
 
 namespace strata::device::cpu {
 
-// Memory that only grows, 64-byte aligned, not cleared.
+// Memory that only grows; 64-byte aligned, uninitialised.
 class Scratch {
  public:
   template <typename T>
@@ -40,7 +40,7 @@ class Scratch {
   size_t bytes_ = 0;
 };
 
-// `rows` rows of `source` in scratch, and zeros up to `padded` rows.
+// Copies `rows` rows of `source` to scratch and fills up with zeros to `padded` rows.
 template <typename T>
 T* padded_copy(const T* source, int64_t rows, int64_t padded, int64_t columns, Scratch& scratch) {
   T* copy = scratch.get<T>(padded * columns);
@@ -49,8 +49,8 @@ T* padded_copy(const T* source, int64_t rows, int64_t padded, int64_t columns, S
   return copy;
 }
 
-// What an operation works with: the kernels, how many threads it may use, and its stream's scratch.
-// One slot for each piece of scratch an operation holds at the same time.
+// The kernels, threads and stream scratch that an operation uses. An operation uses one slot for
+// each piece of scratch that it holds at the same time.
 struct Context {
   const VectorKernels& kernels;
   int threads;
@@ -73,15 +73,15 @@ inline const TypedKernels<Float16>& Context::typed<Float16>() const {
   return kernels.f16;
 }
 
-// Scratch of the calling thread, for kernels over rows of `columns`.
+// Returns scratch of the calling thread, for kernels over rows of `columns`.
 inline float* row_scratch(int64_t columns) {
   static PerThread<Scratch> scratch;
   return scratch.get().get<float>(scratch_floats(columns));
 }
 
-// work(begin, end, part) over an even split of [0, count), one part a thread. The split depends
-// only on count and threads. No OpenMP region where one thread does it all. What a thread throws is
-// thrown again after the region.
+// Calls work(begin, end, part) over an even split of [0, count), one part per thread. The split
+// depends only on count and threads. A single thread needs no OpenMP region. Rethrows a thread's
+// exception after the region.
 template <typename Work>
 void parallel_ranges(int threads, int64_t count, const Work& work) {
   const int parts = static_cast<int>(std::min<int64_t>(threads, count));
@@ -97,8 +97,8 @@ void parallel_ranges(int threads, int64_t count, const Work& work) {
   error.rethrow();
 }
 
-// work(i) for every i in [0, count), dealt out to the threads one by one as they get free, which
-// suits work of uneven size. Errors as in parallel_ranges.
+// Calls work(i) for every i in [0, count). Threads take items one by one, which suits work of
+// uneven size. Errors are as in parallel_ranges.
 template <typename Work>
 void parallel_tasks(int threads, int64_t count, const Work& work) {
   if (threads <= 1) {
@@ -111,7 +111,7 @@ void parallel_tasks(int threads, int64_t count, const Work& work) {
   error.rethrow();
 }
 
-// to[0, count) = from, or += where `accumulate`.
+// to[0, count) = from, or += with `accumulate`.
 inline void write_or_add(const Context& context, bool accumulate, int64_t count, const float* from,
                          float* to) {
   if (accumulate) {
@@ -121,8 +121,8 @@ inline void write_or_add(const Context& context, bool accumulate, int64_t count,
   }
 }
 
-// destination[0, width) = what sum(begin, end, partial) adds to its zeroed partial over all rows;
-// += where `accumulate`. The order of additions depends only on rows and threads.
+// destination[0, width) = the sum over all rows, or += with `accumulate`. sum(begin, end, partial)
+// adds its rows to a zeroed partial sum. The order of additions depends only on rows and threads.
 template <typename Sum>
 void parallel_sums(const Context& context, int64_t rows, int64_t width, int slot, bool accumulate,
                    float* destination, const Sum& sum) {

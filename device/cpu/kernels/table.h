@@ -1,6 +1,5 @@
-// Everything on the CPU that is not a GEMM: vector loops over a range of rows or
-// elements, run by one thread. The same sources are compiled once per instruction set;
-// `kernels_for_this_cpu` picks a table.
+// All CPU code but GEMMs: vector loops over a range of rows or elements, for one thread. The same
+// sources are compiled once per instruction set; `kernels_for_this_cpu` chooses a table.
 #pragma once
 
 #include <array>
@@ -10,33 +9,33 @@
 
 namespace strata::device::cpu {
 
-// One attention head's scores of one sequence: `length` rows, each `stride` apart.
+// One attention head's scores of one sequence: `length` rows, `stride` apart.
 struct SoftmaxRows {
-  int64_t length = 0;  // queries, and keys that count
-  int64_t padded = 0;  // columns written; those from `length` on become 0
+  int64_t length = 0;  // number of queries, and of keys
+  int64_t padded = 0;  // number of columns; those from `length` on become 0
   float scale = 1.0f;  // applied to the raw scores
   Dropout dropout;
   uint64_t sample_id = 0;
   uint32_t head = 0;
   float* scores = nullptr;       // [length, padded] raw q k^T
-  float* log_sum_exp = nullptr;  // of row i at [i * log_sum_exp_stride]
+  float* log_sum_exp = nullptr;  // row i at [i * log_sum_exp_stride]
   int64_t log_sum_exp_stride = 0;
 };
 
-// Arrays passed over with next to no arithmetic: as many as an optimizer has, or one of LAMB's
-// halves.
+// Arrays of a memory-bound pass: as many as an optimizer has, or one of LAMB's halves.
 struct PlainPass {
-  std::array<float*, 3> modified{};  // read and written; null from the second or third on: fewer
+  std::array<float*, 3> modified{};  // read and written; the second and third may be null
   const float* read = nullptr;
-  const float* also_read = nullptr;  // null: none; beside three modified ones only
-  uint16_t* written = nullptr;       // null: none
-  // The modified arrays are multiplied by this (the first takes the rest from `read`), the first
-  // one's upper halves are written: 1 leaves the modified ones as they are.
+  const float* also_read = nullptr;  // may be null; only with three modified arrays
+  uint16_t* written = nullptr;       // may be null
+  // Factor of the modified arrays; the first one also receives the complementary part of `read`.
+  // The first array's upper halves are written to `written`. A factor of 1 leaves the modified
+  // arrays unchanged.
   float factor = 1.0f;
 };
 
-// Functions over compute-dtype storage T: float, Float16, or uint16_t holding bfloat16 bits.
-// `scratch`: at least scratch_floats(columns) floats of the calling thread's own.
+// Functions for compute-dtype storage T: float, Float16, or uint16_t with bfloat16 bits. `scratch`:
+// at least scratch_floats(columns) floats, not shared between threads.
 template <typename T>
 struct TypedKernels {
   void (*activation_forward)(Activation, int64_t count, const T* pre_activation, T* y);
@@ -51,25 +50,25 @@ struct TypedKernels {
                                float* scratch);
   void (*residual_add_backward)(const ResidualAddBackward&, int64_t begin, int64_t end,
                                 float* scratch);
-  // Of every column over `rows` rows, at least one: its mean, and the sum of squares of what each
-  // element is away from it.
+  // Computes each column's mean over `rows` rows, at least one, and the sum of squared deviations
+  // from it.
   void (*column_moments)(int64_t rows, int64_t columns, const T* x, float* means, float* squares);
-  // Of every row: mean and variance.
+  // Computes each row's mean and variance.
   void (*row_moments)(int64_t rows, int64_t columns, const T* x, float* means, float* variances,
                       float* scratch);
   void (*embeddings_forward)(const EmbeddingsForward&, int64_t begin, int64_t end, float* scratch);
   // d_sum: [T, H], gradient of the sum of the three embeddings.
   void (*embeddings_backward)(const EmbeddingsBackward&, int64_t begin, int64_t end, float* d_sum,
                               float* d_gamma, float* d_beta, float* scratch);
-  void (*column_sums)(int64_t rows, int64_t columns, const T* x, float* sums);  // added to
-  // probabilities: dropped-out softmax of the scores, [length, padded].
+  void (*column_sums)(int64_t rows, int64_t columns, const T* x, float* sums);  // adds to sums
+  // probabilities: softmax of the scores after dropout, [length, padded].
   void (*softmax_forward)(const SoftmaxRows&, T* probabilities, float* scratch);
-  // In: raw scores, which are overwritten, d_probabilities [length, padded] (gradient of the
-  // dropped-out probabilities). Out: probabilities (dropped out), d_scores.
+  // Reads raw scores, which are overwritten, and d_probabilities [length, padded], the gradient of
+  // the probabilities after dropout. Writes probabilities after dropout and d_scores.
   void (*softmax_backward)(const SoftmaxRows&, const float* d_probabilities, T* probabilities,
                            T* d_scores, float* scratch);
-  // Rows of logits [rows, classes]; d_logits null: no gradient, else the logits are overwritten.
-  // Adds to totals.
+  // Processes rows of logits [rows, classes]. Without a gradient d_logits is null; with one the
+  // logits are overwritten. Adds to totals.
   void (*cross_entropy)(int64_t rows, int64_t classes, float* logits, const int32_t* labels,
                         float gradient_scale, T* d_logits, LossTotals* totals);
   void (*add)(int64_t count, const T* x, T* sum);  // sum += x
@@ -91,26 +90,26 @@ struct VectorKernels {
   double (*sum_of_squares_bf16)(int64_t count, const uint16_t* x);
   double (*sum_of_squares_f16)(int64_t count, const Float16* x);
   void (*add_f32)(int64_t count, const float* x, float* sum);
-  // Elements [begin, end) of the update; `factor` multiplies the gradient.
+  // Updates elements [begin, end); `factor` multiplies the gradient.
 #define STRATA_UPDATE(function, Update, without) \
   void (*function)(const Update&, int64_t begin, int64_t end, float factor);
   STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
 #undef STRATA_UPDATE
-  // The same of LAMB's two halves; the first returns the sums of these elements.
+  // The two halves of LAMB; the first returns the sums of these elements.
   LambNorms (*lamb_direction)(const LambDirection&, int64_t begin, int64_t end, float factor);
   void (*lamb_apply)(const LambApply&, int64_t begin, int64_t end, float rate);
   void (*plain_pass)(const PlainPass&, int64_t begin, int64_t end);
 };
 
-// Floats of scratch that a kernel over rows of `columns` elements needs.
+// Scratch in floats that a kernel over rows of `columns` elements needs.
 constexpr int64_t scratch_floats(int64_t columns) { return 3 * ((columns + 127) / 128 * 128); }
 
-// The best table this processor can run. STRATA_CPU_ISA=portable|avx2|avx512 in the environment
-// asks for a lesser one; throws Error where the processor lacks it.
+// Returns the best table for this processor. STRATA_CPU_ISA=portable|avx2|avx512 in the environment
+// requests a particular one. Throws Error if the processor does not support it.
 const VectorKernels& kernels_for_this_cpu();
 
-// Whether the kernels of device/cpu/bf16/ are for this processor: it has AVX-512 BF16, no AMX, by
-// which oneDNN's GEMMs are faster, and STRATA_CPU_ISA asks for nothing less.
+// True if the kernels of device/cpu/bf16/ should be used: the processor has AVX-512 BF16,
+// STRATA_CPU_ISA does not request less, and there is no AMX, with which oneDNN's GEMMs are faster.
 bool multiplies_bf16_pairs();
 
 }  // namespace strata::device::cpu

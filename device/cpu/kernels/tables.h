@@ -1,5 +1,5 @@
-// The table of each instruction set. Calling a kernel the processor lacks the instructions for is
-// fatal.
+// The table of each instruction set. The process crashes if the processor lacks a called kernel's
+// instructions.
 #pragma once
 
 #include "device/cpu/kernels/table.h"

@@ -9,7 +9,7 @@
 namespace strata::device::cpu {
 namespace {
 
-// Losses of `rows` rows; the sum is taken in the order of the threads' parts, so it is
+// Returns the losses of `rows` rows. Sums follow the order of the threads' parts, so they are
 // reproducible.
 template <typename T>
 LossTotals cross_entropy(const Context& context, int64_t rows, int64_t classes, float* logits,
@@ -51,9 +51,9 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                        .bias = op.bias.data,
                        .input_dtype = dtype_of<T>(),
                        .output_dtype = DType::kF32};
-    // The gradients are products of logits, whose rows are then pairs.
+    // Gradients are products of logits, so rows of logits must consist of pairs.
     const bool by_bf16_gemm = bf16_gemm_takes(forward) && classes % 2 == 0;
-    // oneDNN's bf16 GEMMs are compiled for whole units of rows: the extra ones are zero.
+    // oneDNN's bf16 GEMMs are compiled for whole units of rows; extra rows are zero.
     const int64_t padded = kCompiledMatmul<T> && !by_bf16_gemm ? round_up(rows, kRowUnit) : rows;
     const T* x = op.x.as<T>() + begin * hidden;
     if (padded != rows) {

@@ -1,4 +1,4 @@
-// Embeddings, and the gathering and scattering of rows.
+// Embeddings, and gathering and scattering of rows.
 #include <algorithm>
 
 #include "device/cpu/float8.h"
@@ -37,7 +37,7 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
                         context.typed<T>().embeddings_backward(op, begin, end, d_sum, d_gamma,
                                                                d_beta, row_scratch(hidden));
                       });
-  // Rows share table entries, so threads divide the columns: no two write the same element.
+  // Rows share table entries, so threads divide the columns: no two threads write the same element.
   parallel_ranges(context.threads, hidden, [&](int64_t begin, int64_t end, int) {
     scatter_columns(rows, hidden, begin, end, op.token_ids, d_sum, op.d_word.as<float>());
     scatter_columns(rows, hidden, begin, end, op.positions, d_sum, op.d_position.as<float>());

@@ -1,12 +1,12 @@
-// The gradients of LayerNorm's parameters, wherever its backward is part of an operation.
+// Gradients of LayerNorm's parameters, for all operations with its backward.
 #pragma once
 
 #include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 
-// Calls backward(begin, end, d_gamma_part, d_beta_part) for ranges of `rows` on all threads; the
-// parts' sums are, or are added to, op.d_gamma and op.d_beta [hidden] f32.
+// Calls backward(begin, end, d_gamma_part, d_beta_part) for ranges of `rows` on all threads. Writes
+// the parts' sums to op.d_gamma and op.d_beta [hidden] f32, or adds them.
 template <typename Op, typename Backward>
 void layernorm_gradients(const Context& context, int64_t rows, const Op& op,
                          const Backward& backward) {

@@ -1,5 +1,5 @@
-// The standardization loss. Rows are taken in blocks of one size whatever the number of threads,
-// and blocks are added up in order.
+// The standardization loss. Rows are processed in blocks of fixed size for any number of threads,
+// and blocks are added in order.
 #include <algorithm>
 
 #include "device/cpu/operations.h"
@@ -7,15 +7,15 @@
 namespace strata::device::cpu {
 namespace {
 
-constexpr int64_t kBlockRows = 64;  // two passes over a block find it in the cache
+constexpr int64_t kBlockRows = 64;  // small enough to stay in the cache for two passes
 
 int64_t blocks_of(int64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 int64_t rows_of(int64_t block, int64_t rows) {
   return std::min(kBlockRows, rows - block * kBlockRows);
 }
 
-// Means of columns [begin, end) over all rows, and variances, from what column_moments gave for
-// blocks of rows.
+// Combines column_moments() of blocks of rows: means and variances of columns [begin, end) over all
+// rows.
 void combine_blocks(int64_t rows, int64_t columns, int64_t begin, int64_t end, const float* means,
                     const float* squares, float* mean, float* variance) {
   constexpr int64_t kAtOnce = 64;

@@ -19,7 +19,7 @@
 namespace strata::device::cuda {
 namespace {
 
-// bf16, without FP8 copies where the kernel is kPlain.
+// For bf16; kPlain does not support FP8 copies.
 void run(AttentionKernel kernel, const Context& context, const AttentionForward& op) {
   switch (kernel) {
     case AttentionKernel::kMma:
@@ -33,7 +33,7 @@ void run(AttentionKernel kernel, const Context& context, const AttentionForward&
   }
 }
 
-// Plain attention takes the rows' means as the others do, whose results it judges.
+// Plain attention computes the rows' means from the context, as the kernels do that it checks.
 void run(AttentionKernel kernel, const Context& context, const AttentionBackward& op) {
   switch (kernel) {
     case AttentionKernel::kMma:
@@ -60,8 +60,8 @@ const char* name_of(AttentionKernel kernel) {
   }
 }
 
-// A lower bound on the floating-point operations of the GEMMs, two forward and five backward: their
-// number if all sequences had the same length.
+// Returns the operations of the GEMMs, two forward and five backward, for sequences of equal
+// length, which is a lower bound.
 double flops_of(const AttentionForward& op) {
   const auto tokens = static_cast<double>(op.context.rows);
   return 4 * tokens * tokens / std::max(op.sequences.count, 1) *
@@ -81,7 +81,7 @@ struct Result {
   bool is_logarithm = false;
 };
 
-// An operation that writes elsewhere, to be tried.
+// A copy of an operation for trials, with other outputs.
 template <typename Op>
 struct Trial;
 
@@ -116,33 +116,36 @@ struct Trial<AttentionBackward> {
   AttentionBackward op;
 };
 
-// Where others are about as fast, all processes choose alike, and have the same bits.
+// Requires a clear advantage, so that all processes choose the same kernel, with the same bits, if
+// several are about as fast.
 constexpr float kClearly = 0.95f;
-// Results of right kernels differ by less than this share of the largest: the conformance suite
-// allows each 1 % from exact results. Logarithms of sums differ by less than this.
+// Results of correct kernels differ by less than this fraction of the largest; the conformance
+// suite allows each of them 1 % from exact results. Logarithms of sums differ by less than this.
 constexpr float kRounding = 1.0f / 32;
-// Gradients that are this much smaller than others may be nothing but rounding, as a query's is
-// whose sequence has one token.
+// Gradients smaller than others by this factor may consist of rounding errors, for example the
+// query's in a sequence of one token.
 constexpr float kSmall = 1.0f / 64;
 
-// Compares kernels' results on one operation's inputs with those of a trusted kernel. That is mma
-// until another disagrees with it, then plain attention, with which mma is compared, too.
+// Compares kernels' results on one operation's inputs with those of a trusted kernel. The trusted
+// kernel is mma until another kernel disagrees with it, then plain attention, with which mma is
+// compared, too.
 template <typename Op>
 class Judge {
  public:
   // Throws Error if GPU memory has no room for two copies of the results.
   Judge(const Context& context, const Op& op) : context_(context), first_(op), second_(op) {}
 
-  // Computes the first trusted results. Call it first.
+  // Computes the first trusted results. Must be called first.
   void believe_mma() { run(believed_, context_, believed_results_->op); }
 
   const Op& trial() const { return trial_->op; }
-  // Whether results can be told apart: plain attention's, if it was asked, are finite.
+  // False if results cannot be compared, because plain attention was run and its results are not
+  // finite.
   bool can_tell() const { return can_tell_; }
   bool mma_is_right() const { return mma_is_right_; }
 
-  // Returns whether the kernel's results agree with the trusted ones. Says so on the standard error
-  // if not.
+  // Returns true if the kernel's results agree with the trusted ones. Otherwise reports it on
+  // standard error.
   bool is_right(AttentionKernel kernel) {
     run(kernel, context_, trial_->op);
     if (agrees(kernel, believed_ == AttentionKernel::kPlain)) return true;
@@ -152,7 +155,7 @@ class Judge {
   }
 
  private:
-  // Believes plain attention from now on, which judges mma.
+  // Trusts plain attention from now on, and checks mma with it.
   bool ask_plain() {
     try {
       run(AttentionKernel::kPlain, context_, trial_->op);
@@ -183,7 +186,7 @@ class Judge {
       const float bound =
           kRounding *
           (tried[i].is_logarithm ? 1.0f : std::max(difference.largest_value, kSmall * largest));
-      if (difference.largest <= bound) continue;  // not if it is NaN
+      if (difference.largest <= bound) continue;  // false for NaN
       if (!std::isfinite(difference.largest_value)) {
         if (believed_ == AttentionKernel::kPlain) can_tell_ = false;
       } else if (says_so) {
@@ -285,7 +288,7 @@ std::optional<AttentionChoice::Found> AttentionChoice::fastest(const Context& co
     }
   }
   if (!judge->can_tell()) return std::nullopt;
-  // wgmma agreed with mma, which has turned out to be wrong.
+  // wgmma agreed with mma, which turned out to be wrong.
   if (takes_wgmma && !judge->mma_is_right()) takes_wgmma = judge->is_right(AttentionKernel::kWgmma);
 
   const auto time = [&](AttentionKernel kernel) {

@@ -1,4 +1,4 @@
-// Blocks of attention, and the tile of a sequence that each takes.
+// Assigns tiles of sequences to the blocks of attention.
 #pragma once
 
 #include "device/backend.h"
@@ -11,7 +11,7 @@ inline constexpr int kTile = 64;  // rows
 
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
-// How many of the warp's threads say yes.
+// Returns the number of the warp's threads that pass true.
 __device__ inline int votes_of_warp(bool yes) {
 #ifdef __CUDA_ARCH__
   return __popc(__ballot_sync(0xffffffffu, yes));
@@ -22,16 +22,17 @@ __device__ inline int votes_of_warp(bool yes) {
 
 // The grid of attention: a block takes one tile of queries (or keys) of one head of one sequence.
 // blockIdx.y is the head. If lengths are similar, z is the sequence and x its tile, with as many
-// tiles as the longest needs. If that would leave many blocks idle, z is 1 and x counts tiles of a
-// row in which sequence i begins at cu_seqlens[i] + 63 i. It is padded by 63 tokens there, so it
-// covers as many multiples of 64 as it has tiles, wherever it begins. The number of blocks depends
-// only on the count, tokens and longest sequence, so a captured graph serves other lengths.
+// tiles as the longest sequence needs. If that would leave many blocks idle, z is 1 and x counts
+// tiles of a row in which sequence i begins at cu_seqlens[i] + 63 i. The padding of 63 tokens makes
+// each sequence cover as many multiples of 64 as it has tiles, wherever it begins. The number of
+// blocks depends only on the count, tokens and longest sequence, so a captured graph serves other
+// lengths.
 struct Blocks {
   dim3 grid;
   bool side_by_side;
 };
 
-// The sequence of a block, and its tile's first row there, which may lie beyond its end.
+// A block's sequence, and its tile's first row in it, which may lie beyond its end.
 struct TileOfBlock {
   int sequence, first_row;
 
@@ -41,14 +42,15 @@ struct TileOfBlock {
     if (!side_by_side) return;
     int first = 0;
     for (int count = sequences.count; count > 1;) {
-      // The threads test sequences `stride` apart: the last that begins at or before the tile wins.
+      // The threads test sequences `stride` apart: the last one that begins at or before the tile
+      // wins.
       const int stride = (count + kWarpSize - 1) / kWarpSize, step = lane() * stride;
       const int passed =
           votes_of_warp(step < count && begin_of(sequences, first + step) <= first_row) - 1;
       first += passed * stride;
       count = smaller(stride, count - passed * stride);
     }
-    sequence = __shfl_sync(0xffffffffu, first, 0);  // which compilers then know to be uniform
+    sequence = __shfl_sync(0xffffffffu, first, 0);  // tells compilers that the value is uniform
     first_row -= (begin_of(sequences, sequence) + kTile - 1) / kTile * kTile;
   }
 
@@ -63,7 +65,7 @@ inline Blocks blocks_of(const Sequences& sequences, int32_t heads, int64_t token
   const int64_t of_longest = ceil_div(sequences.max_length, kTile),
                 of_all = ceil_div(tokens + int64_t{kTile - 1} * sequences.count, kTile);
   const auto y = static_cast<unsigned>(heads);
-  // A block needs about as long to find its sequence as an idle block needs to end.
+  // A block takes about as long to find its sequence as an idle block takes to end.
   if (4 * of_all < 3 * of_longest * sequences.count) {
     return {dim3(static_cast<unsigned>(of_all), y), true};
   }

@@ -1,4 +1,4 @@
-// Shared by attention's kernels on tensor cores: a head, its tiles, dropout of its scores.
+// Code shared by attention's kernels on tensor cores: a head, its tiles, and dropout of its scores.
 #pragma once
 
 #include <type_traits>
@@ -13,10 +13,11 @@
 namespace strata::device::cuda {
 
 inline constexpr float kLn2 = 0.693147180559945309f;
-// How many powers of two a score may exceed what its row's exponentials are relative to.
+// Maximum exponent by which a score may exceed the maximum that its row's exponentials are relative
+// to.
 inline constexpr float kMostGrowth = 8.0f;
 
-// Blocks of a kernel that fit on a multiprocessor at once (launch bound).
+// Blocks of a kernel per multiprocessor (launch bound).
 inline constexpr int kBlocksAtOnce = 3;
 
 enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
@@ -34,7 +35,8 @@ struct Head {
         hidden(hidden_),
         sample_id(sequences.sample_ids[sequence]) {}
 
-  // Where the head's part of token `at`'s row begins in qkv [T, 3 hidden], and in [T, hidden].
+  // Returns the position of the head in the row of token `at`, in qkv [T, 3 hidden] or in [T,
+  // hidden].
   template <int kSize>
   __device__ int64_t in_qkv(int at, QkvPart part) const {
     return (int64_t{first} + at) * 3 * hidden + part * hidden + index * kSize;
@@ -48,8 +50,8 @@ struct Head {
   }
 };
 
-// Writes `scale` times this warp's rows of c that lie below `rows` to element `begin` and on of a
-// matrix of `stride`, where that has memory, and of its copy.
+// Writes `scale` times this warp's rows of c below `rows` to a matrix with row distance `stride`,
+// from element `begin`, if that has memory, and to its copy.
 template <int kSize, typename Writer>
 __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (&scale)[2],
                                   int rows, BFloat16* to, Writer& copy, int64_t begin, int stride) {
@@ -61,7 +63,7 @@ __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (
 #pragma unroll
     for (int t = 0; t < kSize / 8; ++t) {
       const float two[2] = {c[t][2 * half] * scale[half], c[t][2 * half + 1] * scale[half]};
-      // Without FP8 there is.
+      // Without FP8, the matrix always has memory.
       if (!kHasFloat8 || to) store(to + at + 8 * t, two);
       copy.write(at + 8 * t, two);
     }
@@ -70,7 +72,7 @@ __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (
 
 // ---- Rows
 
-// The four threads that share a row of an accumulator agree on a sum or a maximum.
+// Reductions over the four threads that share a row of an accumulator.
 __device__ inline float row_group_sum(float x) {
   x += __shfl_xor_sync(0xffffffffu, x, 1);
   return x + __shfl_xor_sync(0xffffffffu, x, 2);
@@ -80,7 +82,7 @@ __device__ inline float row_group_max(float x) {
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-// warp(), which compilers do not know to be the same for all of its threads.
+// Returns warp() in a form that compilers know to be uniform.
 __device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0); }
 
 // Makes probabilities of keys from `keys` on 0. kColumns: a multiple of 4.
@@ -100,16 +102,16 @@ __device__ inline float keep_scale_of(const Dropout& dropout) {
   return dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f;
 }
 
-// What attention drops in one head.
+// Dropout of one head's scores.
 struct HeadDropout {
-  // In shared memory: there they take no registers while tiles are multiplied.
+  // In shared memory, to save registers while tiles are multiplied.
   const DropoutRoundKeys& keys;
   uint64_t sample_id;
   uint32_t threshold, first_row;
   float keep_scale;
   bool drops;
 
-  // Before a __syncthreads that comes before any use.
+  // Must be followed by a __syncthreads before any use.
   __device__ HeadDropout(const Dropout& dropout, const Head& head, DropoutRoundKeys& shared_keys)
       : keys(shared_keys),
         sample_id(head.sample_id),
@@ -120,16 +122,16 @@ struct HeadDropout {
     if (drops && threadIdx.x == 0) shared_keys = dropout_round_keys(dropout.key());
   }
 
-  // Of keys [8 block, 8 block + 8).
+  // Returns the bits of keys [8 block, 8 block + 8).
   __device__ DropoutBits bits(int query, int block) const {
     return {keys, sample_id, first_row + static_cast<uint32_t>(query),
             static_cast<uint32_t>(block)};
   }
 };
 
-// Clears the elements of p that dropout drops. kColumns: a multiple of 4; `query`: of the warp's
-// first row; `first_key`: of p's first columns. Calls note(half, block, mask) with what is kept of
-// the eight keys of a block in the rows of elements 2 half and on.
+// Clears the elements of p that dropout drops. kColumns: a multiple of 4. `query` is that of the
+// warp's first row, `first_key` that of p's first column. Calls note(half, block, mask) with the
+// kept ones of a block's eight keys, in the rows of elements 2 half and 2 half + 1.
 template <int kColumns, typename Note>
 __device__ inline void drop(const HeadDropout& dropout, int query, int first_key,
                             Accumulator<kColumns>& p, const Note& note) {
@@ -153,7 +155,7 @@ __device__ inline void drop(const HeadDropout& dropout, int query, int first_key
   }
 }
 
-// A head's keys and values, tile after tile.
+// Loads a head's keys and values tile by tile.
 template <typename Tile>
 class KeysAndValues {
  public:
@@ -161,7 +163,7 @@ class KeysAndValues {
       : next_keys_(qkv + head.in_qkv<Tile::kSize>(0, kKey) + Tile::part(3 * head.hidden)),
         hidden_(head.hidden) {}
 
-  // Starts copying the next tile, of which so many keys are left.
+  // Starts copying the next tile; `keys_left` keys remain.
   __device__ void load_next(Tile& keys, Tile& values, int keys_left) {
     const int stride = 3 * hidden_;
     keys.load_later(next_keys_, stride, keys_left);
@@ -174,7 +176,8 @@ class KeysAndValues {
   int hidden_;
 };
 
-// Where a kernel runs whose GEMMs this code has not: better no result than a wrong one.
+// Stops a kernel on a GPU that its GEMMs were not compiled for, because no result is better than a
+// wrong one.
 __device__ inline void stop_without_products() {
 #ifdef __CUDA_ARCH__
   __trap();

@@ -1,6 +1,6 @@
-// Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16
-// rows of a tile each; the tiles of the other side pass by in shared memory, the next one on its
-// way while one is multiplied. `Gemm`: MmaGemm or WgmmaGemm, of a head size.
+// Self-attention in tiles of 64 queries x 64 keys on tensor cores. Each of a block's four warps
+// takes 16 rows of a tile. The tiles of the other operand are copied to shared memory one by one,
+// each while the previous one is multiplied. `Gemm`: MmaGemm or WgmmaGemm for a head size.
 #pragma once
 
 #include "device/cuda/attention/attention_heads.h"
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
-  __shared__ Tile keys[2], values[2];  // a tile in use, and the next one on its way
+  __shared__ Tile keys[2], values[2];  // the current tile and the next one
   __shared__ DropoutRoundKeys round_keys;
   const TileOfBlock tile(op.sequences, side_by_side);
   const Head head(op.sequences, tile.sequence, static_cast<int>(blockIdx.y),
@@ -25,13 +25,13 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   const auto* qkv = op.qkv.as<BFloat16>();
   const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
   const int rows = smaller(kTile, head.length - first_query);
-  // But for copying tiles, and multiplying them where warps do so together.
+  // Idle warps only help to copy tiles, and to multiply them if warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
   Gemm::require_alignment(keys[0]);
   Gemm::require_alignment(values[0]);
   KeysAndValues<Tile> others(qkv, head);
   others.load_next(keys[0], values[0], head.length);
-  // The block's own rows pass through the memory of what comes second.
+  // The block's own rows are loaded through the memory of the second tile.
   keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
                            rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   LeftRows<kSize> queries;
   queries.load(keys[1].own());
 
-  // Scores are in powers of two: exp(x) = 2^(x log2 e).
+  // Scores are exponents of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
       tops[half] = row_group_max(top);
       grow |= (tops[half] - highest[half]) * scale > kMostGrowth;
     }
-    // Sums so far are made smaller only where powers would grow large without that.
+    // Rescales the sums only if exponentials would grow large without it.
     if (__any_sync(0xffffffffu, grow)) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
     drop<kColumns>(dropout, first_query + warp() * kWarpRows, first_key, scores,
                    [](int, int, uint32_t) {});
   };
-  // To the tile's columns [0, 8 kColumns).
+  // Attends to the tile's columns [0, 8 kColumns).
   const auto attend = [&](int stage, int first_key, auto columns_here) {
     constexpr int kColumns = columns_here();
     Accumulator<kColumns> scores;
@@ -102,7 +102,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
-    // What this thread waited for, all see; and nobody reads what comes next over.
+    // Makes the awaited tile visible to all threads, and ensures that nobody reads the memory of
+    // the next one.
     __syncthreads();
     const int keys_here = head.length - first_key;
     const bool more = keys_here > kTile;
@@ -134,25 +135,25 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   }
 }
 
-// ---- Backward. The gradient of a score is p (d keep_scale - delta), but for the factor
-// 1 / sqrt(size), where p is its probability and d what the context's gradient makes that of the
-// probability, 0 where dropout drops it: keep_scale p (d - delta / keep_scale).
+// ---- Backward. The gradient of a score is p (d keep_scale - delta) / sqrt(size), where p is its
+// probability. d is the gradient of the probability from the context's gradient, or 0 if dropped.
+// So it is computed as keep_scale p (d - delta / keep_scale), up to the last factor.
 
-// Turns a query's scores into their gradients. Zeros do no harm for queries beyond a sequence's
-// end: everything else of theirs is 0.
+// Values that convert a query's scores to their gradients. For queries beyond a sequence's end
+// zeros are harmless, because all their other values are 0.
 struct alignas(8) QueryStatistics {
   float shift;        // -log_sum_exp log2(e)
   float minus_delta;  // -(context . d_context) / keep_scale
 };
 
-// Memory that the first kernel writes for the second, with a head's queries side by side, as they
-// are read.
+// Memory that the first kernel writes for the second, with a head's queries side by side, in the
+// order of reading.
 struct ForKeys {
   QueryStatistics* statistics;  // [heads, T]
-  // Probabilities that dropout keeps: [heads, groups of 32 keys, T], key % 32 by bit.
+  // Probabilities that dropout keeps: [heads, groups of 32 keys, T], with bit key % 32.
   uint32_t* kept;
   int64_t tokens;
-  int groups;  // of the longest sequence, a multiple of 2
+  int groups;  // groups of the longest sequence, a multiple of 2
 
   __device__ QueryStatistics* statistics_of(const Head& head, int query) const {
     return statistics + head.index * tokens + head.first + query;
@@ -162,9 +163,9 @@ struct ForKeys {
   }
 };
 
-// This warp's rows of a block's context, for their products with its gradient. A row is read by
-// four threads, 16 bytes at a time: those that read together read whole sectors here, and different
-// banks of the gradient in shared memory.
+// This warp's rows of a block's context, for their products with its gradient. Four threads read a
+// row, 16 bytes at a time. Threads that read together read whole sectors here, and different banks
+// of the gradient in shared memory.
 template <int kSize>
 class ContextRows {
  public:
@@ -181,7 +182,7 @@ class ContextRows {
     }
   }
 
-  // Returns the sum over the row of elements 2 half and on to its four threads.
+  // Returns the sum over the row of elements 2 half and 2 half + 1 to its four threads.
   __device__ float times(const SharedTile<kSize, OwnLayout>& gradient, int half) const {
     float sum = 0.0f;
 #pragma unroll
@@ -207,7 +208,7 @@ class ContextRows {
   Pack<uint32_t, 4> packs_[2][kPacks];
 };
 
-// A block a tile of queries: d_query.
+// Computes d_query; one block per tile of queries.
 template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
     query_gradient_kernel(AttentionBackward op, ForKeys for_keys, bool side_by_side) {
@@ -224,7 +225,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
   const int rows = smaller(kTile, head.length - first_query);
-  // But for copying tiles, and multiplying them where warps do so together.
+  // Idle warps only help to copy tiles, and to multiply them if warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
   Gemm::require_alignment(keys[0]);
   Gemm::require_alignment(values[0]);
@@ -288,7 +289,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
         }
       }
       static_assert(kPart == 4);
-      kept_here += for_keys.tokens * 4;  // the next 32 keys'
+      kept_here += for_keys.tokens * 4;  // the next 32 keys
     };
 #pragma unroll Gemm::kQueryUnroll
     for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
@@ -310,10 +311,10 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   copy.finish();
 }
 
-// x where `bit` of `mask` is set, else 0.
+// Returns x if `bit` of `mask` is set, else 0.
 __device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
 #ifdef __CUDA_ARCH__
-  // Compilers shift the bit down first.
+  // In plain C++, compilers would shift the bit down first.
   float result;
   asm("{ .reg .pred set; .reg .b32 one; and.b32 one, %2, %3; setp.ne.b32 set, one, 0;"
       " selp.f32 %0, %1, 0f00000000, set; }"
@@ -325,16 +326,16 @@ __device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
 #endif
 }
 
-// A tile's queries in the order in which they are columns: a thread's two are neighbours, and
-// those that are read together lie in different banks.
+// A tile's queries in the order of their columns: a thread's two are neighbours, and concurrent
+// reads use different banks.
 struct alignas(16) SharedStatistics {
   QueryStatistics of_columns[kTile];
 };
 struct alignas(8) SharedMasks {
-  uint32_t of_columns[2][kTile];  // of 32 keys each
+  uint32_t of_columns[2][kTile];  // masks of 32 keys each
 };
 
-// A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
+// Computes d_key and d_value; one block per tile of keys. Everything is transposed: rows are keys.
 template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
     key_value_gradient_kernel(AttentionBackward op, ForKeys for_keys, bool side_by_side) {
@@ -358,7 +359,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   const int part_of_qkv = Tile::part(stride);
   const BFloat16* next_queries = qkv + head.in_qkv<kSize>(0, kQuery) + part_of_qkv;
   const BFloat16* next_d_contexts = d_context + head.in_context<kSize>(0) + Tile::part(head.hidden);
-  // A thread copies one query's masks of 32 keys, and half of them its statistics.
+  // Each thread copies one query's masks of 32 keys; half of the threads also copy its statistics.
   const int column = static_cast<int>(threadIdx.x) % kTile,
             group = static_cast<int>(threadIdx.x) / kTile, query_of_thread = row_of_column(column);
   const QueryStatistics* next_statistics = for_keys.statistics_of(head, query_of_thread);
@@ -406,14 +407,14 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
     if (more) load_next(stage ^ 1, queries_here - kTile);
     int masks_at = stage * int{sizeof(SharedMasks)} + (warp() / 2 * kTile + column_of(0, 0)) * 4;
 #ifdef __CUDA_ARCH__
-    asm("" : "+r"(masks_at));  // else it is computed anew wherever it is used
+    asm("" : "+r"(masks_at));  // otherwise it is recomputed at every use
 #endif
     constexpr int kPart = Gemm::kKeyPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
 #pragma unroll
       for (int t = 0; t < kPart; ++t) {
-        // This thread's two queries, one after the other.
+        // This thread's two consecutive queries.
         const int two = column_of(part + t, 0);
         const auto of_two =
             *reinterpret_cast<const Pack<float, 4>*>(shared_statistics[stage].of_columns + two);
@@ -455,10 +456,10 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
   copy.finish();
 }
 
-// ---- What a backend calls, with Gemm for its heads' size
+// ---- Entry points for a backend, with Gemm for its heads' size
 
-// Has a multiprocessor's memory be shared memory, not cache, where these kernels run: what they
-// read passes through there, of as many blocks as there are registers for.
+// Prefers shared memory over cache on multiprocessors that run these kernels. Their reads pass
+// through shared memory, which must hold as many blocks as registers allow.
 class SharedMemoryFirst {
  public:
   template <typename... Kernels>

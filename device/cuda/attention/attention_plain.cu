@@ -1,5 +1,5 @@
-// Self-attention inside every sequence, plainly: a warp takes one query (or key) of one head and
-// keeps its scores in shared memory. The check on faster kernels.
+// Plain self-attention within each sequence: a warp takes one query (or key) of one head and keeps
+// its scores in shared memory. It checks faster kernels.
 #include "device/cuda/attention/attention.h"
 #include "device/cuda/runtime/kernel.h"
 #include "device/cuda/runtime/rows.h"
@@ -9,14 +9,14 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpSize;
-constexpr int kLongest = 512;  // tokens of a sequence
-constexpr int kLargest = 128;  // units of a head
+constexpr int kLongest = 512;  // maximum tokens of a sequence
+constexpr int kLargest = 128;  // maximum units of a head
 
-// One head of the sequence that a token belongs to.
+// One head of the sequence of a token.
 struct Head {
   int first, length;  // tokens
-  int position;       // of the token in its sequence
-  int index;          // of the head
+  int position;       // position of the token in its sequence
+  int index;          // index of the head
   int size;
   int64_t hidden;
   float scale;
@@ -39,7 +39,7 @@ struct Head {
     sample_id = sequences.sample_ids[sequence];
   }
 
-  // The head's part of a row of qkv [T, 3 hidden]: 0 query, 1 key, 2 value; of a row of [T,
+  // Returns the head's part of a row of qkv [T, 3 hidden] (0 query, 1 key, 2 value), or of [T,
   // hidden].
   template <typename T>
   __device__ const T* of_qkv(const T* qkv, int at, int part) const {
@@ -65,7 +65,7 @@ __device__ float dot(const float* a, const T* b, int size) {
   return sum;
 }
 
-// This warp's copy of one head's row.
+// Copies one head's row for this warp.
 template <typename T>
 __device__ void copy_row(const T* row, int size, float* copy) {
   for (int d = lane(); d < size; d += kWarpSize) copy[d] = static_cast<float>(row[d]);
@@ -107,8 +107,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)] = log_sum_exp;
 }
 
-// The probability of one pair before dropout, the factor of dropout, and the gradient of the
-// probability.
+// One pair's probability before dropout, its dropout factor, and the gradient of the probability.
 struct PairGradient {
   float probability, factor, d_probability;
 
@@ -124,7 +123,7 @@ struct PairGradient {
   }
 };
 
-// deltas[T, heads] becomes the mean over keys of a row's gradients, weighted by probability.
+// Computes deltas[T, heads], the mean over keys of a row's gradients, weighted by probability.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     query_gradient_kernel(AttentionBackward op, int64_t pairs, RowMean mean, float* deltas) {

@@ -9,7 +9,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int64_t kMostBlocks = 1024;
 
-// The bits of |x|. As integers they are in the order of the numbers, NaN after all of them.
+// Returns the bits of |x|. As integers they have the order of the numbers, with NaN last.
 __device__ int bits_of_magnitude(float x) { return __float_as_int(x) & 0x7fffffff; }
 
 struct Larger {

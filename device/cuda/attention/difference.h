@@ -1,4 +1,4 @@
-// How far the results of two kernels are apart.
+// Compares the results of two kernels.
 #pragma once
 
 #include "device/cuda/runtime/runtime.h"

@@ -1,4 +1,4 @@
-// Where packed sequences begin, in elements, as cuDNN is told.
+// Offsets of packed sequences in elements, for cuDNN.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct PackedOffsets {
   int32_t* statistics = nullptr;  // [B + 1], in rows of `heads`
 };
 
-// Of sequences whose rows have so many elements; offsets stay below 2^31.
+// Computes the offsets for rows of these sizes. Offsets must stay below 2^31.
 void write_packed_offsets(const Context& context, const Sequences& sequences, int32_t hidden,
                           int32_t heads, const PackedOffsets& offsets);
 

@@ -1,13 +1,13 @@
-// The last part of kernels whose warps sum columns over rows of their own.
+// The last step of kernels whose warps each sum columns over their rows.
 #pragma once
 
 #include "device/cuda/runtime/kernel.h"
 
 namespace strata::device::cuda {
 
-// A lane has the sums of V neighbouring columns over its warp's rows. Adds them up over the warps,
-// in their order, and writes those of the block's first `columns` columns to `part`. All threads of
-// the block call together, with `of_warps` in shared memory.
+// A lane has the sums of V neighbouring columns over its warp's rows. Adds them over the warps, in
+// order, and writes those of the block's first `columns` columns to `part`. All threads of the
+// block call together, with `of_warps` in shared memory.
 template <int kWarps, int V>
 __device__ inline void write_block_sums(float (&of_warps)[kWarps][kWarpSize * V],
                                         const float (&sums)[V], int64_t columns, float* part) {

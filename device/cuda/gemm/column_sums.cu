@@ -9,7 +9,7 @@ namespace strata::device::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
-// Enough to fill any GPU several times; the same everywhere, as the order of sums follows from it.
+// Fills any GPU several times. The same on all GPUs, because it determines the order of sums.
 constexpr int64_t kBlocks = 1024, kFewestRows = 32;
 
 // A block sums rows_per_block rows of 32 V neighbouring columns: a lane takes V of them, a warp
@@ -43,7 +43,7 @@ struct SumsOutputs {
   SumsOutput of[kMost];
 };
 
-// A block adds up the rows of 32 columns, in the same manner; y counts outputs.
+// A block sums the rows of 32 columns in the same manner; y is the index of the output.
 __global__ void __launch_bounds__(kThreads)
     sum_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t stride,
                      const __grid_constant__ SumsOutputs outputs) {

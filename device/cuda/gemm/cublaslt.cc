@@ -1,5 +1,5 @@
 // cuBLASLt's functions under their own names: each forwards to the library, which the first call
-// loads. The tests' emulated GPU is linked in place of this file.
+// loads. Tests link the emulated GPU instead of this file.
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -8,10 +8,10 @@
 
 namespace {
 
-// The library's function of that name and of the type of `declared`.
+// Returns the library's function of that name, with the type of `declared`.
 template <typename Function>
 Function* find(const char* name, Function* /*declared*/) {
-  // By the name that the linker would have noted, then where it was when Strata was built.
+  // Tries the name that a linker would have recorded, then the path at build time.
   static const strata::device::cuda::SharedLibrary library(
       {fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR), STRATA_CUBLASLT},
       "GEMMs on GPUs need cuBLASLt");

@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(kFlatThreads)
 constexpr int kTile = 128, kPatch = 4, kTileWords = kTile / kPatch;
 
 struct TransposedTile {
-  // Columns of the tile follow each other 33 words apart: patches that a warp stores together, 8
-  // next to each other and 4 below each other, then go to 32 banks.
+  // Columns of the tile are 33 words apart. The patches that a warp stores together, 8 next to each
+  // other and 4 below each other, then use 32 banks.
   uint32_t words[kTile * (kTileWords + 1)];
 
   __device__ uint32_t& at(int column, int row_word) {
@@ -38,7 +38,7 @@ struct TransposedTile {
   }
 };
 
-// rows[i] has codes (i, 0), (i, 1), ...; columns[j] gets (0, j), (1, j), ...
+// rows[i] has codes (i, 0), (i, 1), ...; columns[j] receives (0, j), (1, j), ...
 __device__ inline void transpose_patch(const uint32_t (&rows)[kPatch],
                                        uint32_t (&columns)[kPatch]) {
   const uint32_t low_01 = __byte_perm(rows[0], rows[1], 0x5140);
@@ -63,14 +63,14 @@ __device__ inline float from_e5m2(uint8_t code) {
 #endif
 }
 
-// What warps leave of their 32 columns' sums; two warps share columns.
+// Sums of 32 columns by each warp; two warps share columns.
 struct ColumnSums {
   static constexpr int kColumns = kTile / 4;
   float of_warps[kWarps][kColumns];
 };
 
-// `inverse_scale` null: no sums; else a block leaves those of its columns in parts [row tiles,
-// columns].
+// Without `inverse_scale` computes no sums. Otherwise a block writes its columns' sums to parts
+// [row tiles, columns].
 __global__ void __launch_bounds__(kThreads)
     transpose_kernel(const uint8_t* x, int64_t rows, int64_t columns, int64_t column_tiles,
                      uint8_t* codes, const float* inverse_scale, float* parts) {
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   const int64_t row = first_row + lane() * kPatch;
-  constexpr int kColumns = kTile / kWarps;  // that a warp writes
+  constexpr int kColumns = kTile / kWarps;  // columns that a warp writes
   const int first_here = warp() * kColumns;
   const int64_t columns_left = columns - first_column - first_here;
   const int columns_here = columns_left < kColumns ? static_cast<int>(columns_left) : kColumns;
@@ -142,7 +142,7 @@ void transpose(const Context& context, const ConstTensor& x, uint8_t* codes,
          x.as<uint8_t>(), x.rows, x.cols, column_tiles, codes, inverse_scale, parts);
 }
 
-// A thread a tensor.
+// One thread per tensor.
 __global__ void __launch_bounds__(kThreads) update_kernel(Float8Update op) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= op.count) return;

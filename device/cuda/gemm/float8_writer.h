@@ -1,4 +1,4 @@
-// How kernels write their outputs for FP8 GEMMs.
+// Writes outputs of kernels for FP8 GEMMs.
 #pragma once
 
 #include "device/backend.h"
@@ -7,14 +7,14 @@
 
 namespace strata::device::cuda {
 
-// GPUs without such GEMMs write nothing for them.
+// GPUs without FP8 GEMMs write no codes.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
 inline constexpr bool kHasFloat8 = false;
 #else
 inline constexpr bool kHasFloat8 = true;
 #endif
 
-// Two codes, x's in the lower byte.
+// Returns two codes, x's in the lower byte.
 template <typename Format>
 __device__ inline uint16_t two_codes(float x, float y) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
@@ -31,18 +31,17 @@ __device__ inline uint16_t two_codes(float x, float y) {
 #endif
 }
 
-// Raises *to to the largest of a warp's numbers, none of which is below 0: their bits are then in
-// their order, and the order in which warps come does not matter. Most warps see that they need
-// not.
+// Raises *to to the largest of a warp's numbers, which must not be negative. Their bits then have
+// the order of the numbers, and the order of warps does not matter. Most warps skip the atomic.
 __device__ inline void raise(float largest, float* to) {
   largest = warp_max(largest);
-  // What other multiprocessors have raised it to is not in this one's cache.
+  // This multiprocessor's cache may not have updates by others.
   if (lane() == 0 && largest > __ldcg(to)) {
     atomicMax(reinterpret_cast<int*>(to), __float_as_int(largest));
   }
 }
 
-// A thread's side of a Float8Copy.
+// A thread's writer for a Float8Copy.
 template <typename Format>
 class Float8Writer {
  public:
@@ -51,7 +50,7 @@ class Float8Writer {
         largest_memory_(copy.amax),
         scale_(codes_ ? copy.data.scale[0] : 0.0f) {}
 
-  // x: elements [at, at + V) of the output; `at` is a multiple of V.
+  // x: elements [at, at + V) of the output; `at` must be a multiple of V.
   template <int V>
   __device__ void write(int64_t at, const float (&x)[V]) {
     if constexpr (kHasFloat8) {
@@ -62,7 +61,7 @@ class Float8Writer {
     }
   }
 
-  // The threads of a warp call this together, after their last write.
+  // All threads of a warp call this together, after their last write.
   __device__ void finish() {
     if (kHasFloat8 && largest_memory_) raise(largest_, largest_memory_);
   }

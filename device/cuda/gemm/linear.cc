@@ -1,5 +1,4 @@
-// Linear layers: one GEMM each, with what follows it in cuBLASLt's epilogue where that is
-// faster.
+// Linear layers: one GEMM each, with the following work in cuBLASLt's epilogue if that is faster.
 #include "device/cuda/gemm/column_sums.h"
 #include "device/cuda/gemm/float8.h"
 #include "device/cuda/gemm/matmul.h"
@@ -8,10 +7,10 @@
 namespace strata::device::cuda {
 namespace {
 
-// Scratch slots: of transposed operands, of outputs that have only a shape, of sums.
+// Scratch slots of transposed operands, of outputs that have only a shape, and of sums.
 constexpr int kFirst = 2, kSecond = 3, kOutput = 4, kSums = 1;
 
-// The transpose of an FP8 operand.
+// Returns the transpose of an FP8 operand.
 const uint8_t* transposed(const Context& context, const ConstTensor& x, int slot) {
   auto* codes = context.scratch[slot].get<uint8_t>(x.size());
   transpose_float8(context, x, codes);
@@ -109,8 +108,8 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
     const Tensor dy = into_place(gemm);
     Tensor dx = op.dx;
     dx.data = gemm.c;
-    // A trial must leave the gradients alone. It does not time the sums, which cost more beside the
-    // epilogue: there they take a pass of their own.
+    // A trial must not change the gradients. It does not time the sums either: they cost more
+    // beside the epilogue, where they need their own pass.
     const bool sums = op.dx_sums && gemm.c == call.c;
     activation_backward(
         context,
@@ -163,11 +162,11 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
     return;
   }
   if (!op.d_bias) return context.matmul(call);
-  // cuBLASLt does not add to the sums that it finds.
+  // cuBLASLt cannot add to existing sums.
   float* sums = op.accumulate ? context.scratch[kSums].get<float>(out) : d_bias.sums;
   const auto separately = [&](const MatmulCall& gemm, const MatmulEpilogue& epilogue) {
     context.matmul(gemm);
-    // A trial must leave the gradients alone.
+    // A trial must not change the gradients.
     const bool trial = epilogue.column_sums != sums;
     sum_columns(context, op.dy.as<T>(), op.dy.rows, out, out,
                 {trial ? epilogue.column_sums : d_bias.sums, op.accumulate}, 0);

@@ -20,7 +20,7 @@
 namespace strata::device::cuda {
 namespace {
 
-// Everything but the pointers, of which only the alignment counts, and whether they are there.
+// Everything but the pointers, of which only alignment and presence matter.
 using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
                         uint32_t, uint32_t, uint32_t, uint32_t, bool, bool, cudaDataType_t,
                         cudaDataType_t, DType, MatmulEpilogue::Kind, bool, int32_t>;
@@ -52,9 +52,9 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
 
 Kind kind_of(const Work& work) { return kind_of(work, work.call.m, work.call.k); }
 
-// The rows of a batch vary: what is chosen for one number serves its neighbours. Weight gradients
-// add up over these rows; elsewhere they are c's. In FP8 all GEMMs are laid out alike, so
-// that it may be either.
+// The number of rows varies between batches, so nearby numbers share a choice. Weight gradients sum
+// over these rows; in other GEMMs they are c's. All FP8 GEMMs have the same layout, so that it may
+// be either.
 Kind neighbourhood_of(const Work& work) {
   const auto rounded = [](int64_t rows) {
     return (rows + kRowsTriedTogether - 1) / kRowsTriedTogether * kRowsTriedTogether;
@@ -69,24 +69,24 @@ struct Plan {
   explicit Plan(const Work& work) : problem(work) {}
 
   Problem problem;
-  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // nullopt if cuBLASLt has none
 };
 
-// The first plans are kept for ever. They include those of all steps that may be captured, since a
-// run captures the first shapes it sees (device::GraphCache): cuBLASLt cannot be asked for an
+// The first plans are kept forever. They include those of all steps that may be captured, because a
+// run captures the first shapes it sees (device::GraphCache), and cuBLASLt cannot be asked for an
 // algorithm during capture.
 constexpr size_t kMostKept = size_t{1} << 14;
-// Further plans; all of them are dropped when there are too many.
+// Maximum number of further plans; when it is exceeded, all of them are dropped.
 constexpr size_t kMostPassing = size_t{1} << 12;
 
-// The fastest algorithms in a neighbourhood.
+// The fastest algorithms for a neighbourhood of kinds.
 struct Winners {
   cublasLtMatmulAlgo_t fastest;
-  // The fastest of those that do not split k, for work that the other does not suit.
+  // The fastest algorithm that does not split k, for work that the other does not support.
   std::optional<cublasLtMatmulAlgo_t> whole;
 };
 
-// Memory to write to in a trial, in place of what the work would write to.
+// Outputs of a trial, in place of the work's own.
 struct TrialOutputs {
   Scratch c, pre_activation, column_sums;
 
@@ -134,7 +134,7 @@ struct Matmul::State {
   MatmulOptions options;
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
-  // Of neighbourhoods.
+  // Keyed by neighbourhood.
   std::map<Kind, Winners> chosen;
   std::map<Kind, bool> fused;
   std::map<Kind, Plan> kept, passing;
@@ -158,14 +158,15 @@ void Matmul::State::run(const Work& work) {
 void Matmul::State::run(Plan& plan, const Work& work) {
   cublasStatus_t status = run(plan.problem, work, *plan.algorithm);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
-    // What was fastest for a neighbour, and passed cuBLASLt's own check.
+    // The algorithm was the fastest for a neighbour and passed cuBLASLt's check, but may still
+    // fail.
     if (const auto other = favourite(plan.problem, work)) plan.algorithm = other;
     status = run(plan.problem, work, *plan.algorithm);
   }
   check(status, "a GEMM");
 }
 
-// A step has one kind of GEMM in every layer: only the first layer's is described anew.
+// All layers have the same kinds of GEMMs in a step, so only the first layer's are described anew.
 Plan& Matmul::State::plan_of(const Work& work) {
   const Kind kind = kind_of(work);
   for (auto* plans : {&kept, &passing}) {
@@ -194,10 +195,10 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(const Problem& p
       if (!found) return {};  // a neighbour may have one
       known = chosen.emplace(neighbourhood, *found).first;
     } catch (const OutOfDeviceMemory&) {
-      return favourite(problem, work);  // there is no memory for a trial's outputs
+      return favourite(problem, work);  // no memory for a trial's outputs
     }
   }
-  // An algorithm may not suit every number of rows of its neighbourhood.
+  // An algorithm may not support every number of rows of its neighbourhood.
   const auto& [fastest, whole] = known->second;
   if (problem.suits(handle, fastest, work)) return fastest;
   if (whole && problem.suits(handle, *whole, work)) return whole;
@@ -210,7 +211,7 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& prob
   return candidates.empty() ? std::nullopt : std::optional(candidates.front());
 }
 
-// Tries the candidates on the work's inputs and outputs of their own.
+// Tries the candidates on the work's inputs, with separate outputs.
 std::optional<Winners> Matmul::State::winners(const Work& work) {
   const Work measured = measured_for(work);
   Problem problem(measured);
@@ -247,8 +248,8 @@ void Matmul::State::measure(Problem& problem, const Work& trial,
   }
 }
 
-// Whether work is clearly faster with its epilogue in the GEMM: the least of two times each, in
-// turns.
+// Returns true if work is clearly faster with its epilogue in the GEMM. Compares the smaller of two
+// times each, measured alternately.
 bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   const Kind neighbourhood = neighbourhood_of(work);
   if (const auto known = fused.find(neighbourhood); known != fused.end()) {
@@ -271,7 +272,8 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
       separately(trial.call, trial.epilogue);
       float in_one = kNever, apart = kNever;
       for (int turn = 0; turn < 2; ++turn) {
-        // Asked for anew: GEMMs of `separately` may have made plans be forgotten.
+        // Looks the plan up again, because GEMMs of `separately` may have caused plans to be
+        // dropped.
         in_one = std::min(in_one, milliseconds(stream, [&] { run(plan_of(measured), trial); }));
         apart =
             std::min(apart, milliseconds(stream, [&] { separately(trial.call, trial.epilogue); }));

@@ -33,14 +33,14 @@ inline cudaDataType_t cuda_type(DType dtype) {
   return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-// Bytes that an address is a multiple of, up to what cuBLASLt asks for unless told otherwise.
+// Returns the alignment of an address in bytes, up to cuBLASLt's default.
 inline uint32_t alignment_of(const void* address) {
   constexpr uintptr_t kMost = 256;
   const uintptr_t bits = reinterpret_cast<uintptr_t>(address) | kMost;
   return static_cast<uint32_t>(bits & ~(bits - 1));
 }
 
-// What a GEMM without terms is.
+// Result of a GEMM with k = 0.
 inline void clear_output(const MatmulCall& call, cudaStream_t stream) {
   const size_t size = size_of(call.output_dtype);
   cuda::check(
@@ -76,12 +76,13 @@ struct Owned {
   }
 };
 
-// The vector that is added to a product's rows, or made of its sums; null: there is none.
+// Returns the vector that is added to a product's rows, or receives its sums; null if there is
+// none.
 inline const void* vector_of(const MatmulCall& call, const MatmulEpilogue& epilogue) {
   return epilogue.column_sums ? epilogue.column_sums : call.bias;
 }
 
-// What a GEMM reads and writes. cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the
+// Operands and outputs of a GEMM. cuBLASLt is column-major: row-major c[m, n] is its C[n, m], the
 // GEMM op(b) op(a).
 struct Work {
   MatmulCall call;
@@ -97,7 +98,7 @@ struct Work {
   }
 };
 
-// How many parts an algorithm splits k into.
+// Number of parts that an algorithm splits k into.
 inline int32_t parts_of(const cublasLtMatmulAlgo_t& algorithm) {
   int32_t parts = 1;
   size_t written = 0;
@@ -106,24 +107,25 @@ inline int32_t parts_of(const cublasLtMatmulAlgo_t& algorithm) {
   return status == CUBLAS_STATUS_SUCCESS ? parts : 1;
 }
 
-// The elements of k that cuBLASLt's algorithms take at a time.
+// Elements of k that cuBLASLt's algorithms take at a time.
 inline constexpr int64_t kBlockOfK = 64;
 
-// cuBLASLt's GEMMs of 16-bit numbers that are split along k into more parts than k exceeds a
-// multiple of 64 by may leave these last terms out (versions 12.8 to 13.1 on compute capability
-// 9.0; measured in facebookexperimental/triton, pull request 2767).
+// cuBLASLt's 16-bit GEMMs that split k into more parts than the remainder of k / 64 may omit these
+// last terms (versions 12.8 to 13.1 on compute capability 9.0; measured in
+// facebookexperimental/triton, pull request 2767).
 inline bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, const Work& work) {
   const int64_t left = work.call.k % kBlockOfK;
   return left != 0 && !work.float8 && size_of(work.call.input_dtype) == 2 &&
          parts_of(algorithm) > left;
 }
 
-// Whether the GEMM sums over the rows of a batch (k varies from batch to batch): a weight gradient.
+// True if the GEMM sums over the rows of a batch, so that k varies between batches: a weight
+// gradient.
 inline bool adds_up_rows(const Work& work) { return work.call.transpose_a && !work.float8; }
 
-// The work that is measured for a neighbourhood: where k varies, with k rounded down to whole
-// blocks. Else the first k would decide which algorithms may lose terms, and are then missing for
-// all others.
+// Returns the work that is measured for a neighbourhood. If k varies, it is rounded down to whole
+// blocks. Otherwise the first k would exclude algorithms that may omit its last terms, for all
+// other k, too.
 inline Work measured_for(const Work& work) {
   Work measured = work;
   if (adds_up_rows(work) && work.call.k > kBlockOfK) measured.call.k -= work.call.k % kBlockOfK;
@@ -146,7 +148,7 @@ class Problem {
       set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, work.multiprocessors);
     }
     if (work.float8) {
-      // Sums of products of activations may lose a little; those of gradients may not.
+      // Sums of products of activations may lose some precision; those of gradients may not.
       const int8_t fast = work.float8->a == Float8Operands::Format::kE4M3 ? 1 : 0;
       set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
     }
@@ -161,8 +163,8 @@ class Problem {
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
-  // Of work of this problem's kind, best first as far as cuBLASLt can tell; none where it cannot do
-  // this.
+  // Returns algorithms for work of this problem's kind, best first by cuBLASLt's estimate; empty if
+  // cuBLASLt does not support it.
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const Work& work) const {
     // Parts are added in f32.
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -170,7 +172,7 @@ class Problem {
     std::vector<cublasLtMatmulAlgo_t> algorithms = candidates(handle, work, reductions);
     const size_t lossy = std::erase_if(
         algorithms, [&](const auto& algorithm) { return may_lose_terms(algorithm, work); });
-    // There may be no candidate left, or none that suits every k.
+    // There may be no candidate left, or none that supports every k.
     const bool k_varies = size_of(work.call.input_dtype) == 2 && adds_up_rows(work);
     const bool has_whole = std::any_of(algorithms.begin(), algorithms.end(), is_whole);
     if (lossy > 0 || (k_varies && !has_whole)) {
@@ -192,7 +194,7 @@ class Problem {
            result.workspaceSize <= kWorkspaceBytes;
   }
 
-  // Work of this problem's kind, with its own matrices.
+  // Runs work of this problem's kind, with its own matrices.
   cublasStatus_t run(cublasLtHandle_t handle, cudaStream_t stream, void* workspace,
                      const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
     point(work);
@@ -206,7 +208,7 @@ class Problem {
  private:
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
-  // Those that add up parts in these ways only.
+  // Returns the algorithms that add up parts only in these ways.
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const Work& work,
                                                uint32_t reductions) const {
     constexpr int kMost = 8;

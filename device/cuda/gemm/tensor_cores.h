@@ -1,6 +1,6 @@
-// Instructions that a warp gives together: bf16 GEMMs of 16 x 8 x 16, and the loads that
-// spread 8 x 8 matrices over its threads (PTX ISA, "mma.m16n8k16" and "ldmatrix"). And copies to
-// shared memory that a thread need not wait for at once ("cp.async").
+// Instructions of a whole warp: bf16 GEMMs of 16 x 8 x 16, and loads that distribute 8 x 8 matrices
+// over its threads (PTX ISA, "mma.m16n8k16" and "ldmatrix"). Also asynchronous copies to shared
+// memory ("cp.async").
 #pragma once
 
 #include "device/cuda/runtime/kernel.h"
@@ -11,7 +11,7 @@
 
 namespace strata::device::cuda {
 
-// c += a b. Thread l has of c [16, 8] row l / 4, columns 2 (l % 4) and the next, then the same of
+// c += a b. Thread l has row l / 4 of c [16, 8], columns 2 (l % 4) and the next, then the same of
 // row l / 4 + 8.
 __device__ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                    uint32_t b1) {
@@ -21,8 +21,8 @@ __device__ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Starts a copy of 4, 8 or 16 bytes to shared memory; of zeros where there is nothing at `from`,
-// which is then not read.
+// Starts a copy of 4, 8 or 16 bytes to shared memory. Unless `there`, it writes zeros and does not
+// read `from`.
 template <int kBytes>
 __device__ inline void copy_later(void* to, const void* from, bool there) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
@@ -42,11 +42,11 @@ __device__ inline void copy_later(void* to, const void* from, bool there) {
   }
 }
 
-// Waits for all that this thread has started.
+// Waits for all copies that this thread has started.
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
 
-// Four matrices of 8 rows of 16 bytes: thread l passes the address of row l % 8 of matrix l / 8 in
-// shared memory, and gets of every matrix row l / 4, elements 2 (l % 4) and the next.
+// Loads four matrices of 8 rows of 16 bytes. Thread l passes the address of row l % 8 of matrix l /
+// 8 in shared memory, and receives row l / 4, elements 2 (l % 4) and the next, of every matrix.
 __device__ inline void load_matrices(uint32_t (&matrices)[4], const uint16_t* row) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -55,7 +55,7 @@ __device__ inline void load_matrices(uint32_t (&matrices)[4], const uint16_t* ro
                : "memory");
 }
 
-// The same of every matrix's transpose.
+// The same for the transpose of every matrix.
 __device__ inline void load_matrices_transposed(uint32_t (&matrices)[4], const uint16_t* row) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

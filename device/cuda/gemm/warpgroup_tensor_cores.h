@@ -1,24 +1,24 @@
-// Instructions that four warps give together ("a warpgroup"): bf16 GEMMs whose right
-// operand stays in shared memory, which go on while the threads do other things (PTX ISA,
-// "wgmma.mma_async"). GPUs of compute capability 9.0 have them, newer ones do not.
+// Instructions of four warps together (a warpgroup): asynchronous bf16 GEMMs whose right operand
+// stays in shared memory (PTX ISA, "wgmma.mma_async"). Only GPUs of compute capability 9.0 have
+// them.
 #pragma once
 
 #include "device/cuda/runtime/kernel.h"
 
 namespace strata::device::cuda {
 
-// Whether this is compiled for a GPU that has them.
+// True if this is compiled for a GPU that has them.
 #if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 inline constexpr bool kHasWgmma = false;
 #else
 inline constexpr bool kHasWgmma = true;
 #endif
 
-// How shared memory at `address`, rows of 128 bytes, is described to them (PTX ISA, "Matrix
-// Descriptor Format"): chunk c of row r, of 16 bytes, is at c ^ r % 8, and every eighth row at a
-// multiple of 1024 bytes. So may be an operand [N, 16] whose rows lie in these rows, where the
-// address is of the first in its row, and one [16, 64] of all of 16 rows. The upper half is always
-// the same.
+// Describes shared memory at `address`, with rows of 128 bytes, to the instructions (PTX ISA,
+// "Matrix Descriptor Format"). Chunk c of row r, of 16 bytes, is at c ^ r % 8, and every eighth row
+// at a multiple of 1024 bytes. It may be an operand [N, 16] with its rows in these rows, if the
+// address is that of the first in its row, or an operand [16, 64] of 16 whole rows. The upper half
+// is constant.
 class MatrixDescriptor {
  public:
   static constexpr uint32_t kEightRows = 8 * 128 >> 4, kSwizzleOf128Bytes = 1;
@@ -26,7 +26,7 @@ class MatrixDescriptor {
 
   __device__ explicit MatrixDescriptor(uint32_t address)
       : MatrixDescriptor(address >> 4 | kEightRows << 16, 0) {}
-  // What lies `bytes` after.
+  // Descriptor of the memory `bytes` later.
   __device__ MatrixDescriptor operator+(int bytes) const { return {lower_, bytes}; }
   __device__ uint64_t bits() const { return uint64_t{kUpper} << 32 | lower_; }
 
@@ -45,22 +45,22 @@ class MatrixDescriptor {
 
 namespace strata::device::cuda {
 
-// Where shared memory lies for the instructions.
+// Returns the address in shared memory for the instructions.
 __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// What this thread has written to shared memory may be read by GEMMs that come after.
+// Makes this thread's writes to shared memory visible to later GEMMs.
 __device__ inline void publish_to_products() {
   asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 }
 
-// Registers that GEMMs read or write are not to be touched between here and the GEMMs, nor
-// between these and wait_for_products.
+// Prevents compilers from moving the registers of GEMMs between here and the GEMMs, and between
+// these and wait_for_products.
 __device__ inline void keep_in_place(float& x) { asm volatile("" : "+f"(x) : : "memory"); }
 __device__ inline void keep_in_place(uint32_t& x) { asm volatile("" : "+r"(x) : : "memory"); }
 
-// Before the first GEMM of registers that have changed since the last.
+// Must precede the first GEMM after a change of its registers.
 __device__ inline void begin_products() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
@@ -79,9 +79,9 @@ __device__ inline void wait_for_products() {
 #endif
 }
 
-// c = a b, or c += a b where `adds`, started: a warp has 16 rows of a [64, 16] and of c [64, 8
-// kColumns], laid out as of 16 x 8 x 16. b is [8 kColumns, 16] with a row of 128 bytes each, or,
-// `kInnerRows`, [16, 8 kColumns]: a row each of the 16.
+// Starts c = a b, or c += a b with `adds`. A warp has 16 rows of a [64, 16] and of c [64, 8
+// kColumns], in the layout of 16 x 8 x 16. b is [8 kColumns, 16] with rows of 128 bytes or, with
+// `kInnerRows`, [16, 8 kColumns].
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define STRATA_ACCUMULATORS(t) "+f"(c[t][0]), "+f"(c[t][1]), "+f"(c[t][2]), "+f"(c[t][3])
 #define STRATA_OPERANDS \

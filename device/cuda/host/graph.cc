@@ -45,7 +45,7 @@ void CudaGraph::launch() const {
 }
 
 void CudaGraph::begin_graph() {
-  // Other threads go on with what they do.
+  // Thread-local, so that other threads are not affected.
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "beginning a graph");
 }
 

@@ -1,4 +1,4 @@
-// CUDA graphs: work that a stream was given once, to be launched again as a whole.
+// CUDA graphs: recorded work of a stream, launched again as a whole.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace strata::device::cuda {
 
-// Graphs, and calls of the host between them.
+// A sequence of graphs, and of host calls between them.
 class CudaGraph {
  public:
   explicit CudaGraph(cudaStream_t stream) : stream_(stream) {}
@@ -16,12 +16,12 @@ class CudaGraph {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  // Captures what `issue` gives the stream, and the streams that it makes wait for it; none of it
-  // runs. Then takes the memory that the graphs need on the GPU, so that their first launch is as
-  // fast as later ones. Throws OutOfDeviceMemory if there is too little, after `issue` has
-  // returned; throws Error if something in it cannot be part of a graph. Once.
+  // Captures the work that `issue` gives the stream, and streams that wait for it; none of it runs.
+  // Then allocates the graphs' memory on the GPU, so that their first launch is as fast as later
+  // ones. Throws OutOfDeviceMemory after `issue` has returned if there is too little. Throws Error
+  // if some of the work cannot be part of a graph. May be called once.
   void capture(const std::function<void()>& issue);
-  // While `issue` runs: goes on in another graph after `call`.
+  // During `issue`: ends the current graph, inserts `call`, and continues in another graph.
   void outside_capture(const std::function<void()>& call);
 
   void launch() const;
@@ -33,7 +33,7 @@ class CudaGraph {
 
   // Either a graph or a call.
   struct Part {
-    cudaGraph_t captured = nullptr;  // until it is instantiated
+    cudaGraph_t captured = nullptr;  // null after it is instantiated
     cudaGraphExec_t graph = nullptr;
     std::function<void()> call;
   };

@@ -29,7 +29,7 @@ std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup&, void*) {
 namespace strata::device::cuda {
 namespace {
 
-// The functions of the library that are used here.
+// The functions of NCCL that are used here.
 class Nccl {
  public:
   decltype(&::ncclGetErrorString) error_string;
@@ -58,7 +58,7 @@ class Nccl {
     if (status != ncclSuccess) fail("NCCL: {} failed: {}", attempt, reason(status));
   }
 
-  // Returns the name of the error, and NCCL's own text of its last error if there is one.
+  // Returns the name of the error, with NCCL's own text of its last error if there is one.
   std::string reason(ncclResult_t status) const {
     const char* const detail = last_error(nullptr);
     return detail && *detail ? fmt::format("{} ({})", error_string(status), detail)
@@ -99,19 +99,19 @@ ncclDataType_t element_type(DType dtype) {
       return ncclFloat16;
     case DType::kE4M3:
     case DType::kE5M2:
-      break;  // gradients are not FP8
+      break;  // gradients are never FP8
   }
   return ncclFloat32;
 }
 
-// Ranks exchange these before NCCL connects them.
+// Data that ranks exchange before NCCL connects them.
 struct Introduction {
-  ncclUniqueId id;  // rank 0's counts
+  ncclUniqueId id;  // rank 0's is used
   char device[256];
 };
-static_assert(sizeof(Introduction) % 16 == 0);  // as RankGroup::all_gather wants
+static_assert(sizeof(Introduction) % 16 == 0);  // requirement of RankGroup::all_gather
 
-// "; ranks 0 and 1 both use ..." if two ranks have the same device, which NCCL refuses.
+// Returns "; ranks 0 and 1 both use ..." if two ranks have the same device, which NCCL refuses.
 std::string shared_devices(const std::vector<Introduction>& ranks) {
   std::map<std::string, int> first_ranks;
   std::string text;
@@ -146,7 +146,7 @@ class NcclCollectives final : public Collectives {
     }
     if (waits_) check_ = waits_->add_check([this] { return asynchronous_error(); });
   }
-  // Destruction waits for the other ranks, which an error of this one may keep from coming.
+  // NCCL's destruction waits for other ranks, which may never come after an error of this rank.
   ~NcclCollectives() override {
     if (waits_) waits_->remove_check(check_);
     const HostWait wait(waits_.get(), "NCCL's end");
@@ -172,7 +172,9 @@ class NcclCollectives final : public Collectives {
           return nccl_.reduce_scatter(data, shards.mine, shards.each, element_type(dtype), ncclSum,
                                       communicator_, stream_);
         },
-        [&] {  // of all ranks: NCCL reduces to one rank in a ring alone, to all also by trees
+        // Over all ranks, because NCCL also has trees for this, but only a ring for reduction to
+        // one rank.
+        [&] {
           return nccl_.all_reduce(shards.rest, shards.rest, shards.left, element_type(dtype),
                                   ncclSum, communicator_, stream_);
         });
@@ -203,10 +205,10 @@ class NcclCollectives final : public Collectives {
   }
 
  private:
-  // NCCL may connect ranks in the first collective of a kind, and waits while the queue is full.
+  // NCCL may connect ranks in the first collective of a kind, and blocks while the queue is full.
   static constexpr char kLaunch[] = "a launch of NCCL";
 
-  // Empty, or why a collective that was started will never end. Any thread.
+  // Returns the reason why a started collective will never end, or an empty string. Thread-safe.
   std::string asynchronous_error() const {
     ncclResult_t error = ncclSuccess;
     nccl_.get_async_error(communicator_, &error);
@@ -228,7 +230,7 @@ class NcclCollectives final : public Collectives {
                 "an all-reduce");
   }
 
-  // See shard_of: `each` elements a rank, and what the last rank has beyond them.
+  // Equal shards of `each` elements per rank, and the remainder of the last rank; see shard_of.
   struct Shards {
     char* mine;
     size_t each;
@@ -244,7 +246,7 @@ class NcclCollectives final : public Collectives {
             static_cast<size_t>(count - each * ranks_)};
   }
 
-  // Equal shards go by one collective; what is left goes with them, in one launch.
+  // One collective takes the equal shards. A second one takes the remainder, in the same launch.
   template <typename OfShards, typename OfRest>
   void grouped(const Shards& shards, const char* attempt, const OfShards& of_shards,
                const OfRest& of_rest) {
@@ -261,7 +263,7 @@ class NcclCollectives final : public Collectives {
   cudaStream_t stream_;
   std::shared_ptr<HostWaits> waits_;
   ncclComm_t communicator_ = nullptr;
-  int check_ = 0;  // in waits_
+  int check_ = 0;  // id in waits_
 };
 
 }  // namespace

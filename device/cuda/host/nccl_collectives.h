@@ -1,4 +1,4 @@
-// Collectives by NCCL, which is loaded when first called, so that programs start without it.
+// Collectives with NCCL, which the first use loads, so that programs also start without it.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,8 @@
 
 namespace strata::device::cuda {
 
-// On `stream`, a cudaStream_t of the calling thread's GPU. bf16 and f16 are rounded at every
-// addition.
-// Throws Error where NCCL is missing or fails.
+// Issues on `stream`, a cudaStream_t of the calling thread's GPU. bf16 and f16 are rounded at every
+// addition. Throws Error if NCCL is missing or fails.
 std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup& group, void* stream);
 
 }  // namespace strata::device::cuda

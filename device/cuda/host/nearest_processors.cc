@@ -11,7 +11,7 @@
 namespace strata::device::cuda {
 namespace {
 
-// A number at the beginning of `text`, which it is taken from; -1: there is none.
+// Removes and returns the number at the beginning of `text`, or -1 if there is none.
 int take_number(std::string_view& text) {
   int number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,5 +1,5 @@
-// A library that is loaded when it is first needed: a program that links one of several hundred
-// megabytes takes longer to start than most commands take, and does not start without it.
+// A library that is loaded on first use. A program that links a library of several hundred
+// megabytes takes longer to start than most commands run, and does not start without it.
 #pragma once
 
 #include <cstring>
@@ -8,15 +8,15 @@
 
 namespace strata::device::cuda {
 
-// Stays loaded to the end of the process.
+// Stays loaded until the process ends.
 class SharedLibrary {
  public:
-  // Loads the first of `files` (names or paths) that can be loaded. Throws Error where none can;
-  // its message is `need`, such as "several ranks on GPUs need NCCL", then why the first cannot be
+  // Loads the first of `files` (names or paths) that can be loaded. Throws Error if none can. Its
+  // message is `need`, such as "several ranks on GPUs need NCCL", then why the first cannot be
   // loaded and what to do.
   SharedLibrary(const std::vector<std::string>& files, const std::string& need);
 
-  // The function of that name. Throws Error where the library has none.
+  // Finds the function of that name. Throws Error if the library lacks it.
   template <typename Function>
   void find(Function*& function, const char* name) const {
     void* const symbol = address_of(name);

@@ -35,7 +35,7 @@ class EventStopwatch final : public Stopwatch {
     if (marks_ == 0) return times;
     const HostWait wait(waits_.get(), "the timing of its device");
     for (size_t i = 0; i < marks_; ++i) check(cudaEventSynchronize(events_[i]), "timing");
-    // A point that the host knows the time of, too.
+    // A mark whose time the host knows, too.
     const size_t last = mark(Stream::kCopy);
     check(cudaEventSynchronize(events_[last]), "timing");
     const int64_t now = nanoseconds(Clock::now());
@@ -51,7 +51,7 @@ class EventStopwatch final : public Stopwatch {
  private:
   std::function<cudaStream_t(Stream)> stream_of_;
   const std::shared_ptr<HostWaits>& waits_;
-  std::vector<cudaEvent_t> events_;  // of which the first `marks_` are in use
+  std::vector<cudaEvent_t> events_;  // the first `marks_` are in use
   size_t marks_ = 0;
 };
 

@@ -10,11 +10,11 @@ namespace strata::device::cuda {
 
 template <typename T>
 void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss& op) {
-  // Every block reads and writes d_weight anew; BERT's vocabulary takes 0.75 GB of logits and their
-  // gradients.
+  // Every block of rows reads and writes all of d_weight, so blocks are large. With BERT's
+  // vocabulary, logits and their gradients take 0.75 GB.
   constexpr int64_t kRowBlock = 4096;
   const int64_t classes = op.weight.rows, hidden = op.weight.cols;
-  const int64_t stride = (classes + 7) / 8 * 8;  // rows that start at 16 bytes are faster
+  const int64_t stride = (classes + 7) / 8 * 8;  // 16-byte aligned rows are faster
   if (op.x.rows == 0 && op.d_x && !op.accumulate) {
     for (const Tensor& gradient : {op.d_weight, op.d_bias}) {
       check(cudaMemsetAsync(gradient.data, 0, gradient.bytes(), context.stream),

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Calls body(Width<V>, first) for packs of V classes that begin at `first`, then for single ones.
+// Calls body(Width<V>, first) for packs of V classes that begin at `first`, then for single
+// classes.
 template <int V, typename Body>
 __device__ inline void for_each_class(int classes, const Body& body) {
   const int thread = static_cast<int>(threadIdx.x), wide = classes / V * V;
@@ -21,8 +22,8 @@ __device__ inline void for_each_class(int classes, const Body& body) {
   }
 }
 
-// A block a row: the logits are read once for the loss, once for the gradient. The label wins where
-// no class before it reaches its score and none after exceeds it.
+// One block per row. It reads the logits once for the loss and once for the gradient. The label
+// wins if no earlier class reaches its score and no later class exceeds it.
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossTotals* parts) {
   const int64_t row = blockIdx.x;
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossT
   }
   float of_label[1];
   scores(label, of_label);
-  // This thread's, of the classes so far.
+  // This thread's values, over the classes so far.
   float highest = std::numeric_limits<float>::lowest(), sum = 0.0f, earlier_as_high = 0.0f;
   for_each_class<V>(classes, [&](auto width, int first) {
     float x[width()];
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossT
   });
   const float highest_of_all = block_max<kThreads>(highest);
   earlier_as_high = block_max<kThreads>(earlier_as_high);
-  // Threads without a class have no sum, either.
+  // Threads without a class have a sum of 0.
   sum = block_sum<kThreads>(sum * expf(highest - highest_of_all));
   if (threadIdx.x == 0) {
     parts[row].loss =

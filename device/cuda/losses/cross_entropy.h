@@ -6,7 +6,7 @@
 
 namespace strata::device::cuda {
 
-// `rows` of logits [rows, classes] f32 without bias, `stride` apart.
+// Logits [rows, classes], f32 without bias, with rows `stride` apart.
 template <typename T>
 struct CrossEntropy {
   int64_t rows, classes, stride;

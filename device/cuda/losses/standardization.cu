@@ -1,5 +1,5 @@
-// The standardization loss: means and variances of units or tokens. The order of every sum follows
-// from the shapes alone.
+// The standardization loss: means and variances of units or tokens. The order of every sum depends
+// only on the shapes.
 #include <algorithm>
 
 #include "device/cuda/layernorm.h"
@@ -11,13 +11,13 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
 constexpr int64_t kBlockRows = 64;
 
-// Means [row blocks, H] and sums of squares of what elements are away from them.
+// Means [row blocks, H] and sums of squared deviations from them.
 struct BlockMoments {
   float* means;
   float* squares;
 };
 
-// sums, a warp's of 32 V columns, become the block's: the warps' in order.
+// Replaces a warp's sums of 32 V columns by the block's, adding the warps' in order.
 template <int V>
 __device__ inline void add_warps(float (&sums)[V]) {
   __shared__ float of_warps[kWarps][kWarpSize * V];
@@ -32,8 +32,8 @@ __device__ inline void add_warps(float (&sums)[V]) {
   }
 }
 
-// A block takes kBlockRows rows of 32 V neighbouring columns: a lane V of them, a warp every eighth
-// row. The second pass finds them in the cache.
+// A block takes kBlockRows rows of 32 V neighbouring columns: a lane takes V of them, a warp every
+// eighth row. The second pass finds them in the cache.
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads)
     block_moments_kernel(StandardizationLoss op, int64_t column_blocks, BlockMoments moments) {
@@ -80,7 +80,7 @@ __device__ inline void write_no_statistics(const StandardizationLoss& op, int64_
   losses[i] = 0.0;
 }
 
-// The sum of what the warps have of this lane's column, in their order.
+// Returns the sum of the warps' values for this lane's column, in order.
 __device__ inline double sum_of_warps(double x) {
   __shared__ double of_warps[kWarps][kWarpSize];
   __syncthreads();
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
   write_statistics(op, column, mean, squares / static_cast<double>(rows), losses);
 }
 
-// A warp a row.
+// One warp per row.
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kRowThreads)
     token_statistics_kernel(StandardizationLoss op, double* losses) {
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-// One block. A row's loss is the mean over `groups` units, or its own.
+// One block. A row's loss is the mean over `groups` units, or that of the row.
 __global__ void __launch_bounds__(kThreads)
     add_losses_kernel(StandardizationLoss op, const double* losses, int64_t groups) {
   double loss = 0.0;

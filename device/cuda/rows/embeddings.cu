@@ -1,4 +1,4 @@
-// Embeddings: the sum of three table rows with LayerNorm and dropout, and back into the tables.
+// Embeddings: the sum of three table rows with LayerNorm and dropout, and its gradients.
 #include "device/cuda/layernorm.h"
 #include "device/cuda/rows/sort_rows.h"
 #include "device/cuda/runtime/operations.h"
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward 
   copy.finish();
 }
 
-// Leaves the gradient of every row's sum of embeddings in d_sum [T, H].
+// Writes the gradient of every row's sum of embeddings to d_sum [T, H].
 template <typename T, bool kNormalizes, typename Shape>
 __global__ void __launch_bounds__(kRowThreads, kBackwardBlocks)
     backward_kernel(EmbeddingsBackward op, float* d_sum, float* parts) {
@@ -43,10 +43,10 @@ __global__ void __launch_bounds__(kRowThreads, kBackwardBlocks)
   sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
 }
 
-// ---- Adding rows to the table entries that they came from. Rows sorted by entry are cut into
-// chunks, a block each. A run of rows of one entry that lies inside a chunk is added to the table
-// at once; of a run that spans chunks, every chunk leaves its part, and the block where the run
-// starts adds them up in order.
+// ---- Scatters rows to table entries. Rows sorted by entry are cut into chunks, one per block. A
+// run of rows of one entry inside a chunk is added to the table at once. For a run that spans
+// chunks, every chunk writes a partial sum, and the block in which the run starts adds them up in
+// order.
 
 constexpr int kChunk = 32;
 constexpr int kScatterThreads = 128;
@@ -65,7 +65,7 @@ struct TableScatter {
   __device__ int64_t chunk_end(int64_t chunk) const {
     return (chunk + 1) * kChunk < count ? (chunk + 1) * kChunk : count;
   }
-  // Whether the run of the entry `id`, which has rows in the chunk, starts there; ends there.
+  // True if the run of entry `id`, which has rows in the chunk, starts or ends in it.
   __device__ bool starts_in(int64_t chunk, int32_t id) const {
     return chunk == 0 || sorted.ids[chunk * kChunk - 1] != id;
   }
@@ -88,7 +88,7 @@ __device__ inline void add_to(float* to, const float (&x)[V]) {
   store(to, sum);
 }
 
-// x counts chunks, y blocks of columns, V a thread.
+// x counts chunks, y blocks of columns; each thread takes V columns.
 template <int V>
 dim3 scatter_blocks(int64_t chunks, int64_t columns) {
   return {static_cast<unsigned>(chunks),
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kScatterThreads) scatter_chunks_kernel(TableSc
   if (column >= scatter.columns) return;
   float sum[V] = {};
   for (int64_t first = chunk * kChunk; first < end; first += kRowsAtOnce) {
-    // All on their way before the first is added.
+    // Starts all loads before the first addition.
     int32_t ids[kRowsAtOnce + 1];
     float rows[kRowsAtOnce][V];
 #pragma unroll
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kScatterThreads) join_chunks_kernel(TableScatt
   const int32_t id = scatter.sorted.ids[scatter.chunk_end(first) - 1];
   if (!scatter.starts_in(first, id) || scatter.ends_in(first, id)) return;
   if (column >= scatter.columns) return;
-  // Where the run ends, between these.
+  // Binary search for the end of the run.
   int64_t begin = scatter.chunk_end(first), end = scatter.count;
   while (begin < end) {
     const int64_t middle = (begin + end) / 2;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-// A block a row.
+// One block per row.
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads) gather_kernel(GatherRows op) {
   const int64_t columns = op.x.cols;

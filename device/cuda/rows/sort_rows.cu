@@ -28,7 +28,7 @@ SortedRows sort_rows(const Context& context, const int32_t* ids, int64_t count, 
                                           static_cast<int>(count), 0, bits, context.stream),
           "sorting rows");
   };
-  sort(nullptr);  // asks for its scratch
+  sort(nullptr);  // queries the size of its scratch
   sort(context.scratch[slot + 1].get<char>(static_cast<int64_t>(bytes)));
   return {sorted_ids, sorted_rows};
 }

@@ -1,4 +1,4 @@
-// The order in which rows that share a table entry are added up.
+// Sorts rows that share a table entry, to fix the order of their sum.
 #pragma once
 
 #include "device/cuda/runtime/runtime.h"
@@ -11,7 +11,7 @@ struct SortedRows {
   const int32_t* rows;
 };
 
-// `ids` [count] in [0, limit). Uses scratch slots `slot` and `slot + 1`; the result lies in the
+// `ids` [count] are in [0, limit). Uses scratch slots `slot` and `slot + 1`; the result lies in the
 // first.
 SortedRows sort_rows(const Context& context, const int32_t* ids, int64_t count, int64_t limit,
                      int slot);

@@ -1,4 +1,4 @@
-// Whether memory suits accesses of 16 bytes, or of fewer.
+// Checks that memory is aligned for 16-byte or narrower accesses.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ bool are_aligned(Pointers... pointers) {
   return ((reinterpret_cast<uintptr_t>(pointers) % kBytes == 0) && ...);
 }
 
-// Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a
-// time, `vector` elements each.
+// True if rows of `columns` elements in all these arrays can be accessed 16 bytes, or `vector`
+// elements, at a time.
 template <typename... Pointers>
 bool rows_are_aligned(int64_t columns, int64_t vector, Pointers... pointers) {
   return columns % vector == 0 && are_aligned(pointers...);

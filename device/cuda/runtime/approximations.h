@@ -1,4 +1,4 @@
-// Functions that a GPU approximates in one instruction.
+// Functions that a GPU approximates with one instruction.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace strata::device::cuda {
 
-// 2^x, within 2^-22 of itself; 0 where that is below the normal numbers.
+// Returns 2^x with a relative error of 2^-22; 0 for denormal results.
 __device__ inline float exp2_approximately(float x) {
 #ifdef __CUDA_ARCH__
   float y;
@@ -18,7 +18,7 @@ __device__ inline float exp2_approximately(float x) {
 #endif
 }
 
-// 1 / x, within 2^-23 of itself; 0 of infinity.
+// Returns 1 / x with a relative error of 2^-23; 0 for infinity.
 __device__ inline float reciprocal_approximately(float x) {
 #ifdef __CUDA_ARCH__
   float y;

@@ -8,7 +8,7 @@
 namespace strata::device::cuda {
 namespace {
 
-// A point in a stream.
+// A timed point in a stream.
 class Mark {
  public:
   explicit Mark(cudaStream_t stream) {
@@ -19,7 +19,7 @@ class Mark {
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
 
-  // Waits for both.
+  // Waits for both marks.
   float milliseconds_since(const Mark& earlier) const {
     check(cudaEventSynchronize(event_), "timing");
     float time = 0.0f;
@@ -31,7 +31,7 @@ class Mark {
   cudaEvent_t event_ = nullptr;
 };
 
-// Host time for issuing one run, at most: the work that is measured is a GEMM or two kernels.
+// Maximum host time for issuing one run, which is a GEMM or two kernels.
 constexpr int kLaunchMicroseconds = 10;
 
 float milliseconds(cudaStream_t stream, const std::function<void()>& issue, int runs) {
@@ -52,7 +52,7 @@ bool is_captured(cudaStream_t stream) {
 
 float milliseconds(cudaStream_t stream, const std::function<void()>& issue) {
   constexpr int kFewest = 3, kMost = 20;
-  constexpr float kEnough = 1.0f;  // milliseconds of all runs
+  constexpr float kEnough = 1.0f;  // total milliseconds of all runs
   const float time = milliseconds(stream, issue, kFewest);
   if (time * kFewest >= kEnough) return time;
   return milliseconds(stream, issue,

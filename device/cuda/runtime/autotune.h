@@ -1,4 +1,4 @@
-// Trying out on the GPU what is fastest.
+// Measures on the GPU which of several kernels is fastest.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace strata::device::cuda {
 
-// Whether the stream's work is being recorded for a graph, so that nothing can be tried.
+// True if the stream is being captured for a graph, so that nothing can be measured.
 bool is_captured(cudaStream_t stream);
 
-// Returns the mean time, in milliseconds, that the stream takes for the work of `issue`: over 3
-// runs, or up to 20 if the work is short. The host issues all runs while the GPU is busy, so that
-// launch overhead does not count. Requires that `issue` has run once before.
+// Returns the mean time in milliseconds of the stream for the work of `issue`, over 3 runs, or up
+// to 20 for short work. The host issues all runs while the GPU is busy, so that launch overhead
+// does not count. Requires that `issue` has run once before.
 float milliseconds(cudaStream_t stream, const std::function<void()>& issue);
 
-// The time of a candidate that cannot run.
+// Time of a candidate that cannot run.
 inline constexpr float kNever = std::numeric_limits<float>::infinity();
 
-// Whether `time` is below `other` by more than 3 %. All processes should choose alike, as their
-// results then have the same bits; times that are closer than that come out either way.
+// True if `time` is more than 3 % below `other`. Smaller differences are random, and all processes
+// should choose alike, so that their results have the same bits.
 bool is_clearly_faster(float time, float other);
 
 // Returns the index of the first time that the fastest is not clearly faster than, or nullopt if

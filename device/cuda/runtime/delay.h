@@ -5,8 +5,8 @@
 
 namespace strata::device::cuda {
 
-// Makes the stream wait for 2000 clock cycles per microsecond before it goes on: for `microseconds`
-// at 2 GHz, longer on a slower clock. Requires 0 <= microseconds <= 1'000'000.
+// Makes the stream wait for 2000 clock cycles per microsecond: for `microseconds` at 2 GHz, longer
+// on a slower clock. Requires 0 <= microseconds <= 1'000'000.
 void delay(cudaStream_t stream, int microseconds);
 
 }  // namespace strata::device::cuda

@@ -38,7 +38,7 @@ void convert_and_clip(const Context& context, const ConstTensor& source, const T
                                                 max_norm);
   };
   const DType from = source.dtype, to = destination.dtype;
-  // Between f32 and the type of `half`.
+  // Converts between f32 and the type of `half`.
   const auto convert_half = [&](auto half) {
     if (from == DType::kF32) return convert(float{}, half);
     to == DType::kF32 ? convert(half, float{}) : convert(half, half);
@@ -52,7 +52,7 @@ void convert_and_clip(const Context& context, const ConstTensor& source, const T
   convert_half(Float16{});
 }
 
-constexpr int64_t kNormBlock = 16384;  // elements a block sums up
+constexpr int64_t kNormBlock = 16384;  // elements that a block sums
 
 template <int V, typename T>
 __global__ void __launch_bounds__(kFlatThreads)

@@ -1,5 +1,5 @@
-// Kernels over flat ranges: a pack of elements a thread where every array is aligned to 16 bytes,
-// else one.
+// Kernels over flat ranges: each thread takes a pack of elements if every array is 16-byte aligned,
+// else one element.
 #pragma once
 
 #include <cmath>
@@ -11,13 +11,13 @@ namespace strata::device::cuda {
 
 inline constexpr int kFlatThreads = 256;
 
-// The first of this thread's V elements.
+// Returns the index of this thread's first element.
 template <int V>
 __device__ inline int64_t flat_index() {
   return (static_cast<int64_t>(blockIdx.x) * kFlatThreads + threadIdx.x) * V;
 }
 
-// How far it is to the next ones, where there are fewer threads than elements.
+// Returns the distance to a thread's next elements, if there are fewer threads than elements.
 template <int V>
 __device__ inline int64_t flat_stride() {
   return static_cast<int64_t>(gridDim.x) * kFlatThreads * V;
@@ -26,15 +26,15 @@ __device__ inline int64_t flat_stride() {
 template <int V>
 using Width = std::integral_constant<int, V>;
 
-// Whether as many elements of T as there are floats in 16 bytes can be accessed at once: where
-// state is sharded, shards begin at multiples of fewer than fill 16 bytes.
+// True if as many elements of T as there are floats in 16 bytes can be accessed at once. Shards of
+// sharded state may begin at smaller multiples.
 template <typename T>
 bool suits_packs(const void* memory) {
   return are_aligned<kVector<float>* static_cast<int>(sizeof(T))>(memory);
 }
 
-// Calls body(Width<V>, begin, count, blocks) for the part of [0, count) that goes V elements at a
-// time, 16 bytes of T, where all memory is `aligned` to V elements; then for the rest.
+// Calls body(Width<V>, begin, count, blocks) for the part of [0, count) that is processed V
+// elements at a time, 16 bytes of T, if all memory is `aligned` to V elements; then for the rest.
 template <typename T = float, typename Body>
 void for_flat_parts(int64_t count, bool aligned, const Body& body) {
   constexpr int V = kVector<T>;
@@ -45,21 +45,21 @@ void for_flat_parts(int64_t count, bool aligned, const Body& body) {
   }
 }
 
-// What begins at element `begin` of `data`, which may be null, for kernels that count from 0: of an
-// index that is not known to be a multiple of V, compilers make accesses of single words.
+// Returns `data` from element `begin`, or null if `data` is null, for kernels that count from 0. If
+// compilers do not know that an index is a multiple of V, they access single words.
 template <typename T>
 T* part_of(T* data, int64_t begin) {
   return data ? data + begin : nullptr;
 }
 
-// So few blocks that what every thread begins with does not count, and so many that the last ones
-// do not leave the device idle: for kernels whose threads go on by flat_stride.
+// Limits blocks for kernels whose threads loop with flat_stride: few enough to amortise every
+// thread's setup, and enough that the last ones do not leave the device idle.
 inline int64_t limited_blocks(const Context& context, int64_t blocks) {
   const int64_t most = 32 * int64_t{context.multiprocessors};
   return blocks < most ? blocks : most;
 }
 
-// min(1, max_norm / sqrt(*norm_squared)); 1 where there is no norm.
+// Returns min(1, max_norm / sqrt(*norm_squared)), or 1 without a norm.
 __device__ inline float clip_factor(const double* norm_squared, float max_norm) {
   if (!norm_squared) return 1.0f;
   const double norm = sqrt(*norm_squared);

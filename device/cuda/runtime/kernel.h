@@ -1,4 +1,4 @@
-// What kernels share: launching, accesses of 16 bytes, sums over warps and blocks.
+// Common code of kernels: launches, 16-byte accesses, sums over warps and blocks.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,8 @@ inline constexpr int kWarpSize = 32;
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Starts `blocks` x `threads` of a kernel; nothing for no blocks. `threads` is a multiple of 32.
+// Starts `blocks` x `threads` of a kernel; does nothing for zero blocks. `threads` is a multiple of
+// 32.
 template <typename... Parameters, typename... Arguments>
 void launch(cudaStream_t stream, dim3 blocks, int threads, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
@@ -35,7 +36,7 @@ void launch(cudaStream_t stream, int64_t blocks, int threads, void (*kernel)(Par
          std::forward<Arguments>(arguments)...);
 }
 
-// Elements of T that one 16-byte access moves.
+// Elements of T in one 16-byte access.
 template <typename T>
 inline constexpr int kVector = 16 / static_cast<int>(sizeof(T));
 
@@ -44,7 +45,7 @@ struct alignas(sizeof(T) * kCount) Pack {
   T values[kCount];
 };
 
-// Two numbers rounded to bfloat16, `low` in the lower half.
+// Returns two numbers rounded to bfloat16, with `low` in the lower half.
 __device__ inline uint32_t two_bfloat16(float low, float high) {
 #ifdef __CUDA_ARCH__
   uint32_t both;
@@ -55,7 +56,7 @@ __device__ inline uint32_t two_bfloat16(float low, float high) {
 #endif
 }
 
-// The same of binary16.
+// The same for binary16.
 __device__ inline uint32_t two_float16(float low, float high) {
 #ifdef __CUDA_ARCH__
   uint32_t both;
@@ -76,7 +77,7 @@ __device__ inline float wide_float16(uint16_t bits) {
 #endif
 }
 
-// Two numbers of 16 bits in a word, whose type is the first argument's.
+// Convert between two 16-bit numbers in a word and floats. The first argument selects the type.
 __device__ inline uint32_t word_of(BFloat16, float low, float high) {
   return two_bfloat16(low, high);
 }
@@ -92,7 +93,7 @@ __device__ inline void unpack(Float16, uint32_t word, float& low, float& high) {
   high = wide_float16(static_cast<uint16_t>(word >> 16));
 }
 
-// V consecutive elements, in accesses of at most 16 bytes; `from` is aligned to them.
+// Loads V consecutive elements in accesses of at most 16 bytes. `from` must be aligned to them.
 template <int V>
 __device__ inline void load(const float* from, float (&x)[V]) {
   constexpr int kCount = V < 4 ? V : 4;
@@ -104,7 +105,7 @@ __device__ inline void load(const float* from, float (&x)[V]) {
   }
 }
 
-// As words of two elements of 16 bits: halves of a word take an instruction each.
+// Loads words of two 16-bit elements, because each half word would take an instruction.
 template <int V, typename T>
 requires(sizeof(T) == 2) __device__ inline void load(const T* from, float (&x)[V]) {
   if constexpr (V == 1) {
@@ -166,7 +167,7 @@ struct Max {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-// Every lane gets all lanes' values combined, in the same order on every run.
+// Combines the values of all lanes, in the same order on every run. Every lane gets the result.
 template <typename Combine, typename Number>
 __device__ inline Number warp_reduce(Number x) {
 #pragma unroll
@@ -176,7 +177,7 @@ __device__ inline Number warp_reduce(Number x) {
   return x;
 }
 
-// The same for every thread of the block. All threads call together.
+// Returns the same result to every thread of the block. All threads call together.
 template <int kThreads, typename Combine, typename Number>
 __device__ inline Number block_reduce(Number x) {
   constexpr int kWarps = kThreads / kWarpSize;

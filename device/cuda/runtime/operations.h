@@ -1,6 +1,5 @@
-// The operations of the CUDA backend, over storage type T: float, BFloat16 or Float16. Every one
-// only issues work on its context's stream. Sums are added in an order that depends on shapes
-// alone.
+// The operations of the CUDA backend, for storage type T: float, BFloat16 or Float16. They only
+// issue work on their context's stream. The order of sums depends only on shapes.
 #pragma once
 
 #include "device/backend.h"
@@ -27,7 +26,7 @@ struct Operations : FlatOperations {
 };
 #undef STRATA_DECLARE
 
-// In the file that defines the operation.
+// For the file that defines the operation.
 #define STRATA_INSTANTIATE(function, Arguments)                                   \
   template void Operations<float>::function(const Context&, const Arguments&);    \
   template void Operations<BFloat16>::function(const Context&, const Arguments&); \

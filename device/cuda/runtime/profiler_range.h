@@ -1,10 +1,10 @@
-// Names for what profilers show.
+// Named ranges for profilers.
 #pragma once
 
 namespace strata::device::cuda {
 
-// The host's and the GPU's work while it lives appears under `name` in Nsight Systems and other
-// tools that listen to NVTX; without one it costs a few nanoseconds.
+// Work of the host and the GPU during its lifetime appears under `name` in Nsight Systems and other
+// tools that listen to NVTX. Without such a tool it costs a few nanoseconds.
 class ProfilerRange {
  public:
   explicit ProfilerRange(const char* name);

@@ -1,4 +1,4 @@
-// Kernels in which a warp takes a whole row into registers.
+// Kernels in which a warp holds a whole row in registers.
 #pragma once
 
 #include <type_traits>
@@ -9,21 +9,21 @@
 namespace strata::device::cuda {
 
 // A warp's threads hold kSteps packs of V columns each: columns (step * 32 + lane) * V + [0, V).
-// `kFull_`: rows have that many columns, and no fewer.
+// `kFull_`: rows have exactly that many columns.
 template <int V_, int kSteps_, bool kFull_ = false>
 struct RowShape {
   static constexpr int V = V_;
   static constexpr int kSteps = kSteps_;
   static constexpr bool kFull = kFull_;
   using NotFull = RowShape<V, kSteps>;
-  static constexpr int kValues = V * kSteps;  // a thread
+  static constexpr int kValues = V * kSteps;  // per thread
 };
 
-// One thread's part of a row; what lies beyond the row's end is zero.
+// One thread's part of a row; values beyond the row's end are zero.
 template <typename Shape>
 using RowPart = float[Shape::kSteps][Shape::V];
 
-// Calls body(step, column) for every pack of this thread that lies in a row of `columns`.
+// Calls body(step, column) for every pack of this thread inside a row of `columns`.
 template <typename Shape, typename Body>
 __device__ inline void for_each_pack(int columns, const Body& body) {
 #pragma unroll
@@ -58,7 +58,7 @@ __device__ inline void store_row(T* row, int columns, const RowPart<Shape>& part
   for_each_pack<Shape>(columns, [&](int step, int column) { store(row + column, part[step]); });
 }
 
-// Elements [offset, offset + columns) of what `writer` writes.
+// Writes elements [offset, offset + columns) with `writer`.
 template <typename Shape, typename Writer>
 __device__ inline void write_row(Writer& writer, int64_t offset, int columns,
                                  const RowPart<Shape>& part) {
@@ -77,7 +77,7 @@ __device__ inline float row_sum(const RowPart<Shape>& part) {
   return warp_sum(sum);
 }
 
-// The sequence that a row of the batch belongs to: the last one that starts at or before it.
+// Returns the sequence of a batch row: the last one that starts at or before it.
 __device__ inline int sequence_of(const Sequences& sequences, int row) {
   int first = 0, last = sequences.count - 1;
   while (first < last) {
@@ -122,7 +122,7 @@ __device__ inline void scale_row(float scale, RowPart<Shape>& part) {
   }
 }
 
-// Calls body(RowShape) for the shape that suits rows of `columns` elements of T.
+// Calls body(RowShape) with the shape for rows of `columns` elements of T.
 template <typename T, typename Body>
 void with_row_shape(int64_t columns, bool aligned, const Body& body) {
   constexpr int V = kVector<T>;

@@ -9,7 +9,7 @@ namespace strata::device::cuda {
 
 void check(cudaError_t status, const char* attempt) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // else the next to ask would be told
+  cudaGetLastError();  // clears the error, which the next call would report otherwise
   fail("cuda: {} failed: {}", attempt, cudaGetErrorString(status));
 }
 
@@ -23,7 +23,8 @@ Scratch::~Scratch() {
 
 void* Scratch::bytes(size_t size) {
   if (!memory_.empty() && size <= size_) return memory_.back();
-  // At least doubling, all that is left behind is no more than what is in use.
+  // Sizes at least double, so that the retained smaller blocks are together no larger than the
+  // current one.
   const size_t wanted = std::max({size + size / 8, 2 * size_, size_t{4096}});
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, wanted);

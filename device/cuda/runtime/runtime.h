@@ -13,15 +13,15 @@
 
 namespace strata::device::cuda {
 
-// Throws Error that names what was attempted and CUDA's reason.
+// Throws Error with the attempted action and CUDA's reason.
 void check(cudaError_t status, const char* attempt);
 
-// Throws Error with `expectation` where it does not hold.
+// Throws Error with `expectation` unless `condition` holds.
 void require(bool condition, const char* expectation);
 
-// Memory of one stream that operations use while they run; grows to the largest size asked for, so
-// that repeated shapes allocate nothing. What it grew out of stays, for operations that were kept
-// to be launched.
+// Temporary memory of operations on one stream. It grows to the largest requested size, so that
+// repeated shapes allocate nothing. Smaller blocks are retained, because captured operations may
+// use them.
 class Scratch {
  public:
   Scratch() = default;
@@ -29,7 +29,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // 256-byte aligned. What a slot held before may be gone.
+  // Returns 256-byte aligned memory. Previous contents of the slot may be lost.
   template <typename T>
   T* get(int64_t count) {
     return static_cast<T*>(bytes(static_cast<size_t>(count) * sizeof(T)));
@@ -38,15 +38,15 @@ class Scratch {
  private:
   void* bytes(size_t size);
 
-  std::vector<void*> memory_;  // the last is in use
-  size_t size_ = 0;            // of the last
+  std::vector<void*> memory_;  // the last one is current
+  size_t size_ = 0;            // size of the last one
 };
 
 class Matmul;
 class AttentionChoice;
 
-// What an operation works with: its stream, scratch in slots that it holds at the same time, matrix
-// GEMMs, and which attention runs.
+// Context of an operation: its stream, scratch slots that it holds at the same time, GEMMs, and the
+// choice of attention.
 struct Context {
   static constexpr int kScratchSlots = 8;
 

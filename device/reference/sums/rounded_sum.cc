@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kDoubleMantissa = 52;
 
-// What is left of doubles' precision makes a sum of two numbers of the format round once: 53 bits
-// are at least twice the format's and two more.
+// The precision of doubles makes a sum of two numbers of the format round once: 53 bits are at
+// least twice the format's plus two.
 void check(const RoundedSum& sum) {
   const auto [exponent, mantissa] = sum.format;
   if (exponent < 2 || exponent > 10 || mantissa < 1 || mantissa > 24) {
@@ -41,7 +41,7 @@ double rounded(double value, const FloatFormat& format) {
   const int dropped = kDoubleMantissa - format.mantissa_bits;
   const int bias = (1 << (format.exponent_bits - 1)) - 1;
   if (value == 0 || !std::isfinite(value)) return value;
-  if (std::abs(value) < std::ldexp(1.0, 1 - bias)) {  // steps of the subnormals
+  if (std::abs(value) < std::ldexp(1.0, 1 - bias)) {  // spacing of the subnormals
     const int step = 1 - bias - format.mantissa_bits;
     return std::ldexp(std::nearbyint(std::ldexp(value, -step)), step);
   }

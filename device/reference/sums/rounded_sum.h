@@ -1,4 +1,4 @@
-// Sums whose accumulator has few bits, in one row or in chunks: Sakr et al., arXiv 1901.06588.
+// Sums with a low-precision accumulator, in one chunk or in several: Sakr et al., arXiv 1901.06588.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,27 @@
 
 namespace strata::device::reference {
 
-// A binary floating-point format as IEEE 754 makes them: a sign, subnormals, infinities.
+// A binary floating-point format in the style of IEEE 754: a sign, subnormals, infinities.
 struct FloatFormat {
   int exponent_bits = 8;  // 2 to 10
-  int mantissa_bits = 7;  // stored ones, 1 to 24
+  int mantissa_bits = 7;  // stored bits, 1 to 24
 };
 
-// The nearest number of the format, of two equally near the even one; infinite beyond the largest.
+// Returns the nearest number of the format, ties to even; infinity beyond the largest.
 double rounded(double value, const FloatFormat& format);
 
-// How terms are added up.
+// Order and precision of a sum.
 struct RoundedSum {
   FloatFormat format;
-  // Terms are added in chunks of so many, then the sums of as many chunks, and so on until one is
-  // left; 0, or not fewer than there are: in one row. At least 2.
+  // Terms are summed in chunks of this size, then the chunks' sums in chunks of this size, until
+  // one sum is left. At least 2, or 0 for a single chunk.
   int64_t chunk = 0;
 };
 
-// Rounds after every addition, the first to 0. Terms are exact.
+// Rounds after every addition, the first of which is to 0. Terms are exact.
 double rounded_sum(std::span<const double> terms, const RoundedSum& sum);
 
-// y = x weight^T, products exact, added up as `sum` says over k.
+// y = x weight^T with exact products, summed over k according to `sum`.
 struct RoundedMatmul {
   ConstTensor x;       // [T, k] f32 or bf16
   ConstTensor weight;  // [out, k] f32 or bf16
@@ -36,7 +36,7 @@ struct RoundedMatmul {
   Tensor y;  // [T, out] any dtype that holds the format
 };
 
-// Throws Error where shapes do not fit.
+// Throws Error if shapes do not fit.
 void rounded_matmul(const RoundedMatmul& matmul);
 
 }  // namespace strata::device::reference

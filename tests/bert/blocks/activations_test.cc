@@ -13,7 +13,7 @@ TEST(Activations, OnlyWhatIsBorrowedLiesInTheLendersMemory) {
   const auto backend = device::make_backend({"reference", device::DType::kF64});
   const Subject subject(*backend, golden.config, golden.batch);
   const BlockMemory blocks = make_block_memory(subject.model.blocks(), false);
-  const int outputs = static_cast<int>(blocks.size()) - 1;  // the last block has none
+  const int outputs = static_cast<int>(blocks.size()) - 1;  // the last block has no output
   ASSERT_GT(outputs, 1);
   for (int borrowed = 0; borrowed < outputs; ++borrowed) {
     std::vector<bool> which(blocks.size());

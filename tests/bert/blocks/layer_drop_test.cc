@@ -17,7 +17,7 @@ TEST(LayerDrop, ThetaFallsFromOne) {
 }
 
 TEST(LayerDrop, LayersAreKeptAsOftenAsTheirProbabilitySays) {
-  const LayerDrop drop{.theta = 0.3, .gamma = 1e9};  // from step 2 on as in the end
+  const LayerDrop drop{.theta = 0.3, .gamma = 1e9};  // reaches its limit at step 2
   constexpr int kSteps = 20000;
   std::vector<double> kept(kLayers);
   for (int step = 2; step < kSteps + 2; ++step) {
@@ -38,7 +38,8 @@ TEST(LayerDrop, LayersAreKeptAsOftenAsTheirProbabilitySays) {
 
 TEST(LayerDrop, LayersStepsAndSeedsAreDrawnApart) {
   const LayerDrop drop{.theta = 0.01, .gamma = 1e9};
-  // Of layers 4 and 5 of 6, kept about 1/3 and 1/6 of the time: both as often as chance says.
+  // Layers 4 and 5 of 6 are kept about 1/3 and 1/6 of the time; both together, as often as
+  // independent events.
   int both = 0, same_step = 0, same_seed = 0;
   constexpr int kSteps = 20000;
   for (uint64_t step = 2; step < kSteps + 2; ++step) {
@@ -59,8 +60,8 @@ TEST(LayerDrop, IsTheSameOnEveryRank) {
   EXPECT_EQ(layer_scales(drop, 7, 12, kLayers), layer_scales(drop, 7, 12, kLayers));
 }
 
-// The closed form of the sum over steps: 1 - (1 - theta_mean)(L - 1)/(2 L), theta_mean = theta +
-// (1 - theta)(1 - e^(-gamma T))/(gamma T); 0.763, 0.773 and 0.794 for T large, gamma 100/T.
+// Closed form of the sum over steps: 1 - (1 - theta_mean)(L - 1)/(2 L), theta_mean = theta + (1 -
+// theta)(1 - e^(-gamma T))/(gamma T). It is 0.763, 0.773 and 0.794 for T large, gamma 100/T.
 TEST(LayerDrop, TheExpectedShareFollowsTheClosedForm) {
   for (const auto& [layers, share] :
        {std::pair(24, 0.763), std::pair(12, 0.773), std::pair(6, 0.794)}) {

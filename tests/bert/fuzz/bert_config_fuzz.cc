@@ -1,4 +1,4 @@
-// Any bytes as a config.json.
+// Reads arbitrary bytes as a config.json.
 #include <cstdint>
 #include <string_view>
 

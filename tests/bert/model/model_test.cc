@@ -17,7 +17,7 @@ double largest_difference(std::vector<double> a, const std::vector<double>& b) {
   return largest(a);
 }
 
-// In double, with dropout.
+// Computes in f64, with dropout.
 class Model : public testing::Test {
  protected:
   Model() : golden_(2), backend_(device::make_backend({"reference", device::DType::kF64})) {
@@ -27,7 +27,7 @@ class Model : public testing::Test {
 
   Subject make_subject() { return Subject(*backend_, golden_.config, golden_.batch); }
 
-  // A step of these micro-batches.
+  // Runs a step of these micro-batches.
   static void train(Subject& subject, const std::vector<data::PackedBatch>& micro_batches,
                     TrainingStep step) {
     for (const data::PackedBatch& micro_batch : micro_batches) {
@@ -55,7 +55,7 @@ TEST_F(Model, GradientsAddUpOverMicroBatchesAndDoNotDependOnTheirSplit) {
   EXPECT_EQ(a.next_sentence.count, b.next_sentence.count);
 }
 
-// Such a micro-batch may be a step's first.
+// Such a micro-batch may be the first of a step.
 TEST_F(Model, WithoutMaskedPositionsTheirGradientsAreZero) {
   std::vector<data::PackedBatch> batches = split(golden_.batch);
   data::PackedBatch& unmasked = batches.front();
@@ -82,7 +82,7 @@ TEST_F(Model, WithoutMaskedPositionsTheirGradientsAreZero) {
   EXPECT_LE(largest_difference(all.gradients(), sum), 1e-12);
 }
 
-// Also where activations of a longer batch still lie behind.
+// Activations of a longer batch, which still lie beyond the end, must not matter.
 TEST_F(Model, RoundingABatchUpChangesNeitherLossesNorGradients) {
   const TrainingStep step = mean_step(golden_.batch);
   std::vector<data::PackedBatch> batches = split(golden_.batch);
@@ -124,7 +124,7 @@ TEST_F(Model, WeightsOfAnotherModelAreRefused) {
   }
 }
 
-// Where backward is delayed, the heads' module updates the words, too.
+// If backward is delayed, the heads' module updates the words, too.
 TEST_F(Model, AllOfABlockButTheWordsIsUntied) {
   const Subject subject = make_subject();
   const ParameterLayout& layout = subject.model.layout();
@@ -198,7 +198,7 @@ TEST_F(Model, OneBatchMayBeAheadAndOneMustBe) {
   EXPECT_THROW(subject.model.upload(golden_.batch), Error);
 }
 
-// Both go through each block before the next one is looked at.
+// Both micro-batches go through each block before the next block runs.
 TEST_F(Model, TwoMicroBatchesMayBeInFlight) {
   Subject one_by_one = make_subject();
   Subject together(*backend_, golden_.config, golden_.batch, {.in_flight = 2});
@@ -228,7 +228,7 @@ TEST_F(Model, TwoMicroBatchesMayBeInFlight) {
   EXPECT_EQ(model.take_losses().mean_loss(), one_by_one.model.take_losses().mean_loss());
 }
 
-// Notes which place of the model each dropout is of.
+// Records the site of every dropout.
 class DropoutPlaces : public testing_support::DeferredBackend {
  public:
   using DeferredBackend::DeferredBackend;

@@ -13,8 +13,8 @@
 namespace strata::bert {
 namespace {
 
-// One element after the other in the C library's functions, with a SplitMix64 of its own: what
-// draw_normals computes by vectors.
+// Draws element by element with the C library's functions and a separate SplitMix64; draw_normals
+// computes the same by vectors.
 uint64_t mixed(uint64_t state) {
   state += 0x9e3779b97f4a7c15;
   state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
@@ -38,7 +38,7 @@ float serial_draw(uint64_t seed, uint64_t element) {
   return static_cast<float>(0.02 * normal);
 }
 
-// How many elements differ in a bit.
+// Returns the number of elements that differ in a bit.
 size_t differing(uint64_t seed, uint64_t first, size_t count) {
   std::vector<float> drawn(count);
   draw_normals(seed, first, drawn);
@@ -54,12 +54,13 @@ TEST(NormalDraws, HaveTheBitsOfSerialDraws) {
   for (const size_t count : {0u, 1u, 7u, 511u, 512u, 513u, 4099u}) {
     EXPECT_EQ(differing(count + 1, 3 * count, count), 0u) << count;
   }
-  // The last element of BERT-large and beyond, and elements whose counters have their high bits.
+  // The last element of BERT-large and beyond, and elements whose counters use the high bits.
   EXPECT_EQ(differing(5, 336'000'000, 1001), 0u);
   EXPECT_EQ(differing(5, (uint64_t{1} << 47) + 3, 1001), 0u);
 }
 
-// A few in a million are so close between two floats that vectors leave them to the C library.
+// A few in a million are so close between two floats that the vector code leaves them to the C
+// library.
 TEST(NormalDraws, HaveTheBitsOfSerialDrawsOverMillions) {
   EXPECT_EQ(differing(17, 0, 3'000'000), 0u);
 }

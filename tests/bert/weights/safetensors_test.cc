@@ -13,7 +13,7 @@
 namespace strata::bert {
 namespace {
 
-// A file of this header and these bytes behind it.
+// Returns a file with this header and these bytes after it.
 std::string with_header(const std::string& header, const std::string& data) {
   const uint64_t size = header.size();
   return std::string(reinterpret_cast<const char*>(&size), sizeof size) + header + data;

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A copy of the checkpoint that tests/golden/reference/mlperf_reference.py had TensorFlow write.
+// Uses a copy of the checkpoint that tests/golden/reference/mlperf_reference.py wrote with
+// TensorFlow.
 class TensorFlowCheckpointTest : public testing::Test {
  protected:
   TensorFlowCheckpointTest() {
@@ -86,7 +87,7 @@ TEST_F(TensorFlowCheckpointTest, ATruncatedFileIsRefused) {
   expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
 }
 
-// LevelDB would take what they say for granted. They are four numbers, and have no checksum.
+// LevelDB trusts these four numbers, which have no checksum.
 TEST_F(TensorFlowCheckpointTest, DamagedNumbersAtTheEndOfTheIndexAreRefused) {
   const std::string whole = read_file(index());
   const uint64_t blocks = whole.size() - 48;
@@ -148,10 +149,11 @@ std::string message(const std::function<void(protozero::pbf_writer&)>& fill) {
   return bytes;
 }
 
-// An index of one variable of 20 floats, as tensor_bundle.proto has it; `fill` says where they are.
+// Writes an index of one variable of 20 floats in the format of tensor_bundle.proto; `fill` writes
+// their location.
 void write_index(const fs::path& path, const std::string& name,
                  const std::function<void(protozero::pbf_writer&)>& fill) {
-  const std::string header = message([](auto& of) { of.add_int32(1, 1); });  // files of data
+  const std::string header = message([](auto& of) { of.add_int32(1, 1); });  // number of data files
   const std::string shape = message([&](auto& of) {
     of.add_message(2, message([](auto& dimension) { dimension.add_int64(1, 20); }));
   });
@@ -184,7 +186,7 @@ TEST_F(TensorFlowCheckpointTest, AVariableInSlicesIsRefused) {
                {index().string(), "\"partitioned\"", "stored in slices"});
 }
 
-// The shape needs 80 bytes, which the file of data has.
+// The shape needs 80 bytes, the size of the data file.
 TEST_F(TensorFlowCheckpointTest, APlaceThatNoFileHasIsRefused) {
   struct Place {
     int32_t file;

@@ -1,4 +1,4 @@
-// Files of weights as people have them: the wrong ones, and several that belong together.
+// Files of weights that users may have: wrong ones, and several that belong together.
 #include <unistd.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ class WeightFiles : public testing::Test {
     expect_error([&] { load(path); }, all);
   }
 
-  // The model in two shards and their index, as transformers writes them: the encoder's tensors in
+  // Writes the model in two shards with their index, as transformers does: the encoder's tensors in
   // the first.
   fs::path write_shards() {
     std::vector<NamedTensor> shards[2];
@@ -125,7 +125,7 @@ TEST_F(WeightFiles, ShardsAreReadByTheirIndex) {
   EXPECT_TRUE(loaded.unused.empty());
 }
 
-// The first holds all that the model needs, so the heads would start anew.
+// The first shard has all required tensors, so loading it alone would reinitialise the heads.
 TEST_F(WeightFiles, AShardAloneIsRefused) {
   write_shards();
   expect_refused(folder_ / kShards[0], {"is shard 1 of 2", "/model.safetensors.index.json"});

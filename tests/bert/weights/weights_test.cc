@@ -33,7 +33,7 @@ void write_all(const std::filesystem::path& path, const Tensors& tensors) {
 
 class Weights : public testing::Test {
  protected:
-  // A whole file of random weights, changed by `change`.
+  // Writes a whole file of random weights, changed by `change`.
   void write_file(const std::function<void(Tensors&)>& change) {
     save_weights(layout_, weights_, file_.path());
     Tensors tensors = read_all(file_.path());
@@ -72,7 +72,7 @@ TEST_F(Weights, RandomOnesHaveTheReferencesDistribution) {
   }
   const double count = static_cast<double>(p.size());
   EXPECT_NEAR(sum / count, 0, 1e-4);
-  // A normal cut at two deviations has 0.8796 of its deviation.
+  // A normal truncated at two deviations has a deviation of 0.8796.
   EXPECT_NEAR(std::sqrt(squares / count), 0.02 * 0.87962566, 5e-5);
   EXPECT_LE(largest, 0.04);
   EXPECT_GT(largest, 0.0399);
@@ -91,7 +91,7 @@ TEST_F(Weights, TheSeedDecidesEveryBit) {
   EXPECT_NE(random_weights(layout_, 2), weights_);
 }
 
-// What truncated_normal(1, element) of tests/golden/bert/eval_step0.py gives. The first draws for
+// Results of truncated_normal(1, element) of tests/golden/bert/eval_step0.py. The first draws for
 // elements 0 and 15 lie beyond two deviations.
 TEST_F(Weights, TheFirstAreThoseOfTheSameDrawsInPython) {
   const std::pair<size_t, double> expected[] = {{0, 0.009084840933488958},
@@ -122,7 +122,8 @@ TEST_F(Weights, AnEncodersFileLacksTheHeads) {
   EXPECT_EQ(loaded.unused, std::vector<std::string>{"embeddings.position_ids"});
   EXPECT_EQ(loaded.initialised.size(), 9u);
 
-  // The encoder is the file's, the transform the identity, the rest as random_weights(9) draws it.
+  // The encoder comes from the file, the transform is the identity, and the rest is
+  // random_weights(9).
   const HostWeights fresh = random_weights(layout_, 9);
   for (const Parameter& p : layout_.all) {
     const bool missing = p.name.starts_with("cls/") || p.name.starts_with("bert/pooler/");
@@ -188,7 +189,7 @@ TEST_F(Weights, HarmlessTensorsAreListed) {
   EXPECT_EQ(loaded.values, weights_);
 }
 
-// Hugging Face's files may hold copies of shared tensors, beside or instead of them.
+// Hugging Face's files may hold copies of shared tensors, with or instead of the originals.
 TEST_F(Weights, OutputWeightsMustBeTheWordEmbeddings) {
   const std::string words = "bert.embeddings.word_embeddings.weight", bias = "cls.predictions.bias";
   const std::string copy = "cls.predictions.decoder.weight",

@@ -1,5 +1,5 @@
-// What gradient-bucket tests share: gradients that any rank can recompute for any other, the plain
-// definition of every clip mode, and an update that keeps what it was given.
+// Shared by gradient-bucket tests: gradients that every rank can recompute for all ranks, the plain
+// definition of every clip mode, and an update that records its input.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,13 @@ inline std::string name_of(ClipMode mode) {
   return "";
 }
 
-// The gradient of `rank` in micro-batch `micro_batch`; large enough that most parts are clipped.
+// Returns the gradient of `rank` in micro-batch `micro_batch`. It is large enough that most parts
+// are clipped.
 inline std::vector<float> gradient_of(int rank, int step, int micro_batch = 0) {
   loadbalance::Random random(static_cast<uint64_t>(1000 * rank + 10 * step + micro_batch));
   std::vector<float> values(kGradients);
   for (int64_t i = 0; i < kGradients; ++i) {
-    // Some buckets are small enough not to be clipped, some ranks larger than others.
+    // Some buckets are small enough not to be clipped, and some ranks have larger gradients.
     const float size = (i < 400 ? 1e-3f : 1.0f) * static_cast<float>(rank + 1);
     values[i] = size * (static_cast<float>(random.below(1u << 20)) / (1 << 19) - 1.0f);
   }
@@ -57,7 +58,7 @@ inline void clip_to(std::span<double> values, double max_norm) {
   for (double& value : values) value *= scale;
 }
 
-// What the optimizer must apply, by definition.
+// Returns the gradient that the optimizer must apply, by definition.
 inline std::vector<double> expected_gradient(const std::vector<std::vector<double>>& ranks,
                                              ClipMode mode, double max_norm,
                                              const std::vector<Range>& buckets) {
@@ -78,7 +79,7 @@ inline std::vector<double> expected_gradient(const std::vector<std::vector<doubl
   return mean;
 }
 
-// An arena of gradients and an update that keeps the gradient it should apply.
+// An arena of gradients and an update that records the gradient it should apply.
 struct BucketStep {
   explicit BucketStep(device::DType master = device::DType::kF32, bool memory_is_host = true)
       : backend(master, memory_is_host), memory(backend, kGradients * size_of(master)) {}
@@ -87,7 +88,7 @@ struct BucketStep {
     return {memory.data(), backend.master_dtype(), 1, kGradients};
   }
 
-  // The gradient of a micro-batch: the first of a step overwrites what is there.
+  // Stores the gradient of a micro-batch; the first of a step overwrites.
   void set(std::span<const float> gradient, bool accumulate = false) {
     for (int64_t i = 0; i < kGradients; ++i) {
       const double before = accumulate ? testing_support::element(gradients(), i) : 0.0;

@@ -1,5 +1,5 @@
-// Plain gradient descent by gradient buckets on any backend: on one whose work runs late the
-// weights must have the bits of one whose work is done at once.
+// Plain gradient descent with gradient buckets on any backend. A backend whose work runs late must
+// give the same weights, bit by bit, as one that works at once.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct DescentCase {
   bool deferred = false;
 };
 
-// Plain gradient descent over kDescentSteps, in halves by a step whose length all ranks know
-// together, whose weights are final once its streams are synchronized.
+// Runs plain gradient descent for kDescentSteps. With deferred updates, the length of a step
+// depends on sums over all ranks. Weights are final after the streams are synchronized.
 template <typename AnyBackend>
 class Descent {
  public:
@@ -48,7 +48,7 @@ class Descent {
             },
             deferred_update(c)) {}
 
-  // `graphs` may be null. `check` is told of every step that has been issued.
+  // `graphs` may be null. `check` is called for every issued step.
   std::vector<float> run(device::GraphCache* graphs = nullptr,
                          const std::function<void(const StepTimes&)>& check = {}) {
     for (int step = 0; step < kDescentSteps; ++step) {
@@ -88,7 +88,7 @@ class Descent {
     return options;
   }
 
-  // Gradients that depend on the weights: nothing that is late goes unnoticed.
+  // Gradients depend on the weights, so that late updates are noticed.
   void backward(int64_t begin, int64_t end) {
     enqueue_(device::Stream::kCompute, [=, this] {
       const std::vector<float> fresh = gradient_of(rank_, *step_.template as<int>());
@@ -112,7 +112,7 @@ class Descent {
                std::min(1.0, reduced.clip.max_norm / std::sqrt(*reduced.clip.norm_squared)));
   }
 
-  // Sums of both kinds of elements.
+  // Adds to the sums of both kinds of elements.
   void add_up(const ReducedGradients& reduced) {
     enqueue_(reduced.stream, [=, this] {
       for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {

@@ -19,7 +19,7 @@ struct Case {
   ClipMode clip;
   DType reduce_dtype;
   DType master_dtype = DType::kF32;
-  bool memory_is_host = true;  // decides which engine works
+  bool memory_is_host = true;  // false: streams instead of threads
 };
 
 std::vector<Case> cases() {
@@ -52,7 +52,7 @@ class GradientBucketsOverRanks : public testing::TestWithParam<Case> {
                       kBucketElements * static_cast<int64_t>(size_of(GetParam().reduce_dtype))},
                  step_.update()) {}
 
-  // One step of two micro-batches; backward reports its ranges during the last.
+  // Runs one step of two micro-batches; backward reports its ranges during the last.
   StepTimes run_step(int step) {
     std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
     for (int micro = 0; micro < kMicroBatches; ++micro) {
@@ -64,7 +64,7 @@ class GradientBucketsOverRanks : public testing::TestWithParam<Case> {
     return buckets_.finish_step();
   }
 
-  // As it stands in the arena of `rank` after both micro-batches.
+  // Returns the arena of `rank` after both micro-batches.
   std::vector<double> accumulated(int rank, int step) const {
     const std::vector<float> first = gradient_of(rank, step, 0),
                              second = gradient_of(rank, step, 1);
@@ -95,8 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsOverRanks, testing::ValuesIn(case
                                   (param.param.memory_is_host ? "_on_host" : "_on_device");
                          });
 
-// How far each element may be from the definition: the roundings of its clipped contributions and
-// of their sum in reduce_dtype; in f32 those of the norm and the factors too.
+// Tolerance per element: the rounding errors of its clipped contributions and of their sum in
+// reduce_dtype; in f32 also those of the norm and the factors.
 std::vector<double> tolerances(std::vector<std::vector<double>> ranks, const Case& c,
                                const std::vector<double>& expected,
                                const std::vector<Range>& buckets, double max_norm) {
@@ -152,7 +152,7 @@ TEST_P(GradientBucketsOverRanks, ReportTheNormBeforeClipping) {
   EXPECT_NEAR(*norm, expected, expected * (rounded ? 0x1p-8 : 1e-6));
 }
 
-// Plain gradient descent over an engine of its own, on the same gradients as any other.
+// Plain gradient descent with its own executor, on the same gradients as the others.
 class Descent {
  public:
   Descent(Communicator& world, const Case& c, bool sharded)
@@ -214,8 +214,8 @@ TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTh
   }
   const int ranks = world_->size();
   EXPECT_EQ(whole.updates(), 3 * kGradients);
-  // A rank has as many elements of a bucket as the others, a multiple of eight; the last also has
-  // the rest.
+  // All ranks have the same number of a bucket's elements, a multiple of eight; the last rank also
+  // has the remainder.
   int64_t share = 0;
   for (const Range& bucket : whole.buckets()) {
     const int64_t each = bucket.size() / (8 * ranks) * 8;
@@ -230,8 +230,8 @@ TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTh
   EXPECT_EQ(shared_out.gathers(), ranks > 1 ? static_cast<int64_t>(whole.bucket_count()) : 0);
 }
 
-// Gradient descent where gradients are sharded: units are written by turns, each as soon as its
-// memory is free, and this rank's sums lie apart.
+// Gradient descent with sharded gradients: units share memory and are written as soon as it is
+// free. This rank's sums lie elsewhere.
 class ShardedDescent {
  public:
   ShardedDescent(Communicator& world, const Case& c, int rounds)
@@ -331,7 +331,7 @@ TEST_P(GradientBucketsOverRanks, ShardedGradientsGiveTheSameWeights) {
   }
 }
 
-// Every micro-batch's gradients are reduced, then added up.
+// Every micro-batch's gradients are reduced and then accumulated.
 TEST_P(GradientBucketsOverRanks, ShardedGradientsAddUpOverRounds) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has all of them";
   const Case& c = GetParam();
@@ -347,7 +347,7 @@ TEST_P(GradientBucketsOverRanks, ShardedGradientsAddUpOverRounds) {
     const auto expected = expected_gradient(ranks, c.clip, kMaxNorm, buckets_.buckets());
     for (int64_t i = 0; i < kGradients; ++i) {
       const auto at = static_cast<size_t>(i);
-      double largest = 0;  // of what is added up
+      double largest = 0;  // largest term
       for (int rank = 0; rank < world_->size(); ++rank) {
         for (int micro = 0; micro < kMicroBatches; ++micro) {
           largest += std::abs(gradient_of(rank, step, micro)[at]) / world_->size();
@@ -375,7 +375,7 @@ TEST(GradientBucketsByTurns, MemoryThatIsNotReducedIsNotWritten) {
   EXPECT_THROW(buckets.begin_writing(32, 96), Error) << "not in one run";
 }
 
-// Without clipping the arithmetic is known to the bit.
+// Without clipping, results are known to the bit.
 TEST(GradientBucketsOverRanksUnclipped, SumInRankOrderAndRoundBF16Once) {
   const auto world = make_mpi_communicator();
   BucketStep step;

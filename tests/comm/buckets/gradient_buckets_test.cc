@@ -32,7 +32,7 @@ void report(GradientBuckets& buckets, size_t begin, size_t end) {
 
 constexpr size_t kRanges = 6;
 
-// Something that happens once, on another thread.
+// An event that one thread signals once to another.
 class Signal {
  public:
   void raise() {
@@ -154,7 +154,7 @@ TEST(GradientBuckets, WeightsToGatherAreUpdatedDuringBackward) {
   buckets.finish_step();
 }
 
-// A later bucket is on its way while an earlier one is being updated.
+// A later bucket is reduced while an earlier one is being updated.
 TEST(GradientBuckets, ReduceGoesOnDuringAnUpdate) {
   BucketStep step;
   Signal all_reported, last_reduced;
@@ -167,7 +167,7 @@ TEST(GradientBuckets, ReduceGoesOnDuringAnUpdate) {
   bool overlapped = false;
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries,
                           options(ClipMode::kNone), [&](const ReducedGradients& reduced) {
-                            // The last but one.
+                            // The last bucket but one.
                             if (reduced.range.end == kBoundaries[kRanges - 1]) {
                               overlapped = last_reduced.wait();
                             }
@@ -247,7 +247,7 @@ TEST_P(GradientBucketsInEveryMode, StopCleanlyAtAnyPoint) {
     report(buckets, 0, reported);
     if (trial % 2 && reported == kRanges) buckets.finish_step();
   }
-  // What was stopped leaves nothing that a later step would meet.
+  // Stopped threads must leave nothing that affects a later step.
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
                           step.update());
   step.set(gradient_of(0, 1));
@@ -271,7 +271,7 @@ TEST(GradientBuckets, RangesMayBeReportedInAnyOrderAndAnyPieces) {
   for (int64_t i = 0; i < kGradients; ++i) ASSERT_EQ(step.applied[i], expected[i]);
 }
 
-// A norm over all buckets does not depend on which of them is ready first.
+// A norm over all buckets does not depend on the order in which they become ready.
 TEST_P(GradientBucketsInEveryMode, BucketsMayBeReadyInAnyOrder) {
   BucketStep step;
   MirrorCommunicator world;
@@ -312,7 +312,7 @@ TEST(GradientBuckets, WrongReportsAreRefused) {
   }
 }
 
-// The third of three ranges has the memory of the first.
+// The third of three ranges uses the memory of the first.
 TEST(GradientBuckets, MemoryMayBeWrittenAgainOnceWhatLaysThereIsReduced) {
   const std::vector<int64_t> boundaries = {0, 64, 128, 192};
   for (const bool memory_is_host : {true, false}) {

@@ -1,5 +1,5 @@
-// Gradients of a scaled loss: what is applied is that of the loss itself, and nothing is where any
-// rank's overflow.
+// Gradients of a scaled loss: the unscaled gradient is applied, and nothing is applied if any
+// rank's gradients overflow.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,8 +19,8 @@ using device::DType;
 struct Case {
   ClipMode clip;
   DType reduce_dtype = DType::kF32;
-  bool memory_is_host = true;  // decides which engine works
-  bool sharded = false;        // the state
+  bool memory_is_host = true;  // false: streams instead of threads
+  bool sharded = false;        // shard the optimizer state
 };
 
 std::vector<Case> cases() {
@@ -61,8 +61,8 @@ class ScaledLoss : public testing::TestWithParam<Case> {
 
   int rank() const { return world_->rank(); }
 
-  // Gradients that are all a rank's, times the scale; those of `spoilt` elements of `spoilt_rank`
-  // are `value`.
+  // Uses each rank's own gradients times the scale; sets elements `spoilt` of `spoilt_rank` to
+  // `value`.
   void run_step(int step, const std::vector<int64_t>& spoilt = {}, float value = 0,
                 int spoilt_rank = 0) {
     std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
@@ -97,7 +97,7 @@ class ScaledLoss : public testing::TestWithParam<Case> {
     const auto expected = expected_gradient(ranks, GetParam().clip, kMaxNorm, buckets_->buckets());
     double largest = 0;
     for (const double value : expected) largest = std::max(largest, std::abs(value));
-    // Of bf16 half a unit in the last of 8 digits, of f16 of 11; twice.
+    // Half a unit in the last of 8 digits (bf16) or 11 (f16), twice.
     const double bound = GetParam().reduce_dtype == DType::kF32    ? 1e-6
                          : GetParam().reduce_dtype == DType::kBF16 ? 2 * 0x1p-8 * 1.01
                                                                    : 2 * 0x1p-11 * 1.01;
@@ -162,7 +162,7 @@ TEST_P(ScaledLoss, NothingIsUpdatedAnywhereWhereOneRankOverflows) {
   }
 }
 
-// On no rank infinite, but too large a sum, or too large to be sent, in f16.
+// The gradients are finite on every rank, but their sum, or what is sent, exceeds f16.
 TEST_P(ScaledLoss, WhatOverflowsInTheReducedTypeCounts) {
   std::vector<int64_t> all;
   for (int64_t i = 0; i < kGradients; i += 100) all.push_back(i);

@@ -1,6 +1,6 @@
 // Gradient buckets on a device whose streams run late and in any order that their events allow,
-// reduced by a stand-in for NCCL (fake_nccl.cc): the weights must have the bits that host memory
-// gives.
+// reduced by a stand-in for NCCL (fake_nccl.cc). The weights must have the same bits as in host
+// memory.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST_P(StreamExecutorOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRu
   }
 }
 
-// A bucket's events follow each other, whatever streams do in between.
+// Checks that a bucket's events follow each other, whatever other streams do.
 void expect_in_order(const std::vector<OperationTime>& events, int buckets, bool alone,
                      const DescentCase& c) {
   using enum Operation::Kind;
@@ -99,7 +99,7 @@ TEST_P(StreamExecutorOverRanks, StepsThatAreTimedHaveTheSameBits) {
     GradientBuckets& buckets = on_streams.buckets();
     bool timed = false;
     int step = 0;
-    // All but the first and the third.
+    // Checks all steps but the first and the third.
     const auto check = [&](const StepTimes& times) {
       if (timed) {
         expect_in_order(buckets.times(), static_cast<int>(buckets.buckets().size()), alone,
@@ -130,7 +130,7 @@ bool has_rest(int64_t count, int ranks) {
   return shard_of(count, ranks - 1, ranks).size() != shard_of(count, 0, ranks).size();
 }
 
-// Connections take long to make where there are many ranks.
+// Connections take long to make if there are many ranks.
 TEST_P(StreamExecutorOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
   const int before = fake_nccl("fakeNcclCollectives"),
@@ -142,13 +142,13 @@ TEST_P(StreamExecutorOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) 
                                       [](Stream, const std::function<void()>&) {});
   const DescentCase& c = GetParam();
   const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
-  // The rest that ranks cannot shard equally is reduced as a whole.
+  // The remainder that ranks cannot share equally is reduced as a whole.
   const auto sizes = std::ranges::minmax(on_streams.buckets().buckets(), {}, &Range::size);
   const int of_rests = static_cast<int>(has_rest(sizes.min.size(), world_->size())) +
                        static_cast<int>(has_rest(sizes.max.size(), world_->size()));
   EXPECT_EQ(fake_nccl("fakeNcclAllReduces") - all_reduces_before,
             (c.sharded ? of_rests : of_buckets) + of_norms + (c.deferred ? 1 : 0));
-  // The halves of an all-reduce.
+  // Counts both halves of an all-reduce.
   EXPECT_GE(fake_nccl("fakeNcclCollectives") - before, c.sharded ? 2 * of_buckets : of_buckets);
 }
 
@@ -168,7 +168,7 @@ TEST(NcclOverRanks, FindsTheLargest) {
   EXPECT_EQ(values[1], -1);
 }
 
-// At any number of ranks: one of them for the equal shards, one for the rest.
+// This holds for any number of ranks: one collective takes the equal shards, one the remainder.
 TEST(NcclOverRanks, HalvesOfAnAllReduceAreTwoCollectivesAtMost) {
   const auto world = make_mpi_communicator();
   const int rank = world->rank(), ranks = world->size();
@@ -235,11 +235,11 @@ TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {
     return device::cuda::make_nccl_collectives(group, stream);
   });
   const auto nccl = make_collectives(*world, device, Stream::kCompute);
-  ASSERT_EQ(watched != nullptr, world->size() > 1);  // alone, there is no NCCL
+  ASSERT_EQ(watched != nullptr, world->size() > 1);  // a single rank uses no NCCL
   EXPECT_TRUE(!watched || watched == world->device_waits());
 }
 
-// Notes what it is told.
+// Records its calls.
 class RecordedWaits final : public device::HostWaits {
  public:
   int begin(const char* operation) override {
@@ -317,7 +317,7 @@ TEST_F(NcclThatMayRefuse, HasItsStartAndItsEndWatched) {
   EXPECT_FALSE(waits_->checks());
 }
 
-// Ranks may launch graphs while others still issue: their collectives are not captured.
+// Ranks may launch graphs while others still issue, because their collectives are not captured.
 TEST_P(StreamExecutorOverRanks, GivesTheSameBitsWhenGraphsAreLaunched) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),

@@ -17,11 +17,11 @@
 
 namespace {
 
-std::atomic<int> threads_left = 1 << 20;  // that this process may start
+std::atomic<int> threads_left = 1 << 20;  // number of threads that this process may still start
 
 }  // namespace
 
-// Stands in for the library's, for every thread of this test program.
+// Replaces the library's function for every thread of this test program.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*start)(void*), void* argument) {
   using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -47,7 +47,7 @@ TEST(ThreadExecutor, AThreadThatCannotBeStartedIsAnError) {
   }
 }
 
-// A device whose work runs late, in memory that the host may use, too; for several threads.
+// A device whose work runs late, in memory that the host may use, too. Thread-safe.
 class LateHostMemory final : public testing_support::DeferredBackend {
  public:
   using DeferredBackend::DeferredBackend;
@@ -102,7 +102,7 @@ class LateHostMemory final : public testing_support::DeferredBackend {
   std::mutex mutex_;
 };
 
-// The other rank gathers what this one does.
+// The other rank gathers the same data.
 class TwinCommunicator final : public MirrorCommunicator {
  public:
   void all_gather(void* data, int64_t count, device::DType dtype) override {
@@ -122,7 +122,7 @@ class ThreadExecutorInEveryMode : public testing::TestWithParam<DescentCase> {};
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadExecutorInEveryMode, testing::ValuesIn(descent_cases()),
                          [](const auto& param) { return name_of(param.param); });
 
-// What the host reads, sends and writes is waited for.
+// The executor waits for data that the host reads, sends or writes.
 TEST_P(ThreadExecutorInEveryMode, GivesTheSameBitsWhereTheDeviceIsLate) {
   TwinCommunicator two_ranks;
   testing_support::HostBackend host;

@@ -1,4 +1,4 @@
-// Gradients of a table of which some rows come late.
+// Gradients of a table with sparse rows that complete last.
 
 #include "comm/buckets/gradient_buckets.h"
 #include "tests/comm/buckets/bucket_step.h"
@@ -17,7 +17,7 @@ constexpr int64_t kColumns = 10;
 struct Case {
   ClipMode clip;
   DType reduce_dtype;
-  Range table;  // a boundary is where it begins
+  Range table;  // begins at a boundary
 };
 
 class TiedRowsOverRanks : public testing::TestWithParam<Case> {
@@ -43,7 +43,7 @@ class TiedRowsOverRanks : public testing::TestWithParam<Case> {
     return gradient_of(rank, 7 + step)[static_cast<size_t>(place)];
   }
 
-  // What `rank` has by the end of a step: the early part, and the late rows added to it.
+  // Returns the gradient of `rank` at the end of a step: the dense part plus the sparse rows.
   std::vector<double> whole_gradient(int rank, int step) const {
     const std::vector<float> early = gradient_of(rank, step);
     std::vector<double> whole(early.begin(), early.end());

@@ -55,7 +55,7 @@ TEST(SharedBuffers, AWriteWaitsForWhatLiesThere) {
   EXPECT_EQ(buffers.reductions_before({140, 240}, 0), 0);
   EXPECT_EQ(buffers.reductions_before({240, 300}, 0), 3) << "buckets 0, 1 and 2, of unit 1";
   EXPECT_EQ(buffers.reductions_before({300, 310}, 0), 0);
-  // A round later.
+  // In the next round.
   EXPECT_EQ(buffers.reductions_before({0, 20}, 1), 1);
   EXPECT_EQ(buffers.reductions_before({40, 140}, 1), 5) << "unit 3 came last";
   EXPECT_EQ(buffers.reductions_before({140, 240}, 1), 4);

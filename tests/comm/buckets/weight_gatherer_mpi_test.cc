@@ -63,7 +63,7 @@ class WeightGathererOverRanks : public testing::TestWithParam<bool> {
   device::Arena kept_, gathered_;
   std::unique_ptr<WeightGatherer> gatherer_;
 
-  // Gathers the units in this order, each one ahead of `use`.
+  // Gathers the units in this order, each one before `use`.
   void gather(const std::vector<int>& units, const std::function<void(int unit)>& use) {
     OperationList list;
     std::vector<int> gathered;
@@ -95,13 +95,13 @@ INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOverRanks, testing::Bool(), [](co
   return test.param ? "of_the_host" : "of_a_device";
 });
 
-// From the last to the first, one ahead, as forward does.
+// Gathers one unit ahead of its use, from the last to the first, as forward does.
 TEST_P(WeightGathererOverRanks, EveryRankSeesAllWeightsOfAUnit) {
   ASSERT_EQ(units_.size(), 5u);
   for (int step = 0; step < 3; ++step) {
     set_shards(step);
     gather({4, 3, 2, 1, 0}, [&](int unit) { expect_weights(static_cast<size_t>(unit), step); });
-    expect_weights(4, step);  // it stays
+    expect_weights(4, step);  // it keeps its memory
   }
 }
 

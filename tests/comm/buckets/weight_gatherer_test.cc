@@ -16,10 +16,10 @@ namespace {
 using device::DType;
 using device::Stream;
 
-constexpr int64_t kUnit = 64, kShard = kUnit / 2;  // of the first of two ranks
+constexpr int64_t kUnit = 64, kShard = kUnit / 2;  // shard of the first of two ranks
 const std::vector<Range> kGathered = {{0, kUnit}, {kUnit, 2 * kUnit}};
 
-// Two units of a bucket each.
+// Two units of one bucket each.
 struct Weights {
   explicit Weights(device::Backend& backend)
       : shards(backend, 2 * kShard * sizeof(float)), units(backend, 2 * kUnit * sizeof(float)) {}
@@ -42,7 +42,7 @@ class BrokenLink final : public MirrorCommunicator {
   std::unique_ptr<Communicator> duplicate() override { return std::make_unique<BrokenLink>(); }
 };
 
-// `before`, then a gathering of unit 0, then `behind`.
+// Lists `before`, a gather of unit 0, and `behind`.
 OperationList list_of(WeightGatherer& gatherer, std::function<void()> before,
                       std::function<void()> behind) {
   OperationList list;
@@ -81,8 +81,8 @@ class Late final : public testing_support::DeferredBackend {
   const bool memory_is_host_;
 };
 
-// What is gathered are the weights that were there when it was asked for; they lie in a unit's
-// memory after what used it before, and before what uses it then.
+// Gathers the weights at the time of the request. They reach a unit's memory after its earlier
+// uses, and before its later ones.
 class WeightGathererOfALateDevice : public testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOfALateDevice, testing::Bool(),
@@ -121,7 +121,7 @@ TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
     late.synchronize(Stream::kCompute);
     for (size_t step = 0; step < kSteps; ++step) {
       std::vector<float> expected = written[step];
-      expected.resize(kUnit, 7.0f);  // the other rank's
+      expected.resize(kUnit, 7.0f);  // the other rank's shard
       EXPECT_EQ(found[step], expected) << "schedule " << seed << ", step " << step;
     }
   }

@@ -20,7 +20,7 @@ std::vector<int> content(int from) {
   return values;
 }
 
-// To the next rank and from the one before.
+// Each rank sends to the next rank and receives from the previous one.
 class SlowMessagesOverRanks : public testing::Test {
  protected:
   void SetUp() override {
@@ -59,7 +59,7 @@ TEST_F(SlowMessagesOverRanks, ArriveWholeAndInOrderNoEarlierThanStated) {
       << "what says that they are there has no bytes";
 }
 
-// What is sent later without the link is there earlier, so nobody waits in send.
+// A message sent later without the link arrives earlier, which shows that send does not block.
 TEST_F(SlowMessagesOverRanks, TravelBesideWhatTheirRanksDo) {
   const auto messages = slow({.bytes_per_second = 1e6, .latency_seconds = 0.1})->make_messages();
   const auto at_once = world_->make_messages();
@@ -87,7 +87,7 @@ TEST_F(SlowMessagesOverRanks, TravelBesideWhatTheirRanksDo) {
   EXPECT_EQ(other, world_->rank());
 }
 
-// A collective and a message of the same rank take the time of both.
+// A rank's collectives and messages share its bandwidth.
 TEST_F(SlowMessagesOverRanks, ShareTheLinkWithCollectives) {
   const Link link{.bytes_per_second = 1e7};
   const auto slowed = slow(link);

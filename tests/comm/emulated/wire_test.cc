@@ -33,23 +33,23 @@ TEST(Wire, TransfersAtOnceShareItEvenly) {
   const Wire::Transfer longer = wire.begin(4, kStart);
   expect_at(wire.end(longer, kStart + seconds(1)), 4);
   const Wire::Transfer shorter = wire.begin(1, kStart + seconds(1));
-  // Half the speed each from 1 to 3, when the shorter is over.
+  // Each has half the speed from 1 to 3, when the shorter ends.
   expect_at(wire.end(shorter, kStart + seconds(1)), 3);
   expect_at(wire.end(longer, kStart + seconds(1)), 5);
   expect_at(wire.end(longer, kStart + seconds(2)), 5);
-  // A third each from 2 to 3.5.
+  // Each has a third of the speed from 2 to 3.5.
   const Wire::Transfer third = wire.begin(1, kStart + seconds(2));
   expect_at(wire.end(shorter, kStart + seconds(2)), 3.5);
   expect_at(wire.end(third, kStart + seconds(2)), 4.5);
   expect_at(wire.end(longer, kStart + seconds(2)), 6);
-  // It matters nothing how often, or how late, it is asked.
+  // The number and the times of queries do not matter.
   for (int i = 0; i < 5000; ++i) wire.end(third, kStart + seconds(2) + i * microseconds(1000));
   expect_at(wire.end(shorter, kStart + seconds(60)), 3.5);
   expect_at(wire.end(third, kStart + seconds(60)), 4.5);
   expect_at(wire.end(longer, kStart + seconds(60)), 6);
 }
 
-// As much leaves in all as if one followed the other.
+// The total throughput is that of transfers one after the other.
 TEST(Wire, IsNeverIdleWhileThereIsSomethingToSend) {
   Wire wire;
   std::vector<Wire::Transfer> transfers;

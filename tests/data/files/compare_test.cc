@@ -10,7 +10,7 @@ namespace {
 
 class Compare : public testing::Test {
  protected:
-  // What first_difference says of 3000 samples and the same after `change`.
+  // Returns first_difference() between 3000 samples and the same after `change`.
   template <typename Change>
   std::string after(const Change& change) {
     Instances changed = sample_instances(3000);
@@ -34,7 +34,7 @@ class Compare : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-// Samples of `all` by their numbers.
+// Returns samples of `all` by their numbers.
 Instances pick(const Instances& all, const std::vector<size_t>& samples) {
   Instances out;
   for (const size_t sample : samples) out.append(all, sample);
@@ -49,7 +49,7 @@ TEST_F(Compare, OrderIsToldFromContent) {
   EXPECT_EQ(content(pick(all, {0, 1, 2}), pick(all, {5, 1, 0})),
             "missing in the second: 1 (sample 2 first); missing in the first: 1 (sample 0 first); "
             "in both: 2");
-  // A sample that is there twice is missing once.
+  // A sample that occurs twice is missing once.
   EXPECT_EQ(content(pick(all, {0, 1, 1}), pick(all, {1, 0, 0})),
             "missing in the second: 1 (sample 2 first); missing in the first: 1 (sample 2 first); "
             "in both: 2");

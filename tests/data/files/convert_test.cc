@@ -19,7 +19,7 @@ TEST(Convert, EveryFormTurnsIntoEveryOther) {
       EXPECT_EQ(convert_instances(std::span(&source, 1), directory / "to.hdf5", to,
                                   kSampleVocabulary, true),
                 2000u);
-      // The same bytes as writing that form at once: nothing is lost on the way.
+      // The bytes equal those of writing that form directly, so nothing is lost in the conversion.
       write_instances(directory / "direct.hdf5", instances, sample_info(to));
       EXPECT_TRUE(read_file(directory / "to.hdf5") == read_file(directory / "direct.hdf5"))
           << form_name(from) << " to " << form_name(to);

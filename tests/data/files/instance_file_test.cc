@@ -16,7 +16,7 @@ class InstanceFile : public testing::Test {
              InstanceForm form = InstanceForm::kPacked) {
     write_instances(directory_ / name, instances, sample_info(form));
   }
-  // The error of reading sample `i` of x.hdf5 after `damage`.
+  // Returns the error of reading sample `i` of x.hdf5 after `damage`.
   template <typename Damage>
   std::string read_error(uint32_t i, const Damage& damage) {
     Instances instances = sample_instances(5);
@@ -112,7 +112,7 @@ TEST_F(InstanceFile, MoreShardsThanFilesAProcessMayOpen) {
   }
 }
 
-// In the process that reads HDF5 files.
+// Counts files that the process that reads HDF5 holds open.
 size_t open_files_in(const std::filesystem::path& folder) {
   std::ifstream children("/proc/thread-self/children");
   int reader = 0;
@@ -148,7 +148,7 @@ TEST_F(InstanceFile, AsManyShardsStayOpenAsTheProcessMayOpenFiles) {
     source->read(all_samples(*source), batch);
     EXPECT_EQ(batch.sample_ids.size(), 530u);
     const size_t first = open_files_in(shards.path());
-    // A second data set has few beside it.
+    // A second data set may open only a few in addition.
     const auto other = open_instances(others.path());
     other->read(all_samples(*other), batch);
     EXPECT_EQ(open_files_in(others.path()), beside);
@@ -210,7 +210,7 @@ TEST_F(InstanceFile, ALabelThatIsNeitherZeroNorOneIsNamed) {
                        "row 1 has the next-sentence label 2"));
 }
 
-// Whatever part of a file is lost, opening or reading it gives a message.
+// Opening or reading a file reports an error for every truncation.
 TEST_F(InstanceFile, ATruncatedFileIsNamedWhereverItEnds) {
   for (const InstanceForm form : kAllForms) {
     write("whole.hdf5", sample_instances(50), form);

@@ -11,7 +11,7 @@
 namespace strata::data {
 namespace {
 
-// Files as h5py writes them, with the types MLPerf submitters use.
+// Files written by h5py, with the types that MLPerf submitters use.
 TEST(InstanceShard, ReadsMlperfFilesMadeByH5py) {
   const nlohmann::json golden = read_golden("data/mlperf_hdf5.json");
   for (const char* name : {"data/mlperf_fixed.hdf5", "data/mlperf_varlen.hdf5"}) {
@@ -47,13 +47,13 @@ TEST(InstanceShard, VariableLengthRowsAreRefusedUnlessAskedFor) {
   EXPECT_TRUE(
       contains(error_of([&] { open_shard(path); }), "rows.hdf5: holds variable-length rows"));
   EXPECT_EQ(open_shard(path, true)->read_index().lengths.size(), 3u);
-  // Nor do they show only when samples are read, behind an index.
+  // An index must not delay the error until samples are read.
   EXPECT_EQ(write_index(std::span(&path, 1), true), 3u);
   EXPECT_TRUE(contains(error_of([&] { open_instances(path); }), "holds variable-length rows"));
   EXPECT_EQ(open_instances(path, {.variable_length = true})->size(), 3u);
 }
 
-// Files with one thing wrong, made data set by data set.
+// Files with one defect, made data set by data set.
 class WrongFile : public testing::Test {
  protected:
   std::string error() {
@@ -85,7 +85,7 @@ class WrongFile : public testing::Test {
     write(schema::kNextSentence, {rows}, std::vector<int32_t>(rows));
   }
 
-  // Puts data sets of these shapes, in which nothing is stored, into the place of those there.
+  // Replaces data sets by ones of these shapes without stored values.
   using Shapes = std::vector<std::pair<const char*, std::vector<hsize_t>>>;
   std::string error_of_unwritten(const Shapes& shapes) {
     write_file_atomically(path_, file_.image());
@@ -195,7 +195,7 @@ TEST_F(WrongFile, WithFewerTokensThanTheOffsetsSayNamesTheDataSet) {
   EXPECT_TRUE(contains(error(), "data set 'tokens int32 [8]' should be 9 long"));
 }
 
-// A few kilobytes of file that would be read as billions of rows.
+// A few kilobytes of file would be read as billions of rows.
 TEST_F(WrongFile, WithMoreRowsThanAreStoredNamesTheDataSet) {
   write_packed({0, 0, 4, 1}, 4, 1);
   constexpr hsize_t kRows = UINT32_MAX;

@@ -60,7 +60,7 @@ TEST_F(IsolatedShard, ReadsWhatAShardOfThisProcessReads) {
   }
 }
 
-// The library of Debian 12 reads a layout of the old version beyond its end.
+// The library of Debian 12 reads beyond the end of an old-version layout.
 TEST_F(IsolatedShard, AFileThatCrashesTheLibraryIsAnErrorAndOthersAreReadOn) {
   write("good.hdf5");
   const auto good = open_isolated(directory_ / "good.hdf5", false);

@@ -27,7 +27,7 @@ class SampleIndexTest : public testing::Test {
   std::string open_error() const {
     return error_of([&] { SampleIndex::open(path_, files_); });
   }
-  // Of the file with the byte at `offset` changed.
+  // Returns the error for a file with the byte at `offset` changed.
   std::string error_with_byte(size_t offset) const {
     std::string bytes = read_file(path_);
     bytes[offset] = static_cast<char>(bytes[offset] ^ 0x40);
@@ -41,7 +41,7 @@ class SampleIndexTest : public testing::Test {
   std::vector<IndexedFile> files_ = {{"a.hdf5", 100, 2000}, {"b.hdf5", 200, 3000}};
 };
 
-// Against a plain sort.
+// Compares with a plain sort.
 TEST_F(SampleIndexTest, PlacesAreInOrderOfLengthThenOfMaskedPositions) {
   std::vector<uint32_t> expected(lengths_.size());
   std::iota(expected.begin(), expected.end(), 0u);
@@ -84,10 +84,10 @@ TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
     std::filesystem::resize_file(path_, cut);
     EXPECT_TRUE(contains(open_error(), "x.index: ")) << cut;
   }
-  // What lies behind the head is checked where it is used.
+  // The arrays after the head are checked on use.
   index.write(path_, files_);
   std::string bytes = read_file(path_);
-  // Arrays begin on pages; the last has 10000 bytes, that before it, too, the order 20000.
+  // Arrays begin on pages. The last two have 10000 bytes each, the order 20000.
   bytes[bytes.size() - 10000 - 12288 - 20480 + 4001] ^= 0x7f;
   write_file_atomically(path_, bytes);
   const SampleIndex damaged = SampleIndex::open(path_, files_);
@@ -131,7 +131,7 @@ TEST_F(SampleIndexTest, ClassesAreWrittenForPeopleAndReadAgain) {
   EXPECT_TRUE(contains(error_of([&] { read_sample_classes(path_); }), "no samples"));
 }
 
-// A data set is the same with and without its index.
+// A data set reads the same with and without its index.
 TEST_F(SampleIndexTest, ADataSetIsReadThroughItsIndex) {
   const std::filesystem::path folder = directory_ / "data";
   std::filesystem::create_directory(folder);
@@ -152,11 +152,11 @@ TEST_F(SampleIndexTest, ADataSetIsReadThroughItsIndex) {
   scanned->read(all, b);
   EXPECT_EQ(a.tokens, b.tokens);
   EXPECT_EQ(a.masked_ids, b.masked_ids);
-  // Of the folder alone it is not.
+  // The index does not match the folder alone.
   EXPECT_TRUE(contains(error_of([&] { open_instances(folder); }), "is the index of other data"));
 }
 
-// As long as before, and other samples: only reading shows it.
+// The length is unchanged but samples differ, so only reading detects it.
 TEST_F(SampleIndexTest, AStaleIndexIsNamedWhereSamplesAreRead) {
   const std::filesystem::path file = directory_ / "a.hdf5";
   const Instances samples = sample_instances(10);

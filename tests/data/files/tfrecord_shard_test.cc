@@ -54,8 +54,8 @@ TEST(TfrecordShard, ADirectoryOfMlperfsNamesIsADataSet) {
   EXPECT_EQ(open_instances(directory.path())->size(), 3 * 76u);
 }
 
-// Converted, it is the file that 'strata data mlperf' makes of the same text but for what is said
-// about its origin.
+// After conversion the file equals the result of 'strata data mlperf' for the same text, except for
+// its statements about its origin.
 TEST(TfrecordShard, ConvertedItHoldsTheSameInstances) {
   TemporaryDirectory directory;
   convert_instances(std::span(&kReference, 1), directory / "x.hdf5", InstanceForm::kPacked, 182);
@@ -73,7 +73,7 @@ TEST(TfrecordShard, ConvertedItHoldsTheSameInstances) {
   EXPECT_EQ(converted.next_sentence, made.next_sentence);
 }
 
-// Files of one record with something wrong in it.
+// Files of one record with a defect.
 class WrongRecord : public testing::Test {
  protected:
   using Integers = std::vector<int64_t>;
@@ -161,7 +161,7 @@ TEST_F(WrongRecord, ARightOneIsReadHoweverItIsWritten) {
     EXPECT_EQ(sample.masked_ids, (std::vector<int32_t>{9, 9}));
     EXPECT_EQ(sample.next_sentence, 1);
   }
-  weights_.clear();  // positions tell as well
+  weights_.clear();  // positions suffice
   write(example(true));
   EXPECT_EQ(open_shard(path_)->read_index().masked_counts, std::vector<int32_t>{2});
 }
@@ -183,7 +183,7 @@ TEST_F(WrongRecord, WithPaddingInTheMiddleNamesTheColumn) {
   expect_error("'input_mask' has 1 at column 3 after the zero at column 2");
 }
 
-// Else targets would be lost without a word.
+// Otherwise targets would be lost silently.
 TEST_F(WrongRecord, WithMoreOrFewerWeightsThanTargetsIsRefused) {
   weights_ = {1, 1, 1, 1, 1};
   expect_error("has 5 values of 'masked_lm_weights' where 3 belong");

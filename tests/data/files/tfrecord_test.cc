@@ -7,8 +7,8 @@
 namespace strata::data {
 namespace {
 
-// A copy of the file that tests/golden/reference/mlperf_reference.py had TensorFlow write, of 76
-// records.
+// Uses a copy of the file of 76 records that tests/golden/reference/mlperf_reference.py wrote with
+// TensorFlow.
 class Tfrecord : public testing::Test {
  protected:
   Tfrecord() { write_file_atomically(path_, golden_); }
@@ -50,7 +50,7 @@ TEST_F(Tfrecord, ATruncatedFileNamesTheLastRecord) {
   const std::string inside = error_after([](std::string& bytes) { bytes.pop_back(); });
   EXPECT_TRUE(contains(inside, "x.tfrecord: record 75 at byte ")) << inside;
   EXPECT_TRUE(contains(inside, "it is truncated")) << inside;
-  const size_t last = golden_.rfind(golden_.substr(0, 6));  // lengths of records are alike
+  const size_t last = golden_.rfind(golden_.substr(0, 6));  // all records have the same length
   const std::string header = error_after([&](std::string& bytes) { bytes.resize(last + 5); });
   EXPECT_TRUE(contains(header, "the file ends inside its header")) << header;
 }

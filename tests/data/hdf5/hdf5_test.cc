@@ -53,7 +53,7 @@ TEST_F(Hdf5, DataSetsAndAttributesComeBack) {
 
 class StoredHdf5 : public Hdf5 {
  protected:
-  // Writes a file of one data set, 'x', of 1000 values, made as `prepare` says.
+  // Writes a file with one data set, 'x', of 1000 values, created according to `prepare`.
   template <typename Prepare>
   void make(const Prepare& prepare, hid_t type = H5T_STD_I32LE) {
     const Handle file(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
@@ -80,7 +80,7 @@ class StoredHdf5 : public Hdf5 {
   }
 };
 
-// The library takes any filter for granted until values are written.
+// The library accepts any filter until values are written.
 TEST_F(StoredHdf5, AFilterThatIsMissingIsNamed) {
   const auto error_of_filter = [&](H5Z_filter_t filter, const char* name) {
     // Registered while the file is made, as in the program that wrote it.
@@ -226,13 +226,13 @@ TEST_F(Hdf5, AMissingDataSetAndRowsBeyondTheEndAreNamed) {
                        "x.hdf5: data set 'values': cannot read 20 row(s) from row 0"));
 }
 
-// The library does not say which of the two it was.
+// The library does not report which of the two it was.
 TEST_F(Hdf5, WhatCannotBeUncompressedIsDamagedOrLacksMemory) {
   File made = File::create_in_memory(path_);
   const std::vector<int32_t> values(1000, 7);
   made.write("squeezed", H5T_STD_I32LE, {1000}, values.data(), true);
   std::string bytes(made.image());
-  const size_t chunk = bytes.find("\x78\x01");  // how zlib's data begin at level 1
+  const size_t chunk = bytes.find("\x78\x01");  // start of zlib's data at level 1
   ASSERT_NE(chunk, std::string::npos);
   bytes.replace(chunk, 8, 8, '\xff');
   write_file_atomically(path_, bytes);

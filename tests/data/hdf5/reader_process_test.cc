@@ -73,7 +73,7 @@ TEST(ReaderProcess, PrintsNothing) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
-// They go to all processes of a job, of which the program decides when to end.
+// Signals reach all processes of a job, but the program decides when to end.
 TEST(ReaderProcess, OutlivesSignalsToTheJob) {
   ReaderProcess process(kName);
   EXPECT_EQ(process.answer("abc"), "cba");

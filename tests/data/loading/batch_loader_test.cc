@@ -18,7 +18,7 @@ class Loader : public testing::Test {
                     sample_info(InstanceForm::kPacked));
     source_ = open_instances(directory_ / "x.hdf5");
   }
-  // Samples 0, 1, 2, ... in batches of `batch`, up to `end`.
+  // Returns samples 0, 1, 2, ... in batches of `batch`, up to `end`.
   NextSamples count_up(uint32_t batch, uint32_t end) {
     return [this, batch, end, next = uint32_t{0}](std::vector<uint32_t>& samples) mutable {
       ++asked_;
@@ -66,7 +66,7 @@ TEST_F(Loader, ReadsAheadNoFurtherThanItsDepth) {
   PackedBatch batch;
   for (int taken = 1; taken <= 20; ++taken) {
     ASSERT_TRUE(loader.next(batch));
-    EXPECT_LE(asked_, taken + 2 + 1);  // two wait, one may be in work
+    EXPECT_LE(asked_, taken + 2 + 1);  // two wait, and one may be in progress
   }
 }
 

@@ -17,15 +17,15 @@ namespace {
 
 void ignore(std::string_view) {}
 
-// The King James Bible as scripts/kjv_to_text.sh writes it; empty where the Debian package is
-// absent.
+// Writes the King James Bible with scripts/kjv_to_text.sh; returns an empty string without the
+// Debian package.
 std::string king_james_text(const std::filesystem::path& file) {
   const std::string script = std::string(STRATA_SOURCE_DIR) + "/scripts/kjv_to_text.sh";
   const std::string command = fmt::format("'{}' '{}' 2>/dev/null", script, file.string());
   return std::system(command.c_str()) == 0 ? read_file(file) : "";
 }
 
-// Every word and sign of ASCII `text` as an entry of its own.
+// Returns a vocabulary with every word and sign of ASCII `text`.
 std::string vocabulary_of(const std::string& text) {
   std::set<std::string> entries;
   std::string current;
@@ -44,7 +44,7 @@ std::string vocabulary_of(const std::string& text) {
   return lines;
 }
 
-// Documents of sentences in words that few documents share, and one sentence that all have.
+// Documents of sentences in words that few documents share, with one sentence that all share.
 std::string synthetic_text(size_t documents) {
   std::string text;
   for (size_t d = 0; d < documents; ++d) {
@@ -79,9 +79,9 @@ class Prepare : public testing::Test {
     return error_of([&] { run(); });
   }
 
-  // Proves from the files and the text that nothing of the evaluation documents is trained on:
-  // every training segment is consecutive text of the document it names, none of those documents is
-  // held out, and no held-out sentence is among the sentences that were left to train on.
+  // Proves from the files and the text that no text of evaluation documents is trained on. Every
+  // training segment is consecutive text of its named document. No named document is held out, and
+  // no held-out sentence is among the training sentences.
   void expect_no_evaluation_text_in_training() {
     const Vocabulary vocabulary = Vocabulary::read(options_.vocabulary);
     const Corpus corpus = read_raw_text(options_.text, vocabulary, 2);
@@ -132,7 +132,7 @@ class Prepare : public testing::Test {
 
 TEST_F(Prepare, NoEvaluationTextIsTrainedOn) {
   const PrepareSummary summary = run();
-  EXPECT_GE(summary.repeated_sentences, 48u);  // the one every training document shares
+  EXPECT_GE(summary.repeated_sentences, 48u);  // the one that every training document shares
   expect_no_evaluation_text_in_training();
 }
 
@@ -179,7 +179,8 @@ TEST_F(Prepare, TheWorkIsSkippedWhereItWouldComeOutTheSame) {
   EXPECT_TRUE(run().skipped);
   options_.force = true;
   EXPECT_FALSE(run().skipped);
-  EXPECT_TRUE(read_file(options_.out / "train.hdf5") == before);  // the same seed, the same bytes
+  // The same seed gives the same bytes.
+  EXPECT_TRUE(read_file(options_.out / "train.hdf5") == before);
   options_.force = false;
   options_.recipe.seed = 1;
   EXPECT_FALSE(run().skipped);

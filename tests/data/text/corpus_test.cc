@@ -7,7 +7,7 @@
 namespace strata::data {
 namespace {
 
-// Sentences as text, a document a string, '/' between sentences.
+// Returns sentences as text, one string per document, with '/' between sentences.
 std::vector<std::string> as_text(const Corpus& corpus, const Vocabulary& vocabulary) {
   std::vector<std::string> documents;
   for (size_t d = 0; d < corpus.documents(); ++d) {

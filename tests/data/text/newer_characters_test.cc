@@ -7,8 +7,8 @@
 namespace strata::data {
 namespace {
 
-// U+0560 is a small letter since 11.0, U+1C90 a capital, U+16E97 punctuation; U+20BF is a symbol
-// since 10.0, U+9FEB an ideograph: as unassigned ones both stand in words.
+// U+0560 is a small letter since 11.0, U+1C90 a capital, U+16E97 punctuation. U+20BF is a symbol
+// since 10.0, U+9FEB an ideograph; both form words even if unassigned.
 TEST(NewerCharacters, CountsWhatIsTreatedOtherwiseAndSaysWhereItFirstStands) {
   NewerCharacters newer(kNewestUnicode);
   newer.add("caf\u00e9 \u4e2d\n\u1C90x\u20BF \u9FEB\n\U00016E97 \u1C90", "b.txt");

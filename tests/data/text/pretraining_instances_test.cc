@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kWords = 3000;
 
-// The corpus of tests/golden/data/pretraining_instances.py. Every token of the text is a word of
-// its own document: word w belongs to document w % documents.
+// The corpus of tests/golden/data/pretraining_instances.py. Every token determines its document:
+// word w belongs to document w % documents.
 Corpus golden_corpus() {
   constexpr size_t kDocuments = 40;
   Corpus corpus;
@@ -110,7 +110,7 @@ TEST_F(PretrainingInstances, EverySegmentIsConsecutiveTextOfItsDocument) {
       std::vector<int32_t> both = text.first;
       both.insert(both.end(), text.second.begin(), text.second.end());
       ASSERT_EQ(instances.documents[2 * i], instances.documents[2 * i + 1]);
-      // Nothing is cut where the first segment ends unless the pair was too long.
+      // The first segment is truncated only if the pair was too long.
       if (length(instances, i) < recipe_.max_length) {
         ASSERT_TRUE(is_text_of(both, instances.documents[2 * i]));
       }
@@ -161,7 +161,7 @@ TEST_F(PretrainingInstances, MaskedTokensAreReplacedEightyTenTen) {
     }
   }
   ASSERT_GT(masked, 500000);
-  // A random token is the mask or the token itself once in the vocabulary's size each.
+  // A random token is the mask, or the token itself, with probability 1 / vocabulary size each.
   const double chance = 0.1 / vocabulary_.size();
   const auto expect_share = [&](double count, double share) {
     EXPECT_NEAR(count / masked, share, 4 * std::sqrt(share * (1 - share) / masked));
@@ -169,7 +169,8 @@ TEST_F(PretrainingInstances, MaskedTokensAreReplacedEightyTenTen) {
   expect_share(as_mask, 0.8 + chance);
   expect_share(as_itself, 0.1 + chance);
   expect_share(as_other, 0.1 - 2 * chance);
-  EXPECT_GT(others.size(), 0.99 * vocabulary_.size());  // the whole vocabulary, special entries too
+  // The whole vocabulary, including special entries.
+  EXPECT_GT(others.size(), 0.99 * vocabulary_.size());
 }
 
 TEST_F(PretrainingInstances, EveryPlaceOfASampleIsMaskedEquallyOften) {
@@ -203,8 +204,8 @@ TEST_F(PretrainingInstances, LengthsAndLabelsAreDistributedAsInTheReference) {
     random_sum += instances.next_sentence[i];
     ++histogram[static_cast<size_t>(tokens - 1) * histogram.size() / 128];
   }
-  // Instances of one document have one target length, so they are not independent; passes over the
-  // documents are. The golden numbers come from ten times as many passes.
+  // Instances of one document share a target length, so they are not independent, but passes over
+  // the documents are. The golden numbers come from ten times as many passes.
   const double passes = recipe_.dupe_factor;
   const double a_pass = golden["instances_a_pass"][0];
   const double pass_deviation = golden["instances_a_pass"][1];
@@ -235,7 +236,7 @@ TEST_F(PretrainingInstances, TheSeedAloneDecides) {
   recipe_.dupe_factor = 2;
   const uint64_t hash = hash_of(make(1));
   EXPECT_EQ(hash, 11938318497332988281u);  // on every platform
-  EXPECT_EQ(hash, hash_of(make(7)));       // whatever the number of threads
+  EXPECT_EQ(hash, hash_of(make(7)));       // for any number of threads
   recipe_.seed = 54321;
   EXPECT_NE(hash, hash_of(make(1)));
 }
@@ -298,7 +299,7 @@ TEST_F(PretrainingInstances, ImpossibleRecipesAreRefusedByName) {
       contains(message([](Recipe& r) { r.short_seq_prob = std::nan(""); }), "short-seq-prob"));
 }
 
-// tests/golden/reference/mlperf_reference.py ran create_pretraining_data.py.
+// Golden results of create_pretraining_data.py, run by tests/golden/reference/mlperf_reference.py.
 TEST(ReferenceInstances, AreThoseOfMlperfsProgram) {
   const nlohmann::json golden = read_golden("reference/mlperf_reference.json");
   const Vocabulary vocabulary = Vocabulary::read(kGolden / "data/wordpiece_vocab.txt");

@@ -64,7 +64,7 @@ TEST(PythonRandom, GivesPythonsNumbers) {
   }
 }
 
-// Of all sizes, so that it starts and ends anywhere in the generator's 624 words.
+// Covers all sizes, so that it starts and ends anywhere in the generator's 624 words.
 TEST(PythonRandom, ShufflesAsByDrawingOneNumberAfterTheOther) {
   PythonRandom random(12345), drawn(12345);
   for (size_t size = 0; size < 600; ++size) {

@@ -15,7 +15,7 @@ constexpr char32_t kBlock = 0x4000;
 
 char flag(bool value) { return value ? '1' : '0'; }
 
-// The versions of Unicode of the golden file that can be followed here.
+// Returns the golden file's versions of Unicode that are supported here.
 std::vector<std::pair<UnicodeVersion, nlohmann::json>> known_versions() {
   std::vector<std::pair<UnicodeVersion, nlohmann::json>> versions;
   const nlohmann::json golden = read_golden("data/unicode.json");
@@ -33,7 +33,7 @@ std::string plain(std::u32string_view word, UnicodeVersion version) {
   return fmt::format("{}", fmt::join(codes, "."));
 }
 
-// What tests/golden/data/unicode.py writes of a character.
+// Returns the line that tests/golden/data/unicode.py writes for a character.
 std::string line(char32_t c, UnicodeVersion version) {
   std::string text = {flag(is_space(c, version)), flag(is_dropped(c, version)),
                       flag(is_punctuation(c, version)), ' '};
@@ -43,7 +43,7 @@ std::string line(char32_t c, UnicodeVersion version) {
   return text + "\n";
 }
 
-// The words of tests/golden/data/unicode.py, the same ones in the same order.
+// The words of tests/golden/data/unicode.py, in the same order.
 class Words {
  public:
   std::u32string next() {
@@ -68,10 +68,10 @@ class Words {
   uint32_t state_ = 1;
 };
 
-// By the oracle, Python: of all characters, in each version of Unicode that a Python had.
+// Compares all characters with Python, the oracle, in each version of Unicode that a Python had.
 TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
   const auto versions = known_versions();
-  EXPECT_GE(versions.size(), 4u);  // to 13.0, that of utf8proc 2.5
+  EXPECT_GE(versions.size(), 4u);  // up to 13.0, the version of utf8proc 2.5
   for (const auto& [version, expected] : versions) {
     const nlohmann::json& blocks = expected["blocks"];
     ASSERT_EQ(blocks.size(), 0x110000 / kBlock);

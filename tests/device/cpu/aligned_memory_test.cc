@@ -22,7 +22,7 @@ TEST(AlignedMemory, BeginsAtACacheLineAndHoldsItsBytes) {
 }
 
 TEST(AlignedMemory, IsNullWhereThereIsNone) {
-#ifndef __SANITIZE_ADDRESS__  // which ends the program instead
+#ifndef __SANITIZE_ADDRESS__  // ends the program instead
   EXPECT_EQ(allocate_aligned(std::numeric_limits<size_t>::max() / 2), nullptr);
 #endif
   EXPECT_EQ(allocate_aligned(std::numeric_limits<size_t>::max()), nullptr);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBytes = (size_t{32} << 20) + 64;
 
-// Pages that a thread of a region of two was the first to touch, by its number.
+// Pages first touched by each thread of a region of two.
 std::array<int64_t, 2> faults_of_threads() {
   std::array<int64_t, 2> faults = {};
 #pragma omp parallel num_threads(2)
@@ -41,13 +41,13 @@ TEST(CpuBackend, ThreadsTouchTheirPartsOfMemoryFirst) {
   backend->release(memory);
 }
 
-// Threads of this process.
+// Number of threads of this process.
 int64_t threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return std::distance(begin(tasks), end(tasks));
 }
 
-// What takes several threads, on a stream.
+// Runs an operation that uses several threads on a stream.
 void work_on(Backend& backend, Stream stream) {
   constexpr int64_t kElements = int64_t{1} << 22;
   Buffer memory(backend, kElements * sizeof(float)), norm(backend, sizeof(double));
@@ -72,7 +72,7 @@ TEST(CpuBackend, HasOnePoolOfThreadsThoughAnotherThreadWorksBesideTheOneThatComp
 
 TEST(CpuBackend, MemoryIsZeroAtFirstAndWhereItIsFilled) {
   const auto backend = make_cpu_backend(DType::kF32, 3);
-  for (int i = 0; i < 2; ++i) {  // the second time it may be memory that was used
+  for (int i = 0; i < 2; ++i) {  // the second allocation may reuse memory
     auto* memory = static_cast<char*>(backend->allocate(kBytes));
     EXPECT_TRUE(std::all_of(memory, memory + kBytes, [](char c) { return c == 0; }));
     std::memset(memory, 1, kBytes);

@@ -20,7 +20,7 @@ bool all_are(const std::vector<float>& values, float value) {
   return std::all_of(values.begin(), values.end(), [&](float x) { return x == value; });
 }
 
-// A pass that left something out would be no measure of one that does not.
+// Skipping elements would make the pass useless as a reference for speed.
 TEST(PlainPass, TouchesEveryElementOfEveryArray) {
   const std::vector<uint16_t> untouched(kSize, 0xffff), four(kSize, 0x4080);  // 4 in bf16
   for (const int threads : {1, 3}) {

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Reads what the compiler said of one CUDA source's kernels for A100 and H100 (cmake/keep_ptxas_report.sh): no kernel
-# may keep anything in local memory (spills, or arrays with an index that is not known), products that could go on by
-# themselves must not be waited for one by one, and attention must use tensor cores. Where the launch code counts on
-# several blocks a multiprocessor, the kernel's registers must leave room for them.
+# Checks the compiler's report on one CUDA source's kernels for A100 and H100 (cmake/keep_ptxas_report.sh). No kernel
+# may use local memory (spills, or arrays with an unknown index), asynchronous products must not be serialized, and
+# attention must use tensor cores. If the launch code assumes several blocks per multiprocessor, the kernel's registers
+# must leave room for them.
 # Usage: kernel_resources.sh NVCC ROOT SOURCE BUILD [ARCHITECTURE:INSTRUCTION | KERNEL=FILE:THREADS:BLOCKS]...
 #   SOURCE       below ROOT
-#   BUILD        folder of the library that it is part of
+#   BUILD        folder of the library that contains it
 #   INSTRUCTION  one that the code for ARCHITECTURE must have, for example 80:mma.sync
 #   KERNEL       a function's name without namespaces. A multiprocessor must hold BLOCKS of its blocks of THREADS threads.
-#                THREADS and BLOCKS name `constexpr int` constants in FILE (below ROOT), which the launch code uses too
+#                THREADS and BLOCKS name `constexpr int` constants in FILE (below ROOT), which the launch code uses, too
 set -euo pipefail
 nvcc=$1 root=$2 source=$3 build=$4
 shift 4

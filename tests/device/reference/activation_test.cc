@@ -13,7 +13,7 @@ using plain::activate;
 constexpr Activation kAll[] = {Activation::kNone, Activation::kGelu, Activation::kGeluTanh,
                                Activation::kTanh};
 
-// Values of torch.nn.functional.gelu and torch.tanh in double.
+// Values of torch.nn.functional.gelu and torch.tanh in f64.
 TEST(Activation, ValuesAreThoseOfPyTorch) {
   EXPECT_EQ(activate(Activation::kNone, -1.5), -1.5);
   EXPECT_NEAR(activate(Activation::kGelu, 1.0), 0.8413447460685429, 1e-15);

@@ -14,7 +14,7 @@ void expect_near(const char* name, const Values& actual, const Values& expected)
   for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-14) << name;
 }
 
-// tests/golden/optim/adam_update.py: PyTorch's AdamW in double.
+// tests/golden/optim/adam_update.py: PyTorch's AdamW in f64.
 TEST(Adam, FollowsPyTorch) {
   const auto golden =
       nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/optim/adam_update.json"));

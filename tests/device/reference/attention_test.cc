@@ -43,7 +43,7 @@ TEST(Attention, BackwardIsTheDerivativeOfForward) {
                   }));
 }
 
-// Where all queries are zero every key weighs the same, and dropout is all that is left.
+// If all queries are zero, every key has the same weight, and only dropout matters.
 TEST(Attention, EqualScoresAverageTheValuesThatDropoutKeeps) {
   constexpr int64_t kLength = 4;
   Attention attention({2, kLength});

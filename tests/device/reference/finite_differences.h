@@ -1,4 +1,4 @@
-// Gradients by central differences, and the small inputs they are taken at.
+// Gradients by central differences, and small random inputs for them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace strata::device::reference {
 
 using Values = std::vector<double>;
 
-// Uniform in (-1, 1).
+// Returns uniform values in (-1, 1).
 inline Values random_values(size_t size, uint64_t seed) {
   Values values(size);
   for (size_t i = 0; i < size; ++i) {
@@ -34,7 +34,7 @@ inline double dot(const Values& a, const Values& b) {
   return sum;
 }
 
-// The derivative of `loss`, which reads `variable`, by every element of it.
+// Returns the derivative of `loss`, which reads `variable`, with respect to each of its elements.
 inline Values numeric_gradient(Values& variable, const std::function<double()>& loss) {
   constexpr double kStep = 1e-5;
   Values gradient;
@@ -50,7 +50,7 @@ inline Values numeric_gradient(Values& variable, const std::function<double()>& 
   return gradient;
 }
 
-// Equal to what central differences can resolve in double.
+// Expects equality within the resolution of central differences in f64.
 inline void expect_gradient(const char* name, const Values& gradient, const Values& numeric) {
   ASSERT_EQ(gradient.size(), numeric.size()) << name;
   double largest = 0;

@@ -16,7 +16,7 @@ TEST(Convert, ScalesAndRoundsToTheDestination) {
       {Tensor{floats.data(), DType::kF32, 1, 3}, 0.5f, Tensor{halves.data(), DType::kBF16, 1, 3}});
   EXPECT_EQ(floats, (std::vector<float>{2.0f, 2.0f + 0x1p-7f, -6.0f}));
   EXPECT_EQ(static_cast<float>(halves[0]), 1.0f);
-  EXPECT_EQ(static_cast<float>(halves[1]), 1.0f);  // half way: to even
+  EXPECT_EQ(static_cast<float>(halves[1]), 1.0f);  // ties to even
   EXPECT_EQ(static_cast<float>(halves[2]), -3.0f);
 }
 

@@ -11,7 +11,7 @@ using plain::activate;
 
 constexpr int64_t kTokens = 5, kIn = 4, kOut = 3;
 
-// Two layers' worth: pre -> activation -> x -> linear -> y, with loss = sum of dy * y.
+// Two layers: pre -> activation -> x -> linear -> y, with loss = sum of dy * y.
 class Linear : public testing::TestWithParam<Activation> {
  protected:
   double loss() {

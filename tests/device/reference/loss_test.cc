@@ -66,7 +66,7 @@ TEST(ClassifierLoss, EqualScoresCountForTheLowestClassAndCostTheLogOfTheClasses)
   classifier.x.assign(classifier.x.size(), 0.0);
   classifier.bias.assign(kClasses, 1.0);
   EXPECT_NEAR(classifier.loss(), kRows * std::log(7.0), 1e-14);
-  EXPECT_EQ(classifier.totals.correct, 1);  // the one row whose label is 0
+  EXPECT_EQ(classifier.totals.correct, 1);  // the only row whose label is 0
 }
 
 TEST(ClassifierLoss, LargeScoresDoNotOverflow) {

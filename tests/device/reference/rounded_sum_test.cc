@@ -23,7 +23,7 @@ std::vector<double> terms(int count, double scale, auto to_format) {
   return values;
 }
 
-// Numbers of every size from 2^lowest to 2^highest, as the compiler's own type has them.
+// Compares numbers of every size from 2^lowest to 2^highest with the compiler's own type.
 template <typename Float>
 void expect_rounded_as_the_compiler_does(const FloatFormat& format, int lowest, int highest) {
   std::mt19937_64 engine(1);
@@ -34,10 +34,10 @@ void expect_rounded_as_the_compiler_does(const FloatFormat& format, int lowest, 
   }
 }
 
-// The compiler's own 16-bit type, from its largest to its smallest number and beyond.
+// Covers the compiler's 16-bit type from its largest to its smallest number, and beyond.
 TEST(RoundedSum, RoundsToHalfPrecisionAsTheCompilerDoes) {
   expect_rounded_as_the_compiler_does<_Float16>(kHalf, -28, 17);
-  for (int bits = 0; bits < 0x7c00; ++bits) {  // halfway between neighbours, and just beside
+  for (int bits = 0; bits < 0x7c00; ++bits) {  // halfway between neighbours, and next to it
     const double low = static_cast<double>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
     const double step =
         std::max(std::exp2(std::floor(std::log2(std::max(low, 1e-9))) - 10), std::exp2(-24));
@@ -81,9 +81,9 @@ TEST(RoundedSum, AddsChunksThenTheirSums) {
   EXPECT_EQ(rounded_sum(values, {kBFloat16, 0}), 256);
   EXPECT_EQ(rounded_sum(values, {kBFloat16, 65}), 256);
   EXPECT_EQ(rounded_sum(values, {kBFloat16, 64}), 256);
-  // 256, fifteen fours, 1; then 268, three sixteens, 1; then 316, 1.
+  // First level: 256, fifteen fours, 1. Second: 268, three sixteens, 1. Third: 316, 1.
   EXPECT_EQ(rounded_sum(values, {kBFloat16, 4}), 316);
-  // 16 at a time: 256, 16, 16, 16, 1: one level.
+  // 16 at a time there is one level: 256, 16, 16, 16, 1.
   EXPECT_EQ(rounded_sum(values, {kBFloat16, 16}), 304);
 }
 
@@ -107,7 +107,7 @@ TEST(RoundedMatmul, AddsProductsUpInItsFormat) {
                        .sum = {kBFloat16, 0},
                        .y = {y.data(), DType::kF32, 2, 3}};
   rounded_matmul(matmul);
-  EXPECT_EQ(y, (std::vector<float>{256, 128, 0, 512, 256, 0}));  // a row stops at 256 terms
+  EXPECT_EQ(y, (std::vector<float>{256, 128, 0, 512, 256, 0}));  // a row stops growing at 256 terms
   matmul.sum.chunk = 20;
   rounded_matmul(matmul);
   EXPECT_EQ(y, (std::vector<float>{300, 150, 0, 600, 300, 0}));

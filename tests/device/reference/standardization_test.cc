@@ -28,7 +28,7 @@ struct Standardized {
             .slope = vector(slope),
             .totals = &totals};
   }
-  // What the gradient is of.
+  // The loss whose gradient is tested.
   double loss() {
     totals = {};
     standardization_loss(op());
@@ -46,7 +46,7 @@ struct Standardized {
   LossTotals totals;
 };
 
-// The gradient of x alone: through an operation that passes it on as it is.
+// Returns the gradient of x only, through an operation that passes it on unchanged.
 Values gradient_of(Standardized& standardized) {
   Values zero(standardized.x.size()), ones(kHidden, 1.0), d_x(zero.size());
   Values d_gamma(kHidden), d_beta(kHidden);
@@ -67,7 +67,7 @@ class StandardizationLossOf : public testing::TestWithParam<StandardizationAxis>
 
 TEST_P(StandardizationLossOf, HasTheFormulasValue) {
   Standardized standardized(GetParam(), 2, 2);
-  // Units: means 0, variances 1, 4, 9, ...; tokens: the same numbers, away from 0.
+  // Units have means 0 and variances 1, 4, 9, ...; tokens have the same numbers, shifted from 0.
   for (int64_t h = 0; h < kHidden; ++h) {
     standardized.x[h] = static_cast<double>(h + 1);
     standardized.x[kHidden + h] = -static_cast<double>(h + 1);
@@ -109,7 +109,7 @@ TEST_P(StandardizationLossOf, GradientIsTheDerivativeAlsoWhereRowsDoNotCount) {
 TEST_P(StandardizationLossOf, GradientIsTheDerivativeBelowTheLeastVariance) {
   Standardized standardized(GetParam(), 6, 6);
   for (double& value : standardized.x) value = 0.3 + 5e-4 * value;
-  // As steep as it is, rounding is 1e-5 of the largest.
+  // The loss is so steep that rounding is 1e-5 of the largest gradient.
   const Values gradient = gradient_of(standardized),
                numeric = numeric_gradient(standardized.x, [&] { return standardized.loss(); });
   double largest = 0;

@@ -18,7 +18,7 @@ TEST(Backends, AreWhatTheirKindsSay) {
       try {
         backend = make_backend({.name = kind.name, .compute_dtype = dtype});
       } catch (const Error&) {
-        continue;  // of a device that this machine lacks
+        continue;  // this machine lacks its device
       }
       EXPECT_EQ(backend->name(), kind.name);
       EXPECT_EQ(backend->compute_dtype(), dtype) << kind.name;

@@ -11,7 +11,7 @@ namespace {
 
 using testing_support::error_of;
 
-// The stub of docs/porting.md, as it stands there: AcmeBackend and acme_kind().
+// The stub in docs/porting.md: AcmeBackend and acme_kind().
 #include "porting_stub.inc"
 
 TEST(SampleBackend, APortOverridesOneOperationAfterAnother) {

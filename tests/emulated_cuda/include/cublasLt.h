@@ -1,4 +1,4 @@
-// What device/cuda/gemm/matmul.cc uses of cuBLASLt, for products on the processor.
+// The parts of cuBLASLt that device/cuda/gemm/matmul.cc uses, for GEMMs on the processor.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -60,8 +60,8 @@ using cublasLtMatrixLayout_t = struct EmulatedLayout*;
 using cublasLtMatmulPreference_t = struct EmulatedPreference*;
 
 struct cublasLtMatmulAlgo_t {
-  int32_t parts = 1;    // that k is divided into
-  int32_t variant = 0;  // one of several that do the same
+  int32_t parts = 1;    // number of parts that k is divided into
+  int32_t variant = 0;  // index among equivalent algorithms
   uint32_t alignments[4] = {1, 1, 1, 1};
 };
 struct cublasLtMatmulHeuristicResult_t {
@@ -72,15 +72,15 @@ struct cublasLtMatmulHeuristicResult_t {
 
 namespace emulated_cuda {
 
-// A GEMM as it runs: C [rows, columns], column-major, by an algorithm.
+// A GEMM that runs: C [rows, columns], column-major, with an algorithm.
 struct Gemm {
   int32_t parts = 1, variant = 0;
   int64_t rows = 0, columns = 0, terms = 0;
-  bool has_epilogue = false;    // more than a bias
-  int32_t multiprocessors = 0;  // that it is to take; 0: all
+  bool has_epilogue = false;    // other than a bias
+  int32_t multiprocessors = 0;  // maximum to use; 0: all
 };
 inline Gemm last_gemm;
-// How long GEMMs take; none: by chance, but the same for the same GEMM.
+// Time of a GEMM; if empty, times are random, but equal for equal GEMMs.
 inline std::function<uint64_t(const Gemm&)> gemm_ticks;
 
 }  // namespace emulated_cuda

@@ -1,2 +1,2 @@
-// For nccl.h, which includes it and uses nothing of it.
+// For nccl.h, which includes this header but does not use it.
 #pragma once

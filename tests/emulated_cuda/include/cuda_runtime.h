@@ -1,8 +1,8 @@
-// CUDA on the processor, as much of it as Strata's kernels use, for tests on machines without a
-// GPU. The kernels' own sources are compiled against this in place of CUDA's header. Blocks run one
-// after the other; the threads of a block take turns, and change only where they wait for each
-// other, so __syncthreads and shuffles behave as on a GPU, while what goes wrong only when threads
-// really run at once (a missing __syncthreads between warps) may not show.
+// The part of CUDA that Strata's kernels use, on the processor, for tests without a GPU. The
+// kernels' own sources are compiled with this in place of CUDA's header. Blocks run one after the
+// other. The threads of a block take turns, and switch only where they wait for each other, so
+// __syncthreads and shuffles behave as on a GPU. Errors that need true concurrency, such as a
+// missing __syncthreads between warps, may not show.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ struct dim3 {
   dim3(unsigned x_, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-// Of the running thread. What is known to start as a constant is read without a call.
+// Indices of the running thread. `constinit` lets them be read without a call.
 extern constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulated_cuda {
@@ -37,13 +37,13 @@ namespace emulated_cuda {
 void run(dim3 grid, dim3 block, const std::function<void()>& kernel);
 void sync_threads();
 void sync_warp();
-bool is_last_of_warp();  // whether all other threads of the warp wait in sync_warp
+bool is_last_of_warp();  // true if all other threads of the warp wait in sync_warp
 inline int lane() { return static_cast<int>(threadIdx.x) % 32; }
-// Of the running thread: copies, with zeros after them, that happen when it waits for them, or at
-// once.
+// Copies by the running thread, followed by zeros. They happen when the thread waits for them, or
+// at once.
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros);
 void finish_copies();
-// What has been copied may be read by products of all four warps.
+// Makes copied data visible to wgmma products.
 void publish_copies();
 // One thread's part of a product: it has `columns` / 8 fours of c.
 struct Product {
@@ -53,42 +53,42 @@ struct Product {
   int columns;
   bool inner_rows, adds;
 };
-// Products of the running warp, which happen when it waits for them, or at once; after
-// begin_products.
+// Products of the running warp, after begin_products. They happen when the warp waits for them, or
+// at once.
 void begin_products();
 void multiply_later(const Product& product);
 void finish_products();
-// Called before the running thread's accesses by instructions that move more than a variable. Does
-// nothing; programs that count accesses have another.
+// Called before accesses by instructions that move more than a variable. Does nothing; programs
+// that count accesses replace it.
 void note_access(const void* memory, size_t bytes);
-// Of shared memory, which has less than 256 KiB: 18 bits.
+// Returns an 18-bit address, because shared memory has less than 256 KiB.
 uint32_t shared_address(const void* pointer);
 const void* shared_memory(uint32_t address);
-// Device memory, full of 0xff: as numbers nothing of use, NaN. None: null.
+// Returns device memory filled with 0xff, which is NaN in all dtypes, or null.
 void* allocate(size_t bytes);
 void release(void* memory);
-// Ends the program, naming what was expected.
+// Ends the program with the violated expectation.
 [[noreturn]] void fail(const char* expectation);
 inline void require(bool holds, const char* expectation) {
   if (!holds) fail(expectation);
 }
-// Goes up as threads run; timing takes it for ns.
+// Advances as threads run; timing reads it as ns.
 extern constinit thread_local uint64_t ticks;
-// Goes up with whatever may change memory, but for products.
+// Advances with everything that may change memory, except for GEMMs.
 inline constinit thread_local uint64_t changes = 0;
 
-// Where the threads of the warp put values of up to that many bytes side by side for each other:
-// two places in turn, as some may still read what was put last.
+// Memory in which the threads of the warp exchange values of up to that many bytes. Two buffers
+// alternate, because some threads may still read the previous values.
 inline constexpr size_t kMostValueBytes = 32;
 void* place_for_values();
 
-// The threads of a warp read each other's values. All construct together, and are done reading
-// before they construct the second next.
+// Lets the threads of a warp read each other's values. All threads construct one together, and must
+// finish reading before they construct the second next.
 template <typename Value>
 class WarpValues {
  public:
   explicit WarpValues(const Value& mine) : WarpValues(mine, [](const WarpValues&) {}) {}
-  // The last thread to come works for all.
+  // The last thread to arrive does the work for all.
   template <typename Work>
   WarpValues(const Value& mine, const Work& work)
       : values_(static_cast<Value*>(place_for_values())) {
@@ -121,7 +121,7 @@ inline int __any_sync(unsigned, int condition) {
   for (int lane = 0; lane < 32; ++lane) any |= conditions.of(lane) != 0;
   return any;
 }
-// The clock of a GPU of 1 GHz. Each call takes time, so a loop that waits for it ends.
+// The clock of a GPU of 1 GHz. Each call takes time, so that loops that wait for it end.
 inline long long clock64() {
   emulated_cuda::ticks += 100;
   return static_cast<long long>(emulated_cuda::ticks);
@@ -136,7 +136,8 @@ Value __ldcg(const Value* from) {
   return *from;
 }
 inline int atomicMax(int* to, int value) { return std::exchange(*to, *to > value ? *to : value); }
-// Byte i of the result is the one of eight that nibble i of `selector` numbers, y's after x's.
+// Byte i of the result is the one of eight bytes that nibble i of `selector` selects; y's bytes
+// follow x's.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const uint64_t bytes = uint64_t{y} << 32 | x;
   unsigned result = 0;
@@ -147,7 +148,7 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
 }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
-// ---- The runtime: every call is finished when it returns, or kept while a graph is captured.
+// ---- The runtime: every call is finished when it returns, or recorded during graph capture.
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -162,28 +163,27 @@ using cudaEvent_t = uint64_t*;
 
 namespace emulated_cuda {
 
-// A graph: everything issued while it was captured, in that order.
+// A graph: all work issued during its capture, in order.
 using Graph = std::vector<std::function<void()>>;
-inline Graph* captured = nullptr;  // by whatever stream
+inline Graph* captured = nullptr;  // from all streams
 inline int graph_launches = 0;
-inline int late_uploads = 0;  // graphs that were launched before they were uploaded
-// Device memory that a graph takes, and that is free, in bytes.
+inline int late_uploads = 0;  // graphs launched before their upload
+// Device memory in bytes that a graph takes, and that is free.
 inline size_t graph_bytes = 0;
-inline int failing_allocations = 0;  // of the next ones
+inline int failing_allocations = 0;  // number of next allocations that fail
 inline size_t free_memory = size_t{1} << 30;
-// Called with the name of every function that, on a GPU, may wait for it: those that CUDA documents
-// to synchronize, copies (host memory may be pageable), and whatever needs a place in a queue.
+// Called with the name of every function that may wait for a real GPU: those that CUDA documents to
+// synchronize, copies (host memory may be pageable), and functions that need a place in a queue.
 inline std::function<void(const char* function)> may_wait = [](const char*) {};
-inline int streams = 0;           // that exist
-inline int kernel_launches = 0;   // those that ran
-inline int cudnn_operations = 0;  // by what stands in for cuDNN
+inline int streams = 0;           // number of existing streams
+inline int kernel_launches = 0;   // number of kernels run
+inline int cudnn_operations = 0;  // number run by cuDNN's stand-in
 inline bool cudnn_has_no_plans = false;
 inline int64_t cudnn_workspace_bytes = 0;
-// Makes products of `mma` or `wgmma` lose their last term.
+// Make products of `mma` or `wgmma` lose their last term.
 inline bool mma_is_wrong = false, wgmma_is_wrong = false;
 
-// Time that a launch takes on the host, which goes on while the GPU works, and the time on the
-// host.
+// Time that a launch takes on the host while the GPU works, and the host's time.
 inline uint64_t launch_ticks = 0;
 inline constinit thread_local uint64_t host_ticks = 0;
 
@@ -207,7 +207,7 @@ cudaError_t issue(const char* function, Work work) {
 struct cudaDeviceProp {
   char name[32] = "emulated GPU";
   int major = 9, minor = 0,
-      multiProcessorCount = 1;  // so that threads soon have more to do than once
+      multiProcessorCount = 1;  // so that threads loop
   size_t totalGlobalMem = size_t{1} << 30;
 };
 
@@ -327,7 +327,7 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t) {
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   emulated_cuda::may_wait("cudaStreamSynchronize");
-  ++emulated_cuda::changes;  // benchmarks time what is computed anew
+  ++emulated_cuda::changes;  // so that benchmarks time new computations
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {

@@ -1,4 +1,4 @@
-// The instructions of device/cuda/gemm/tensor_cores.h on the processor, by the layouts of the PTX
+// The instructions of device/cuda/gemm/tensor_cores.h on the processor, with the layouts of the PTX
 // ISA.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace strata::device::cuda {
 
 namespace emulated {
 
-// Its accesses are those of the instruction, which are noted as such.
+// Not instrumented, because its accesses are already counted as those of the instruction.
 [[gnu::no_sanitize_thread]] inline uint32_t two_of(const uint16_t* first, const uint16_t* second) {
   return uint32_t{*first} | uint32_t{*second} << 16;
 }

@@ -1,6 +1,6 @@
-// The instructions of device/cuda/gemm/warpgroup_tensor_cores.h on the processor, by the PTX ISA:
-// right operands are read where their descriptors say, and products are made, when they are waited
-// for.
+// The instructions of device/cuda/gemm/warpgroup_tensor_cores.h on the processor, according to the
+// PTX ISA. Right operands are read at their descriptors' addresses, and products are computed, when
+// they are waited for.
 #pragma once
 
 #include <emulated_tensor_cores.h>

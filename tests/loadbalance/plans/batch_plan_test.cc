@@ -25,7 +25,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& strategy) {
 
 INSTANTIATE_TEST_SUITE_P(Plans, EveryStrategy, testing::ValuesIn(strategies()), test_name);
 
-// A plan of random ranks, batch, strata and groups.
+// Returns a plan with random ranks, batch, strata and groups.
 PlanOptions any_plan(const std::string& strategy, Random& random) {
   PlanOptions plan{.strategy = strategy,
                    .ranks = 1 + static_cast<int>(random.below(20)),
@@ -40,7 +40,7 @@ PlanOptions any_plan(const std::string& strategy, Random& random) {
   return plan;
 }
 
-// Exactly once an epoch, stated for batches that straddle epochs and whatever the order inside one.
+// "Exactly once per epoch", stated for batches that straddle epochs, in any order within an epoch.
 TEST_P(EveryStrategy, NoSampleIsEverDrawnTwiceMoreThanAnother) {
   Random random(1);
   for (int trial = 0; trial < 150; ++trial) {
@@ -63,7 +63,7 @@ class EveryDrawingStrategy : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Plans, EveryDrawingStrategy, testing::Values("random", "stratified"),
                          test_name);
 
-// The strategies the others rearrange keep even the order: an epoch is `samples` draws in a row.
+// Strategies that only draw also keep the order: an epoch is `samples` consecutive draws.
 TEST_P(EveryDrawingStrategy, DrawsEverySampleOnceAnEpoch) {
   Random random(1);
   for (int trial = 0; trial < 300; ++trial) {
@@ -121,7 +121,7 @@ TEST(BatchPlan, APlannedGroupIsAStratifiedLocalBatchDealtToItsRanks) {
   drawn.batch_per_rank = 3 * 16;
   assigned.group_ranks = 3;
   expect_the_same_groups(drawn, assigned, 3 * 16);
-  // Groups of 8 and 4 ranks: drawn for 4 at a time, so that the first group holds two draws.
+  // With groups of 8 and 4 ranks, draws are for 4 ranks, and the first group holds two of them.
   drawn.ranks = 3;
   drawn.batch_per_rank = 4 * 16;
   assigned.group_ranks = 8;
@@ -141,8 +141,8 @@ TEST_P(EveryStrategy, EpochsDiffer) {
 }
 
 // Over many seeds, each sample falls into each of the 12 steps of an epoch equally often: a
-// chi-square per sample with 11 degrees of freedom. Their sum over the 96 samples of the second
-// epoch has at most 96 * 11 = 1056 degrees; 1202 is its 99.9 % quantile.
+// chi-square test per sample with 11 degrees of freedom. The sum over the 96 samples of the second
+// epoch has at most 96 * 11 = 1056 degrees, with a 99.9 % quantile of 1202.
 TEST_P(EveryStrategy, EverySamplesStepIsUniform) {
   constexpr int kSeeds = 1200, kSteps = 12, kBatch = 8, kSamples = kSteps * kBatch;
   Lengths lengths(kSamples);

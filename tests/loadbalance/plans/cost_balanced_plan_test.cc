@@ -17,7 +17,7 @@ double cost_of(std::span<const uint32_t> batch, const Lengths& lengths) {
   return cost;
 }
 
-// However a rank's batch is cut, it holds the same samples.
+// A rank's batch holds the same samples for any number of micro-batches.
 TEST(CostBalancedPlan, MicroBatchesCutWhatARankWouldTakeAtOnce) {
   const Lengths lengths = random_lengths(4000, 5);
   PlanOptions options{.strategy = "planned", .ranks = 3, .batch_per_rank = 24, .seed = 2};
@@ -36,7 +36,7 @@ TEST(CostBalancedPlan, MicroBatchesCutWhatARankWouldTakeAtOnce) {
   }
 }
 
-// The last is the costliest, and by little.
+// The last micro-batch is the costliest, by a small margin.
 TEST(CostBalancedPlan, MicroBatchesCostTheSameAndTheLastNoLess) {
   const Lengths lengths = random_lengths(40000, 6);
   for (const int micro_batches : {2, 8}) {

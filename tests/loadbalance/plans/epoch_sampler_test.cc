@@ -32,8 +32,8 @@ TEST(EpochSampler, DealsEveryNumberOnceARoundHoweverHandsAreCut) {
   }
 }
 
-// Chi-square over the 24 orders of 4 cards, in later rounds too: 23 degrees of freedom, 49.7 is the
-// 99.9 % quantile.
+// Chi-square test over the 24 orders of 4 cards, also in later rounds: 23 degrees of freedom, with
+// a 99.9 % quantile of 49.7.
 TEST(EpochSampler, AllOrdersAreEquallyLikely) {
   constexpr int kRounds = 24000;
   EpochSampler deck(0, 4, 5);
@@ -47,7 +47,7 @@ TEST(EpochSampler, AllOrdersAreEquallyLikely) {
   EXPECT_LT(chi_square, 49.7);
 }
 
-// Fixed for ever: plans must be the same on every machine and in every version.
+// These values must never change: plans must be the same on every machine and in every version.
 TEST(EpochSampler, OrderIsAFunctionOfTheSeedAlone) {
   EpochSampler deck(0, 10, 7), other(0, 10, 8);
   const std::vector<uint32_t> first = deal(deck, 10);
@@ -55,7 +55,7 @@ TEST(EpochSampler, OrderIsAFunctionOfTheSeedAlone) {
   EXPECT_NE(deal(other, 10), first);
 }
 
-// Whatever the size of a deck, the same order as by shuffling it in place, in later rounds too.
+// Decks of any size have the same order as if shuffled in place, also in later rounds.
 TEST(EpochSampler, LargeDecksAreDealtAsIfShuffledInPlace) {
   constexpr uint64_t kSeed = 11;
   for (const uint32_t count : {EpochSampler::kSmall, EpochSampler::kSmall + 1, 2'500'000u}) {
@@ -75,7 +75,8 @@ TEST(EpochSampler, LargeDecksAreDealtAsIfShuffledInPlace) {
   }
 }
 
-// Memory is touched where numbers move: four thousand million numbers are dealt from at once.
+// Touches memory only of moved numbers, so a deck of four thousand million numbers is ready at
+// once.
 TEST(EpochSampler, ALargeDeckTakesNoTimeToMake) {
   EpochSampler deck(0, 4'000'000'000, 7);
   const std::vector<uint32_t> dealt = deal(deck, 1000);

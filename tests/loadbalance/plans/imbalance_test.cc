@@ -28,7 +28,7 @@ TEST(Imbalance, EqualSamplesAreBalanced) {
   EXPECT_EQ(report.bytes_per_step, 0);
 }
 
-// Two ranks of one sample each, of 1 and 3 tokens in some order.
+// Two ranks of one sample each, of 1 and 3 tokens in any order.
 TEST(Imbalance, IsTheHeaviestRankOverTheMean) {
   const std::vector<LengthCount> lengths = {{1, 1}, {3, 1}};
   const PlanOptions options{.strategy = "random", .ranks = 2, .cost = {1, 0}};
@@ -37,7 +37,7 @@ TEST(Imbalance, IsTheHeaviestRankOverTheMean) {
   EXPECT_DOUBLE_EQ(report.p99_imbalance, 1.5);
 }
 
-// Each rank receives the other ranks' samples, 5 bytes a token.
+// Each rank receives the other ranks' samples, at 5 bytes per token.
 TEST(Imbalance, CountsTheBytesOfThePublishedForms) {
   const std::vector<LengthCount> lengths = {{10, 64}};
   PlanOptions options{.strategy = "exchange", .ranks = 16, .batch_per_rank = 2};
@@ -48,8 +48,7 @@ TEST(Imbalance, CountsTheBytesOfThePublishedForms) {
   EXPECT_EQ(measure_imbalance(options, lengths, 2).bytes_per_step, 0);
 }
 
-// The methods' order and sizes at 1024 ranks of 16 samples, as an independent simulation found
-// them.
+// The strategies' order and sizes at 1024 ranks of 16 samples, from an independent simulation.
 TEST(Imbalance, OfEveryStrategyIsThatOfTheSimulation) {
   EXPECT_NEAR(measure("random", 1024, 10).mean_imbalance, 1.56, 0.05);
   EXPECT_NEAR(measure("stratified", 1024, 10).mean_imbalance, 1.096, 0.02);

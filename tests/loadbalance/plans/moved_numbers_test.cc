@@ -9,11 +9,11 @@
 namespace strata::loadbalance {
 namespace {
 
-// Against a map of all that is held, with decks that are dealt to the end.
+// Compares with a map of all numbers, for decks that are dealt to the end.
 TEST(MovedNumbers, AgreesWithAMap) {
   Random random(3);
   for (const uint32_t count : {1u, 10u, 1'000u, 300'000u}) {
-    for (const uint32_t moves : {1u, 3u}) {  // a place taken, at most
+    for (const uint32_t moves : {1u, 3u}) {  // at most, per place taken
       MovedNumbers moved(count);
       std::map<uint32_t, uint32_t> expected;
       const auto at = [&](uint32_t place) {
@@ -35,7 +35,7 @@ TEST(MovedNumbers, AgreesWithAMap) {
   }
 }
 
-// The last places of the largest deck there can be.
+// The last places of the largest possible deck.
 TEST(MovedNumbers, PlacesMayHave32Bits) {
   MovedNumbers moved(UINT32_MAX);
   for (uint32_t i = 0; i < 1000; ++i)

@@ -15,7 +15,7 @@ std::vector<int> counts_per_stratum(std::span<const uint32_t> local_batch, const
   return counts;
 }
 
-// MLPerf Wikipedia's shares at 16 samples a rank.
+// MLPerf Wikipedia's shares at 16 samples per rank.
 TEST(StratifiedPlan, EveryLocalBatchHoldsWholeSharesExactly) {
   const std::vector<LengthCount> histogram = {{100, 600}, {200, 300}, {300, 200}, {512, 500}};
   const SamplesByLength samples(histogram);

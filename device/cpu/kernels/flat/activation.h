@@ -17,7 +17,7 @@ struct Gelu {
 // gelu(x) = x/2 (1 + tanh(u)) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3) (Hendrycks &
 // Gimpel 2016).
 struct GeluTanh {
-  // 1 / (1 + e^-2u), from a power that is at most 1. A NaN may be lost.
+  // 1 / (1 + e^-2u), from a power of at most 1. A NaN may be lost.
   static float gate(float x) {
     const float twice_u = 1.59576912160573071f * (x + 0.044715f * x * x * x);
     const float power = fast_exp_of_negative(twice_u < 0.0f ? twice_u : -twice_u);

@@ -1,4 +1,4 @@
-// Conversion between f32 and f16, by the processor's instructions (F16C) where this instruction set
+// Conversion between f32 and f16, with the processor's instructions (F16C) if this instruction set
 // has them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The optimizers' passes over flat ranges, and the plain pass they are measured against.
+// The optimizers' passes over flat ranges, and the plain pass that they are measured against.
 #pragma once
 
 #include <type_traits>
@@ -9,8 +9,8 @@
 namespace strata::device::cpu {
 namespace {
 
-// Calls work(compute weights) with where they are, in the type that they are stored in; void:
-// nowhere.
+// Calls work(compute weights) with a pointer of their storage type, or a null void pointer if there
+// are none.
 template <typename Work>
 void with_compute_weights(const Tensor& weights, const Work& work) {
   if (!weights) {

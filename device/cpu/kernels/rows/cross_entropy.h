@@ -1,5 +1,5 @@
-// Softmax cross-entropy of rows of logits: loss, whether the label wins, and the gradient, row by
-// row. Where there is a gradient the logits are overwritten; d_logits may be their own memory.
+// Softmax cross-entropy of rows of logits, row by row: the loss, whether the label wins, and the
+// gradient. With a gradient the logits are overwritten, and d_logits may be the same memory.
 #pragma once
 
 #include "device/cpu/kernels/math.h"
@@ -20,7 +20,7 @@ void cross_entropy(int64_t rows, int64_t classes, float* logits, const int32_t* 
     }
     const float highest = highest_of(x, classes);
     const float of_label = x[label];
-    // The label wins where no class before it reaches its score and none after exceeds it.
+    // The label wins if no earlier class reaches its score and no later class exceeds it.
     int64_t earlier_as_high = 0;
     for (int64_t i = 0; i < label; ++i) earlier_as_high += x[i] >= of_label ? 1 : 0;
     totals->correct += of_label >= highest && earlier_as_high == 0 ? 1 : 0;

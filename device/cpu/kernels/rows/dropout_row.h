@@ -1,5 +1,5 @@
-// Dropout factors of a whole row at once: the Philox stream of device/operations/dropout.h, 8
-// counters abreast with AVX-512, else 16.
+// Dropout factors of a whole row: the Philox stream of device/operations/dropout.h with 8 counters
+// in parallel on AVX-512, else 16.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 
 #ifdef __AVX512BW__
 
-// What all random numbers of a dropout start from.
+// Constants of all random numbers of a dropout.
 struct DropoutKeys {
-  std::array<uint64_t, 2 * kDropoutRounds> rounds;  // of each word its own 64-bit lane
+  std::array<uint64_t, 2 * kDropoutRounds> rounds;  // each word in its own 64-bit lane
   __m512i threshold;
 
   explicit DropoutKeys(const Dropout& dropout)
@@ -27,15 +27,15 @@ struct DropoutKeys {
   }
 };
 
-// Columns whose bits are found together.
+// Columns whose bits are computed together.
 constexpr int64_t kKeptTogether = 64;
 
-// Eight counters abreast, each 32-bit word in a 64-bit lane: the widening product ignores the upper
-// halves, so they need never be cleared, and a round is six instructions.
+// Eight counters in parallel, each 32-bit word in a 64-bit lane. The widening product ignores the
+// upper halves, so they are never cleared, and a round takes six instructions.
 class KeptColumns {
  public:
   [[gnu::always_inline]] KeptColumns() = default;
-  // Of kKeptTogether columns from `base` on.
+  // Starts with kKeptTogether columns from `base`.
   [[gnu::always_inline]] KeptColumns(uint64_t sample_id, uint32_t row, int64_t base)
       : c0_(_mm512_add_epi64(_mm512_set1_epi64(base / 8),
                              _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0))),
@@ -43,9 +43,9 @@ class KeptColumns {
         c2_(_mm512_set1_epi64(static_cast<uint32_t>(sample_id))),
         c3_(_mm512_set1_epi64(static_cast<int64_t>(sample_id >> 32))) {}
 
-  // Rounds 0 to kDropoutRounds - 1 in turn.
+  // Called with rounds 0 to kDropoutRounds - 1 in order.
   [[gnu::always_inline]] void run_round(const DropoutKeys& keys, int round) {
-    constexpr int kXor = 0x96;  // of all three
+    constexpr int kXor = 0x96;  // XOR of all three operands
     const auto key = [&](int word) {
       return _mm512_set1_epi64(static_cast<int64_t>(keys.rounds[2 * round + word]));
     };
@@ -57,10 +57,10 @@ class KeptColumns {
     c3_ = product0;
   }
 
-  // After all rounds: a bit each.
+  // Returns one bit per column, after all rounds.
   [[gnu::always_inline]] uint64_t bits(const DropoutKeys& keys) const {
-    // Each counter's eight 16-bit numbers side by side, counters 0, 2, 4, 6 and 1, 3, 5, 7, then in
-    // order.
+    // Puts each counter's eight 16-bit numbers side by side, for counters 0, 2, 4, 6 and 1, 3, 5,
+    // 7, and then in order.
     const __m512i low_half = _mm512_set1_epi64(0xffffffff);
     const __m512i words01 =
         _mm512_or_si512(_mm512_and_si512(c0_, low_half), _mm512_slli_epi64(c1_, 32));
@@ -79,8 +79,8 @@ class KeptColumns {
   __m512i c0_, c1_, c2_, c3_;
 };
 
-// take(c, kept) for every 64 columns from `base` on, kGroups times, step by step, since rounds wait
-// for each other.
+// Calls take(c, kept) for kGroups groups of 64 columns from `base`. Interleaves the groups' rounds
+// to hide their latency.
 template <int kGroups, typename Take>
 [[gnu::always_inline]] inline void find_kept_of_groups(const DropoutKeys& keys, uint64_t sample_id,
                                                        uint32_t row, int64_t base,
@@ -99,8 +99,8 @@ template <int kGroups, typename Take>
   for (int i = 0; i < kGroups; ++i) take(base + i * kKeptTogether, groups[i].bits(keys));
 }
 
-// Calls take(c, kept) for c = 0, 64, 128, ... below `columns`. Bit i of kept: column c + i is kept.
-// The bits from `columns` on mean nothing.
+// Calls take(c, kept) for c = 0, 64, 128, ... below `columns`. Bit i of kept is set if column c + i
+// is kept; bits beyond `columns` are undefined.
 template <typename Take>
 inline void for_each_kept(const DropoutKeys& keys, uint64_t sample_id, uint32_t row,
                           int64_t columns, const Take& take) {
@@ -167,7 +167,7 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
 
 #endif
 
-// Walks the rows of a packed batch and knows each one's sample and position.
+// Iterates over the rows of a packed batch and tracks each one's sample and position.
 class RowCursor {
  public:
   RowCursor(const Sequences& sequences, int64_t row) : sequences_(sequences), row_(row) {

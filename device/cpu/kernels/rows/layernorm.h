@@ -1,4 +1,4 @@
-// LayerNorm over rows, with the residual and dropout that surround it in post-LN BERT.
+// LayerNorm over rows, with the residual and dropout around it.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline Moments moments(const float* z, int64_t columns, float epsilon) {
   return {of_row.mean, 1.0f / __builtin_sqrtf(of_row.variance + epsilon)};
 }
 
-// Writes what LayerNorm keeps for backward; `normalized` may be null.
+// Writes the values that LayerNorm keeps for backward; `normalized` may be null.
 template <typename T>
 void normalize_row(const float* z, const Moments& m, int64_t columns, T* normalized,
                    float* inverse_stddev, float* __restrict xhat) {
@@ -30,7 +30,7 @@ void normalize_row(const float* z, const Moments& m, int64_t columns, T* normali
   if (inverse_stddev) *inverse_stddev = m.inverse_stddev;
 }
 
-// What gamma is multiplied by: z normalized, in `xhat`, or z itself. Keeps it for backward.
+// Returns the factor of gamma, z normalized in `xhat` or z itself, and keeps it for backward.
 template <typename T, typename Op>
 const float* normalized_row(const Op& op, const float* z, int64_t row, int64_t columns,
                             float* __restrict xhat) {
@@ -46,7 +46,7 @@ const float* normalized_row(const Op& op, const float* z, int64_t row, int64_t c
   return z;
 }
 
-// Factors of `scale` and dropout, row after row of a batch.
+// Factors of `scale` and dropout for consecutive rows of a batch.
 class RowFactors {
  public:
   RowFactors(const Dropout& dropout, const Sequences& sequences, float scale, int64_t columns,
@@ -59,7 +59,7 @@ class RowFactors {
     if (!drops()) std::fill_n(factors_, columns_, scale_);
   }
 
-  // Of the next row, from `begin` on.
+  // Returns the factors of the next row, starting with `begin`.
   const float* next() {
     if (!drops()) return factors_;
     dropout_row(dropout_, cursor_.sample_id(), cursor_.position(), columns_, factors_);
@@ -108,7 +108,7 @@ void layernorm_forward(const ResidualLayerNormForward& op, int64_t begin, int64_
   }
 }
 
-// dz of one row, given dy in `dy`; adds to d_gamma and d_beta. `dy` is overwritten with dz.
+// Replaces dy of one row with dz; adds to d_gamma and d_beta.
 template <typename T>
 void layernorm_row_gradient(const T* normalized, const T* gamma, float inverse_stddev,
                             int64_t columns, float* __restrict dy, float* __restrict d_gamma,
@@ -130,7 +130,7 @@ void layernorm_row_gradient(const T* normalized, const T* gamma, float inverse_s
   }
 }
 
-// The same where the row was not normalized, with the standardization loss's gradient added.
+// The same without normalization; adds the standardization loss's gradient.
 template <typename T>
 void standardized_row_gradient(const StandardizationGradient& standardization, int64_t row,
                                const T* z, const T* gamma, int64_t columns, float* __restrict dy,
@@ -143,7 +143,7 @@ void standardized_row_gradient(const StandardizationGradient& standardization, i
   add_standardization_gradient(standardization, row, z, columns, dy);
 }
 
-// Either of the two, as the operation says.
+// Calls one of the two above, depending on the operation.
 template <typename T, typename Op>
 void row_gradient(const Op& op, int64_t row, int64_t columns, float* dy, float* d_gamma,
                   float* d_beta) {

@@ -1,4 +1,4 @@
-// Cuts any number of rows into blocks of few distinct sizes, so that compiled GEMMs are reused.
+// Cuts any number of rows into blocks of few different sizes, so that compiled GEMMs are reused.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,12 @@
 
 namespace strata::device::cpu {
 
-inline constexpr int64_t kRowUnit = 64;    // block sizes are multiples of this
-inline constexpr int64_t kRowBlock = 512;  // the largest; its activations stay in the L2 cache
+inline constexpr int64_t kRowUnit = 64;  // block sizes are multiples of this
+// The largest block; its activations stay in the L2 cache.
+inline constexpr int64_t kRowBlock = 512;
 
 // Calls block(begin, rows) for consecutive blocks whose sizes are multiples of kRowUnit up to
-// kRowBlock, then tail(begin, rows) for what is left, less than kRowUnit rows.
+// kRowBlock, then tail(begin, rows) for the remaining rows, fewer than kRowUnit.
 template <typename Block, typename Tail>
 void for_each_row_block(int64_t rows, const Block& block, const Tail& tail) {
   int64_t begin = 0;

@@ -57,7 +57,8 @@ void softmax_backward(const SoftmaxRows& rows, const float* d_probabilities, T* 
     T* out = probabilities + query * rows.padded;
     T* d_in = d_scores + query * rows.padded;
     if (drop) dropout_row(rows.dropout, rows.sample_id, attention_row(rows, query), n, factors);
-    // Gradients may differ little: their mean is summed here, not taken from the rounded context.
+    // Computes the mean here instead of from the rounded context, because gradients may differ
+    // little.
     float sum = 0.0f, dot = 0.0f;
     for (int64_t i = 0; i < n; ++i) {
       scores[i] = fast_exp(scores[i] * rows.scale - log_sum_exp);

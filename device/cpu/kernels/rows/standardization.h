@@ -50,7 +50,7 @@ void row_moments(int64_t rows, int64_t columns, const T* x, float* means, float*
   }
 }
 
-// gradient += the loss's with respect to a row of x.
+// Adds the loss's gradient with respect to a row of x.
 template <typename T>
 void add_standardization_gradient(const StandardizationGradient& op, int64_t row, const T* x,
                                   int64_t columns, float* __restrict gradient) {

@@ -18,8 +18,8 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-// Every multiple of this has plans of its own. What lies beyond a sequence takes little time, but
-// backward takes memory for it.
+// Every multiple of this has its own plan. Padding of a sequence takes little time, but backward
+// takes memory for it.
 constexpr int64_t kForwardStep = 512, kBackwardStep = 128;
 
 template <typename Op>
@@ -42,10 +42,10 @@ bool is_for_cudnn(const Op& op) {
          (op.sequences.min_length > 0 || takes_empty_sequences());
 }
 
-// cuDNN's memory is neither typed nor const.
+// cuDNN takes untyped, non-const memory.
 void* pointer_of(const ConstTensor& tensor) { return const_cast<void*>(tensor.data); }
 
-// The frontend throws, too, where a library lacks what it looks for.
+// The frontend also throws if a library lacks a symbol.
 template <typename Body>
 void with_errors(const Body& body) {
   try {
@@ -60,9 +60,9 @@ void with_errors(const Body& body) {
 }  // namespace
 
 struct CudnnAttention::State {
-  // What a kind of graph is computed with, by shape.
+  // A kind of graph by shape: its plan, or the reason why there is none.
   struct Plan {
-    std::unique_ptr<CudnnGraph> graph;  // or
+    std::unique_ptr<CudnnGraph> graph;  // null if there is no plan
     std::string problem;
     int64_t workspace_bytes = 0;
   };
@@ -105,7 +105,7 @@ bool CudnnAttention::State::prepare(const Context& context, const CudnnShape& sh
     try {
       auto graph = std::make_unique<CudnnGraph>();
       graph->set_sm_version(sm_version);
-      // Plans outlive what is recorded of them.
+      // Plans must outlive graphs that recorded them.
       graph->set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);
       describe(*graph, shape);
       find_plans(*graph, handle);
@@ -125,7 +125,7 @@ template <typename Op>
 void CudnnAttention::State::run(const Context& context, const Op& op, const Plans& plans,
                                 Memory memory) {
   const int64_t sequences = op.sequences.count, hidden = op.context.cols;
-  // Apart by more than the alignment that cuDNN counts on.
+  // The distance is a multiple of the alignment that cuDNN assumes.
   const int64_t stride = (sequences + 1 + 63) / 64 * 64;
   auto* numbers = context.scratch[0].get<int32_t>(4 * stride);
   const PackedOffsets offsets{numbers, numbers + stride, numbers + 2 * stride,

@@ -20,16 +20,16 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Tensors = fe::graph::Tensor_attributes;
 
 constexpr int kLibrary = 9;
-// The first that is known to clear backward's workspace on compute capability 9.0, and to take
+// The first version known to clear backward's workspace on compute capability 9.0, and to accept
 // packed sequences on 8.0.
 constexpr size_t kOldest = 91801;
-// Before it, sequences without tokens may make NaN of others (NVIDIA/cudnn-frontend, issues 943
-// and 944).
+// In earlier versions, sequences without tokens may produce NaN in others (NVIDIA/cudnn-frontend,
+// issues 943 and 944).
 constexpr size_t kOldestForEmptySequences = 92500;
-// Gradients of longer sequences than these take more memory than time is worth.
+// Longer sequences need more memory for their gradients than the speedup is worth.
 constexpr int64_t kMostWorkspaceBytes = int64_t{2} << 30;
 
-// A graph's tensors and what all of them share.
+// A graph's tensors and common attributes.
 class Description {
  public:
   Description(CudnnGraph& graph, const CudnnShape& shape)
@@ -57,7 +57,7 @@ class Description {
     as_statistics(output->set_output(true).set_uid(kStatistics));
   }
 
-  // What forward and backward are told alike.
+  // Attributes that forward and backward share.
   template <typename Attributes>
   Attributes attributes() const {
     Attributes attributes;
@@ -101,7 +101,7 @@ class Description {
   Tensor lengths_, qkv_offsets_, context_offsets_, statistics_offsets_;
 };
 
-// cuDNN tells about every kernel that it tried.
+// cuDNN's message lists every kernel that it tried.
 std::string first_lines(const std::string& message) {
   constexpr size_t kMost = 400;
   return message.size() <= kMost ? message : message.substr(0, kMost) + " ...";
@@ -143,7 +143,7 @@ void describe_backward(CudnnGraph& graph, const CudnnShape& shape) {
   Description is(graph, shape);
   auto attributes = is.attributes<fe::graph::SDPA_backward_attributes>();
   attributes.set_deterministic_algorithm(true);
-  // Bounds of the rows that partial sums are kept of.
+  // Upper limits of the rows with partial sums.
   attributes.set_max_total_seq_len_q(shape.sequences * shape.max_length)
       .set_max_total_seq_len_kv(shape.sequences * shape.max_length);
   const auto [d_query, d_key, d_value] =

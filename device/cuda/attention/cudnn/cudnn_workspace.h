@@ -1,4 +1,4 @@
-// The memory that cuDNN's attention works in.
+// Workspace memory of cuDNN's attention.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace strata::device::cuda {
 
 class CudnnWorkspace {
  public:
-  // Allocates context.scratch[1]. Returns false if GPU memory has no room, which the first time is
-  // said on the standard error; as much is then not asked for again.
+  // Allocates context.scratch[1]. Returns false if GPU memory has no room, and reports it on
+  // standard error the first time. Later calls do not try to allocate that much again.
   bool reserve(const Context& context, int64_t bytes) {
     if (bytes >= too_many_) return false;
     try {
@@ -33,7 +33,7 @@ class CudnnWorkspace {
 
  private:
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-  int64_t too_many_ = kNoLimit;  // as many bytes there was no room for
+  int64_t too_many_ = kNoLimit;  // smallest size that did not fit
 };
 
 }  // namespace strata::device::cuda

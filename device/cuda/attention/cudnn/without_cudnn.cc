@@ -1,4 +1,4 @@
-// For builds that found no cuDNN.
+// For builds without cuDNN.
 #include "base/error.h"
 #include "device/cuda/attention/cudnn/cudnn_attention.h"
 

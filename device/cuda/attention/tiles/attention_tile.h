@@ -1,5 +1,5 @@
-// Tiles of 64 rows of a head in shared memory, and a block's own rows of one as left operands of
-// GEMMs: 16 rows a warp.
+// Tiles of 64 rows of a head in shared memory, and a block's own rows as left operands of GEMMs: 16
+// rows per warp.
 #pragma once
 
 #include "device/cuda/attention/attention_blocks.h"
@@ -9,31 +9,30 @@ namespace strata::device::cuda {
 
 inline constexpr int kWarpRows = 16;
 
-// A warp's [16, 8 kColumns] accumulator, element i of columns [8 t, 8 t + 8) in [t][i]: 16 rows of
-// one instruction of the block's warps together, or of kColumns instructions of its own.
+// A warp's [16, 8 kColumns] accumulator, with element i of columns [8 t, 8 t + 8) in [t][i]. It
+// belongs to one instruction of all the block's warps, or to kColumns instructions of the warp.
 template <int kColumns>
 using Accumulator = float[kColumns][4];
 
-// The row in the warp's 16, and the column, of element i of columns [8 t, 8 t + 8).
+// Row within the warp's 16, and column, of element i of columns [8 t, 8 t + 8).
 __device__ inline int row_of(int i) { return lane() / 4 + i / 2 * 8; }
 __device__ inline int column_of(int t, int i) { return 8 * t + lane() % 4 * 2 + i % 2; }
 
-// The columns of a GEMM of a warp's rows with a tile's are the tile's rows. Which 8 rows are
-// taken as columns [8 t, 8 t + 8) is free: here 32 rows r = 8 q + 2 s + i are column 2 q + i of
-// t = s, so that a thread has 8 neighbours, r = 8 (lane % 4) and on: those that share a call of
-// dropout's generator.
+// The columns of a GEMM of a warp's rows with a tile are the tile's rows. Any 8 rows may be taken
+// as columns [8 t, 8 t + 8). Here row r = 8 q + 2 s + i of 32 is column 2 q + i of t = s. A thread
+// then has 8 neighbouring rows, from r = 8 (lane % 4), which share a call of dropout's generator.
 
-// Of element i of columns t, the row of the tile.
+// Returns the row of the tile for element i of columns t.
 __device__ inline int tile_row_of(int t, int i) {
   return t / 4 * 32 + lane() % 4 * 8 + t % 4 * 2 + i % 2;
 }
 
-// The row of the tile that is a column.
+// Returns the row of the tile for a column.
 __device__ inline int row_of_column(int column) {
   return column / 32 * 32 + column / 2 % 4 * 8 + column / 8 % 4 * 2 + column % 2;
 }
 
-// For a block's own rows: in their order, any eight neighbours in different banks.
+// Layout of a block's own rows: in order, with any eight neighbours in different banks.
 template <int kChunks>
 struct OwnLayout {
   static constexpr int kAlignment = 128;
@@ -41,9 +40,9 @@ struct OwnLayout {
   static __device__ int swizzle(int row) { return kChunks == 8 ? row % 8 : row / 2 % 4; }
 };
 
-// kTile rows of a head, in chunks of 16 bytes. `Layout` says at which place a row lies, and which
-// bits of a chunk's number are turned over there, so that chunks that are read together lie in
-// different banks; rows 32 apart are placed alike.
+// kTile rows of a head, in chunks of 16 bytes. `Layout` defines the place of a row, and flips bits
+// of its chunks' numbers so that chunks that are read together lie in different banks. It places
+// rows 32 apart alike.
 template <int kSize_, template <int kChunks> typename Layout_>
 struct SharedTile {
   static constexpr int kSize = kSize_;
@@ -58,17 +57,16 @@ struct SharedTile {
     return values + Layout::place(row) * kSize + (chunk ^ Layout::swizzle(row)) * 8;
   }
 
-  // The same memory for a block's own rows.
+  // The same memory in the layout of a block's own rows.
   __device__ SharedTile<kSize, OwnLayout>& own() {
     return reinterpret_cast<SharedTile<kSize, OwnLayout>&>(*this);
   }
 
-  // Which part of a matrix a thread copies, whose rows are `stride` elements apart: it begins
-  // there.
+  // Returns the start of a thread's part of a matrix with row distance `stride`.
   static __device__ int part(int stride) { return first_row() * stride + chunk() * 8; }
 
-  // Starts copying rows [0, rows) of a matrix, of which `from` is this thread's part, and zeros
-  // after them. All threads of the block call together; a thread sees its part after it has waited.
+  // Starts copying rows [0, rows) of a matrix, and zeros after them. `from` is this thread's part.
+  // All threads of the block call together; a thread sees its part after waiting.
   __device__ void load_later(const BFloat16* from, int stride, int rows) {
     constexpr int kRowsAtOnce = kAttentionThreads / kChunks;
 #pragma unroll
@@ -98,7 +96,7 @@ struct LeftRows {
   }
 };
 
-// Columns [16 step, 16 step + 16) of p, rounded, as a left operand.
+// Rounds columns [16 step, 16 step + 16) of p to a left operand.
 template <int kColumns>
 __device__ inline void round_left(const Accumulator<kColumns>& p, int step, uint32_t (&left)[4]) {
   left[0] = two_bfloat16(p[2 * step][0], p[2 * step][1]);

@@ -1,13 +1,13 @@
-// Attention's GEMMs by `mma.sync`, which every GPU has: each warp multiplies its own 16
-// rows, 8 columns an instruction, and loads right operands into registers.
+// Attention's GEMMs with `mma.sync`, which every supported GPU has: each warp multiplies its own 16
+// rows, 8 columns per instruction, and loads right operands into registers.
 #pragma once
 
 #include "device/cuda/attention/tiles/attention_tile.h"
 
 namespace strata::device::cuda {
 
-// Rows in their order. The eight that an instruction takes together, 8 q + i for one s, differ in
-// q and i.
+// Rows in order. The eight that an instruction takes together, 8 q + i for one s, differ in q and
+// i.
 template <int kChunks>
 struct MmaLayout {
   static constexpr int kAlignment = 128;
@@ -22,15 +22,15 @@ class MmaGemm {
  public:
   static constexpr bool kCompiled = true;
   static constexpr bool kWarpsTogether = false;
-  // Columns, in eights, that backward's kernels take at a time: more take registers.
+  // Columns, in eights, that backward's kernels take at a time; more would need more registers.
   static constexpr int kQueryPart = 4, kQueryUnroll = 1, kKeyPart = 2, kKeyUnroll = 2;
   using Tile = SharedTile<kSize, MmaLayout>;
 
   static __device__ void wait_for_tiles() { wait_for_copies(); }
   static __device__ void require_alignment(const Tile&) {}
 
-  // c [16, 8 kColumns] = left [16, kSize] times the rows of `right` that are columns [8 first,
-  // 8 first + 8 kColumns), transposed.
+  // c [16, 8 kColumns] = left [16, kSize] times the transpose of the rows of `right` that are
+  // columns [8 first, 8 first + 8 kColumns).
   template <int kColumns>
   __device__ void multiply_transposed(const LeftRows<kSize>& left, const Tile& right, int first,
                                       Accumulator<kColumns>& c) const {
@@ -70,29 +70,29 @@ class MmaGemm {
     }
   }
 
-  // Before accumulators are read.
+  // Must be called before accumulators are read.
   template <int... kColumns>
   __device__ void finish(Accumulator<kColumns>&...) const {}
 
  private:
-  // Which bytes of a tile a thread passes to instructions that load four matrices of 8 rows from
-  // it: those of two neighbouring eights of columns, and two chunks.
+  // Addresses in a tile that a thread passes to instructions that load four matrices of 8 rows: two
+  // neighbouring eights of columns, and two chunks.
   class Addresses {
    public:
     __device__ Addresses(int row, int chunk) {
-      // Rows of a matrix differ in how their chunks are permuted, eights of columns do not.
+      // Chunks are permuted differently for rows of a matrix, but not for eights of columns.
       const int row_of_matrix = lane() % 8 / 2 * 8 + lane() % 2;
       const int swizzle = Tile::Layout::swizzle(row_of_matrix);
 #pragma unroll
       for (int i = 0; i < kSize / 16; ++i) {
         bytes_[i] = 2 * ((row_of_matrix + row) * kSize + ((chunk + 2 * i) ^ swizzle) * 8);
 #ifdef __CUDA_ARCH__
-        asm("" : "+r"(bytes_[i]));  // else they are computed anew wherever they are used
+        asm("" : "+r"(bytes_[i]));  // otherwise they are recomputed at every use
 #endif
       }
     }
 
-    // Even `t` and `chunk`.
+    // `t` and `chunk` must be even.
     __device__ const uint16_t* in(const Tile& tile, int t, int chunk) const {
       return reinterpret_cast<const uint16_t*>(
           reinterpret_cast<const char*>(tile.values + (t / 4 * 32 + t % 4 * 2) * kSize) +

@@ -1,5 +1,5 @@
-// Attention's GEMMs by Hopper's `wgmma`: the block's four warps multiply 64 rows together
-// and read a tile once, from where it lies in shared memory.
+// Attention's GEMMs with Hopper's `wgmma`: the block's four warps multiply 64 rows together and
+// read each tile once, directly from shared memory.
 #pragma once
 
 #include "device/cuda/attention/tiles/attention_tile.h"
@@ -7,7 +7,7 @@
 
 namespace strata::device::cuda {
 
-// Rows lie in the order in which they are columns; the swizzle is the instruction's own.
+// Rows lie in the order of their columns; the swizzle is that of the instruction.
 template <int kChunks>
 struct WgmmaLayout {
   static_assert(kChunks == 8, "rows of 128 bytes");
@@ -18,8 +18,8 @@ struct WgmmaLayout {
   static __device__ int swizzle(int row) { return place(row) % 8; }
 };
 
-// As MmaGemm, but that GEMMs are only started: their accumulators may be read, and their
-// tiles change, after `finish`.
+// Like MmaGemm, but GEMMs are asynchronous: accumulators must not be read, nor tiles changed,
+// before `finish`.
 template <int kSize>
 class WgmmaGemm {
  public:
@@ -33,11 +33,11 @@ class WgmmaGemm {
     publish_to_products();
   }
 
-  // Stops the kernel if a tile does not begin where the instructions' swizzle does.
+  // Stops the kernel if a tile does not begin at a period of the instructions' swizzle.
   static __device__ void require_alignment([[maybe_unused]] const Tile& tile) {
 #ifdef __CUDA_ARCH__
     uint32_t address = shared_address(tile.values);
-    keep_in_place(address);  // else the compiler believes the declaration
+    keep_in_place(address);  // otherwise the compiler trusts the declaration
     if (address % WgmmaLayout<kSize / 8>::kAlignment != 0) __trap();
 #endif
   }

@@ -1,5 +1,5 @@
-// Any bytes as a safetensors file, as the header of one, or as the index of several, and all tensors
-// read. The first byte chooses.
+// Reads arbitrary bytes as a safetensors file, as the header of one, or as the index of several,
+// including all tensors. The first byte chooses.
 #include <cstdint>
 #include <string>
 

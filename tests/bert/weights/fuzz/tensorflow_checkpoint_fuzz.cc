@@ -1,6 +1,6 @@
-// The index of a TensorFlow checkpoint, beside the data of tests/golden, and all tensors read. The
-// first byte chooses: the file's bytes, the same with their checksums put right, or the records
-// that LevelDB makes a table of.
+// Reads the index of a TensorFlow checkpoint with the data of tests/golden, including all tensors.
+// The first byte chooses the input: the file's bytes, the same with corrected checksums, or records
+// that LevelDB writes to a table.
 #include <leveldb/env.h>
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>
@@ -39,7 +39,7 @@ std::optional<Block> parse_block(const char** at, const char* end) {
   }
 }
 
-// Whether the block lies in the table, and then also has its checksum.
+// Corrects the checksum of a block. Returns false if the block does not lie in the table.
 bool repair(std::string& table, const Block& block) {
   if (block.offset > table.size() || block.size > table.size() - block.offset ||
       kTrailerBytes > table.size() - block.offset - block.size) {
@@ -50,7 +50,7 @@ bool repair(std::string& table, const Block& block) {
   return true;
 }
 
-// Puts right the checksums of all blocks that the index names
+// Corrects the checksums of all blocks that the index names
 // (github.com/google/leveldb/blob/main/doc/table_format.md).
 void repair(std::string& table) {
   if (table.size() < kFooterBytes) return;
@@ -65,7 +65,7 @@ void repair(std::string& table) {
   end = at + index->size;
   try {
     while (at != end) {
-      protozero::decode_varint(&at, end);  // bytes shared with the key before
+      protozero::decode_varint(&at, end);  // bytes shared with the previous key
       const uint64_t key = protozero::decode_varint(&at, end);
       const uint64_t value = protozero::decode_varint(&at, end);
       const auto left = static_cast<uint64_t>(end - at);
@@ -80,7 +80,7 @@ void repair(std::string& table) {
   repair(table, *index);
 }
 
-// Reads records of a key and a value, each behind a byte of its size.
+// Reads records of a key and a value, each preceded by a byte with its size.
 void write_table(std::string_view bytes, const std::string& path) {
   const auto take = [&] {
     const size_t size = bytes.empty() ? 0 : static_cast<uint8_t>(bytes[0]);

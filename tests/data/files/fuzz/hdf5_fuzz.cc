@@ -1,4 +1,4 @@
-// Any bytes as an HDF5 file of instances. Crashes of the library must end in errors.
+// Reads arbitrary bytes as an HDF5 file of instances. Crashes of the library must become errors.
 #include <cstdint>
 
 #include "tests/data/files/fuzz/read_instances.h"

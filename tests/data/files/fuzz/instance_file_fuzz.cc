@@ -1,4 +1,5 @@
-// A valid HDF5 file of instances, whose data sets and attributes the bytes choose, right and wrong.
+// Builds an HDF5 file of instances whose data sets and attributes the bytes choose, right and
+// wrong.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ hid_t pick_type(FuzzedDataProvider& input) {
   return input.ConsumeBool() ? types[0] : input.PickValueInArray(types);
 }
 
-// Mostly `expected`.
+// Returns mostly `expected`.
 hsize_t pick_extent(FuzzedDataProvider& input, hsize_t expected) {
   constexpr hsize_t kOdd[] = {0,          1,          2,          3,          513,
                               1 << 14,    100'000,    1ull << 31, 1ull << 32, (1ull << 32) + 1,
@@ -55,7 +56,7 @@ void add_rows(FuzzedDataProvider& input, hid_t file, const char* name, hsize_t r
   H5Dwrite(set.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, lines.data());
 }
 
-// Large ones are left unwritten, in chunks, and read as one value.
+// Large tables are chunked and stay unwritten, so that they read as fill values.
 void add_table(FuzzedDataProvider& input, hid_t file, const char* name, std::vector<hsize_t> shape,
                bool rising) {
   for (hsize_t& extent : shape) extent = pick_extent(input, extent);

@@ -1,4 +1,4 @@
-// Everything that a file of instances can be asked.
+// Runs every query on a file of instances.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace strata::fuzz {
 
-// `isolated`: in a process of its own, which a crash of the HDF5 library ends unseen.
+// `isolated`: reads in another process, which hides crashes of the HDF5 library.
 inline void read_instances(const std::filesystem::path& path, bool isolated = true) {
   try {
     isolated ? data::describe_instance_file(path) : data::describe_hdf5(path);

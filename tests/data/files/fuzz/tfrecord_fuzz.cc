@@ -1,5 +1,5 @@
-// Any bytes as a TFRecord shard, read as `strata train` and `strata data inspect` do. The first
-// byte chooses whether checksums are put right before.
+// Reads arbitrary bytes as a TFRecord shard, as `strata train` and `strata data inspect` do. The
+// first byte chooses whether checksums are corrected before.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// Of all records up to the first that does not fit.
+// Corrects the checksums of all records up to the first that does not fit.
 void repair(std::string& file) {
   constexpr size_t kHeader = 12, kFooter = 4;
   const auto put = [&](size_t begin, size_t end) {

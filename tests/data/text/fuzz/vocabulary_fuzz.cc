@@ -1,5 +1,5 @@
-// Any bytes as a vocabulary, behind the entries it needs, and what follows a zero as text to split
-// by it.
+// Reads arbitrary bytes as a vocabulary, after its required entries. The bytes after a zero are
+// text to tokenize.
 #include <cstdint>
 #include <string>
 

@@ -14,8 +14,8 @@ namespace {
 float value_of(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 constexpr uint16_t kOne = 0x3f80;        // in bf16
-constexpr double kRounding = 1.0 / 256;  // relative, of bf16
-constexpr double kDenormal = 0x1p-126;   // numbers below it may count as 0
+constexpr double kRounding = 1.0 / 256;  // relative rounding error of bf16
+constexpr double kDenormal = 0x1p-126;   // smaller numbers may count as 0
 
 double gelu(Activation activation, double x) {
   if (activation == Activation::kGelu) return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
@@ -40,7 +40,7 @@ class Bf16Gelu : public testing::TestWithParam<Activation> {
     if (!bf16_gelu_takes(GetParam())) GTEST_SKIP() << "a processor without bf16 instructions";
   }
 
-  // All bf16 numbers, infinities and NaNs among them.
+  // All bf16 numbers, including infinities and NaNs.
   static std::vector<uint16_t> all_numbers() {
     std::vector<uint16_t> numbers(1 << 16);
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint16_t>(i);
@@ -90,7 +90,7 @@ TEST_P(Bf16Gelu, BackwardMultipliesByTheGradient) {
   }
 }
 
-// In place, rows apart, ends of rows that fill no register.
+// In place, with distant rows and row ends that do not fill a register.
 TEST_P(Bf16Gelu, OfAPartOfAMatrixChangesNothingElse) {
   constexpr int64_t kRows = 3, kStride = 80;
   constexpr uint16_t kGuard = 0x4242;

@@ -21,10 +21,10 @@ uint16_t bits_of(float value) {
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
 }
 
-// What lies between a matrix's rows: read, it would spoil the product.
+// Fills the gaps between a matrix's rows, so that reading them would spoil the product.
 constexpr uint16_t kNaN = 0x7fc0;
 
-// A matrix in memory, whose rows are `stride` apart.
+// A matrix in memory with rows `stride` apart.
 struct Matrix {
   int64_t rows, columns, stride;
   std::vector<uint16_t> numbers;
@@ -61,7 +61,7 @@ class Bf16Gemm : public testing::Test {
     if (!multiplies_bf16_pairs()) GTEST_SKIP() << "a processor without bf16 instructions";
   }
 
-  // c, and what it is in double. Rows of c have a guard behind them.
+  // Compares c with its value in f64. Rows of c are followed by a guard.
   void expect_the_product(const Case& test) {
     SCOPED_TRACE(test.text());
     const auto even = [](int64_t columns) { return columns + columns % 2 + 2; };
@@ -90,7 +90,7 @@ class Bf16Gemm : public testing::Test {
                           .input_dtype = DType::kBF16,
                           .output_dtype = test.f32 ? DType::kF32 : DType::kBF16};
     ASSERT_TRUE(bf16_gemm_takes(call));
-    // Every element is told of once.
+    // Every element is reported once.
     std::vector<int> told(static_cast<size_t>(test.m * test.n));
     std::mutex mutex;
     const auto tell = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
@@ -133,7 +133,7 @@ class Bf16Gemm : public testing::Test {
           size += std::abs(term);
         }
         const double found = test.f32 ? sums[place] : after.value(i, j);
-        // Half a unit of bf16, and what sums of that many terms in f32 lose.
+        // Half a unit of bf16, and the rounding error of f32 sums of this length.
         const double allowed =
             (test.f32 ? 0 : std::abs(wanted) / 256) + size * 6e-8 * std::sqrt(double(test.k) + 9);
         most = std::max(most, std::abs(found - wanted) / allowed);
@@ -158,7 +158,7 @@ TEST_F(Bf16Gemm, IsTheProduct) {
         expect_the_product({transpose_a, transpose_b, m, n, k, true, false, true, 2});
       }
     }
-    // An odd k, whose last pair has a zero.
+    // An odd k, whose last pair contains a zero.
     expect_the_product({true, transpose_b, 20, 35, 1, false, false, true});
     expect_the_product({true, transpose_b, 20, 35, 47, false, true, true, 2});
   }
@@ -173,7 +173,7 @@ TEST_F(Bf16Gemm, LongSumsLeaveRegistersOnce) {
   expect_the_product({false, true, 3, 65, 5000, true});
 }
 
-// So many that their transpose is packed in several blocks, the last one smaller.
+// Enough rows that their transpose is packed in several blocks, the last one smaller.
 TEST_F(Bf16Gemm, ManyRowsOfATransposeArePackedInBlocks) {
   for (const int threads : {1, 2}) {
     for (const int64_t m : {1056, 1057, 2117}) {

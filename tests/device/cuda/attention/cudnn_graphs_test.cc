@@ -13,11 +13,11 @@ struct Gpu {
   int version;  // 10 * compute capability
   const char* name;
   int multiprocessors;
-  int shared_memory;  // the most a block may have, bytes
+  int shared_memory;  // bytes that a block may have
 };
 constexpr Gpu kGpus[] = {{80, "NVIDIA A100", 108, 166912}, {90, "NVIDIA H200", 132, 232448}};
 
-// A GPU as cuDNN writes it down, so that one need not be there.
+// A GPU in cuDNN's format, so that it need not be present.
 std::shared_ptr<cudnn_frontend::DeviceProperties> properties_of(const Gpu& gpu) {
   const std::string text = fmt::format(
       R"({{"cudaDeviceId": 0, "deviceVer": {}, "driverVer": 13000, "cudaDriverVer": 13000,
@@ -37,7 +37,7 @@ std::shared_ptr<cudnn_frontend::DeviceProperties> properties_of(const Gpu& gpu) 
 class CudnnGraphs : public testing::TestWithParam<Gpu> {
  protected:
   void SetUp() override {
-    // cuDNN wants a driver to be there; the toolkit's, which can do nothing, will do.
+    // cuDNN requires a driver; the toolkit's stub, which does nothing, suffices.
     if (!dlopen("libcuda.so.1", RTLD_NOW) && !dlopen(STRATA_CUDA_STUB, RTLD_NOW)) {
       GTEST_SKIP() << dlerror();
     }
@@ -49,7 +49,7 @@ class CudnnGraphs : public testing::TestWithParam<Gpu> {
     }
   }
 
-  // How many ways cuDNN says it has.
+  // Returns the number of plans that cuDNN offers.
   int64_t plans(void (*describe)(CudnnGraph&, const CudnnShape&), const CudnnShape& shape) {
     CudnnGraph graph;
     graph.set_device_properties(properties_).set_sm_version(GetParam().version);

@@ -1,5 +1,5 @@
-// The functions that are loaded at run time are the library's own: those that need no GPU do their
-// work, and the others say what they miss.
+// The functions loaded at run time are the library's own: those that need no GPU work, and the
+// others report what they need.
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ TEST(CublasLt, DescribesProductsWithoutAGpu) {
   EXPECT_EQ(allow(sizeof(uint64_t)), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(allow(1), CUBLAS_STATUS_INVALID_VALUE);
 
-  // No handle: what cublasLtCreate makes takes a GPU.
+  // Uses no handle, because cublasLtCreate needs a GPU.
   cublasLtMatmulHeuristicResult_t result;
   int found = 0;
   EXPECT_EQ(cublasLtMatmulAlgoGetHeuristic(nullptr, product, matrix, matrix, matrix, matrix,

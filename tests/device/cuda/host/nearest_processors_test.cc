@@ -35,7 +35,7 @@ class BindToNearestProcessors : public testing::Test {
   BindToNearestProcessors() { fs::create_directories(device_); }
   ~BindToNearestProcessors() override { fs::remove_all(root_); }
 
-  // What a thread may use after it was bound where the device says `list`.
+  // Returns the processors of a thread that was bound with `list` in the device's file.
   std::vector<int> bound(const std::string& list) {
     std::ofstream(device_ / "local_cpulist") << list << "\n";
     std::vector<int> usable;

@@ -10,7 +10,7 @@
 namespace cub {
 
 struct DeviceRadixSort {
-  // Sorts by the lowest `end_bit` bits, equal keys in their order.
+  // Sorts by the lowest `end_bit` bits; stable.
   template <typename Key, typename Value>
   static cudaError_t SortPairs(void* temporary, size_t& bytes, const Key* keys, Key* sorted_keys,
                                const Value* values, Value* sorted_values, int count, int,
