@@ -3,19 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 
-#include "mllog/json_scan.h"
-
 namespace strata::compliance {
 namespace {
-
-constexpr int kMaxDepth = 600;  // of nested values in ==, str() and JSON
-
-[[noreturn]] void too_deep() { throw RuleError("values nested too deeply"); }
 
 // An integer's sign and magnitude decide before its digits are compared.
 int compare_digits(std::string_view a, std::string_view b) {
@@ -70,7 +63,7 @@ void spend_digits(const Value& value, Heap& heap) {
 }
 
 bool equal_at(const Value& a, const Value& b, int depth, Heap& heap) {
-  if (depth > kMaxDepth) too_deep();
+  check_depth(depth);
   heap.spend(1);
   if (a.is_number() && b.is_number()) {
     spend_digits(a, heap);
@@ -109,7 +102,7 @@ bool equal_at(const Value& a, const Value& b, int depth, Heap& heap) {
 }
 
 size_t hash_at(const Value& key, int depth, Heap& heap) {
-  if (depth > kMaxDepth) too_deep();
+  check_depth(depth);
   heap.spend(1);
   spend_digits(key, heap);
   switch (key.kind()) {
@@ -138,132 +131,12 @@ size_t hash_at(const Value& key, int depth, Heap& heap) {
   }
 }
 
-// repr(float): the shortest digits that read back, with an exponent below 1e-4 and from 1e16 on.
-std::string float_repr(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  const double magnitude = std::fabs(value);
-  char buffer[64];
-  const bool exponent = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16);
-  const auto result =
-      std::to_chars(buffer, buffer + sizeof buffer, value,
-                    exponent ? std::chars_format::scientific : std::chars_format::fixed);
-  std::string text(buffer, result.ptr);
-  if (!exponent && text.find('.') == text.npos) text += ".0";
-  return text;
-}
-
-void append_quoted(std::string& out, std::string_view text) {
-  const char quote = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
-  out += quote;
-  for (const char c : text) {
-    if (c == quote || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += quote;
-}
-
-class Printer {
- public:
-  explicit Printer(size_t limit) : limit_(limit) {}
-
-  void print(const Value& value, bool quoted, int depth) {
-    if (out_.size() > limit_) return;
-    if (depth > kMaxDepth) too_deep();
-    switch (value.kind()) {
-      case Kind::kNone:
-        out_ += "None";
-        break;
-      case Kind::kBool:
-        out_ += value.boolean() ? "True" : "False";
-        break;
-      case Kind::kInt:
-        out_ += std::to_string(value.integer());
-        break;
-      case Kind::kFloat:
-        out_ += float_repr(value.real());
-        break;
-      case Kind::kBigInt:
-        out_ += value.text();
-        break;
-      case Kind::kStr:
-        if (quoted) {
-          append_quoted(out_, value.text());
-        } else {
-          out_ += value.text();
-        }
-        break;
-      case Kind::kList:
-        print_items('[', ']', value, depth);
-        break;
-      case Kind::kTuple:
-        print_items('(', ')', value, depth);
-        break;
-      case Kind::kDict:
-      case Kind::kSet:
-        print_dict(value, depth);
-        break;
-      default:
-        out_ += fmt::format("<{}>", type_name(value));
-        break;
-    }
-  }
-
-  std::string finish() {
-    if (out_.size() > limit_) {
-      out_.resize(limit_);
-      out_ += "...";
-    }
-    return std::move(out_);
-  }
-
- private:
-  void print_items(char open, char close, const Value& value, int depth) {
-    out_ += open;
-    const auto& items = value.items();
-    for (size_t i = 0; i < items.size() && out_.size() <= limit_; ++i) {
-      if (i > 0) out_ += ", ";
-      print(items[i], true, depth + 1);
-    }
-    if (close == ')' && items.size() == 1) out_ += ',';
-    out_ += close;
-  }
-
-  void print_dict(const Value& value, int depth) {
-    const bool set = value.kind() == Kind::kSet;
-    const auto& entries = value.dict().entries;
-    if (set && entries.empty()) {
-      out_ += "set()";
-      return;
-    }
-    out_ += '{';
-    for (size_t i = 0; i < entries.size() && out_.size() <= limit_; ++i) {
-      if (i > 0) out_ += ", ";
-      print(entries[i].first, true, depth + 1);
-      if (set) continue;
-      out_ += ": ";
-      print(entries[i].second, true, depth + 1);
-    }
-    out_ += '}';
-  }
-
-  std::string out_;
-  size_t limit_;
-};
-
 }  // namespace
+
+void check_depth(int depth) {
+  constexpr int kMaxDepth = 600;
+  if (depth > kMaxDepth) throw RuleError("values nested too deeply");
+}
 
 const std::string& Value::text() const { return static_cast<const Str*>(bits_.object)->text; }
 std::vector<Value>& Value::items() const { return static_cast<List*>(bits_.object)->items; }
@@ -336,158 +209,6 @@ void Dict::clear() {
   index_.clear();
 }
 
-Heap::~Heap() {
-  // Cycles are broken first: what a container held is let go while every object still exists.
-  ending_ = true;
-  for (Object* object = first_; object != nullptr; object = object->next) {
-    if (object->kind == Kind::kList || object->kind == Kind::kTuple)
-      static_cast<List*>(object)->items.clear();
-    if (object->kind == Kind::kDict || object->kind == Kind::kSet)
-      static_cast<Dict*>(object)->entries.clear();
-    if (object->kind == Kind::kLine) static_cast<Line*>(object)->value = Value();
-  }
-  for (Object* object = first_; object != nullptr;) {
-    Object* next = object->next;
-    destroy(object);
-    object = next;
-  }
-  for (Str* string : spare_strings_) delete string;
-  for (Dict* dict : spare_dicts_) delete dict;
-}
-
-void Heap::charge(size_t bytes) {
-  used_ += bytes;
-  if (used_ > limit_) {
-    throw RuleBudgetError(fmt::format("the rules use more than {} MB of memory", limit_ >> 20));
-  }
-}
-
-void Heap::throw_out_of_steps() { throw RuleBudgetError("the rules take too many steps"); }
-
-template <typename T>
-T* Heap::create(Kind kind, size_t bytes) {
-  charge(sizeof(T) + bytes);
-  T* object = nullptr;
-  if constexpr (std::is_same_v<T, Str>) {
-    if (!spare_strings_.empty()) {
-      object = spare_strings_.back();
-      spare_strings_.pop_back();
-    }
-  } else if constexpr (std::is_same_v<T, Dict>) {
-    if (!spare_dicts_.empty()) {
-      object = spare_dicts_.back();
-      spare_dicts_.pop_back();
-    }
-  }
-  if (object == nullptr) object = new T;
-  object->kind = kind;
-  add(object);
-  return object;
-}
-
-void Heap::add(Object* object) {
-  object->heap = this;
-  object->next = first_;
-  if (first_ != nullptr) first_->previous = object;
-  first_ = object;
-}
-
-// An object without references dies, and with it what only it held; a work list, not recursion, so
-// that depth is no risk, and without memory of its own: an object also dies where there is none
-// left.
-void Heap::remove(Object* object) {
-  if (ending_) return;
-  (object->previous != nullptr ? object->previous->next : first_) = object->next;
-  if (object->next != nullptr) object->next->previous = object->previous;
-  object->previous = nullptr;
-  object->next = dying_;
-  dying_ = object;
-  if (draining_) return;
-  draining_ = true;
-  while (dying_ != nullptr) {
-    Object* dead = dying_;
-    dying_ = dead->next;
-    size_t bytes = sizeof(Str);
-    if (dead->kind == Kind::kStr || dead->kind == Kind::kBigInt) {
-      bytes = sizeof(Str) + static_cast<Str*>(dead)->text.size();
-    } else if (dead->kind == Kind::kList || dead->kind == Kind::kTuple) {
-      bytes = sizeof(List) + static_cast<List*>(dead)->items.size() * sizeof(Value);
-    } else if (dead->kind == Kind::kDict || dead->kind == Kind::kSet) {
-      bytes = sizeof(Dict) + static_cast<Dict*>(dead)->entries.size() * (2 * sizeof(Value) + 48);
-    } else if (dead->kind == Kind::kLine) {
-      bytes = sizeof(Line);
-    }
-    used_ -= std::min(used_, bytes);
-    if (!recycle(dead)) destroy(dead);
-  }
-  draining_ = false;
-}
-
-bool Heap::recycle(Object* object) {
-  constexpr size_t kSmallText = 256;
-  if (object->kind == Kind::kStr || object->kind == Kind::kBigInt) {
-    Str* string = static_cast<Str*>(object);
-    if (spare_strings_.size() >= kMaxSpare || string->text.capacity() > kSmallText) return false;
-    string->previous = string->next = nullptr;
-    spare_strings_.push_back(string);
-    return true;
-  }
-  if (object->kind == Kind::kDict || object->kind == Kind::kSet) {
-    Dict* dict = static_cast<Dict*>(object);
-    if (spare_dicts_.size() >= kMaxSpare || dict->entries.size() >= Dict::kIndexFrom) return false;
-    dict->clear();
-    dict->previous = dict->next = nullptr;
-    spare_dicts_.push_back(dict);
-    return true;
-  }
-  return false;
-}
-
-void Heap::destroy(Object* object) {
-  switch (object->kind) {
-    case Kind::kBigInt:
-    case Kind::kStr:
-      delete static_cast<Str*>(object);
-      break;
-    case Kind::kList:
-    case Kind::kTuple:
-      delete static_cast<List*>(object);
-      break;
-    case Kind::kSet:
-    case Kind::kDict:
-      delete static_cast<Dict*>(object);
-      break;
-    default:
-      delete static_cast<Line*>(object);
-      break;
-  }
-}
-
-Value Heap::str(std::string_view text) {
-  Str* object = create<Str>(Kind::kStr, text.size());
-  object->text = text;
-  return Value::of_object(object);
-}
-
-Value Heap::big_int(std::string digits) {
-  Str* object = create<Str>(Kind::kBigInt, digits.size());
-  object->text = std::move(digits);
-  return Value::of_object(object);
-}
-
-Value Heap::list(Kind kind) { return Value::of_object(create<List>(kind, 0)); }
-Value Heap::dict(Kind kind) { return Value::of_object(create<Dict>(kind, 0)); }
-Value Heap::line() { return Value::of_object(create<Line>(Kind::kLine, 0)); }
-
-Str* make_constant_string(std::string text) {
-  Str* string = new Str;
-  string->kind = Kind::kStr;
-  string->text = std::move(text);
-  return string;
-}
-
-void free_constant_string(Str* string) { delete string; }
-
 bool equal(const Value& a, const Value& b, Heap& heap) { return equal_at(a, b, 0, heap); }
 
 int compare(const Value& a, const Value& b, Heap& heap) {
@@ -534,18 +255,6 @@ bool truthy(const Value& value) {
     default:
       return true;
   }
-}
-
-std::string to_str(const Value& value, size_t limit) {
-  Printer printer(limit);
-  printer.print(value, false, 0);
-  return printer.finish();
-}
-
-std::string to_repr(const Value& value, size_t limit) {
-  Printer printer(limit);
-  printer.print(value, true, 0);
-  return printer.finish();
 }
 
 std::string_view type_name(const Value& value) {
@@ -606,115 +315,5 @@ size_t code_points(std::string_view utf8) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
-
-namespace {
-
-// Reads a text that JsonScanner has accepted, so nothing is checked again.
-class JsonReader {
- public:
-  JsonReader(std::string_view json, Heap& heap)
-      : at_(json.data()), end_(json.data() + json.size()), heap_(heap) {}
-
-  Value read() {
-    switch (*at_) {
-      case '"':
-        return read_string();
-      case '{':
-        return read_object();
-      case '[':
-        return read_list();
-      case 't':
-        return at_ += 4, Value::of_bool(true);
-      case 'f':
-        return at_ += 5, Value::of_bool(false);
-      case 'n':
-        return at_ += 4, Value();
-      default:
-        return read_number();
-    }
-  }
-
- private:
-  void skip_space() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
-  }
-
-  Value read_string() {
-    const char* start = at_ + 1;
-    mllog::JsonScanner scanner(std::string_view(at_, static_cast<size_t>(end_ - at_)));
-    std::string_view content;
-    bool plain = true;
-    scanner.skip_string(content, plain);
-    at_ = start + content.size() + 1;
-    return plain ? heap_.str(content) : heap_.str(mllog::decode_json_string(content));
-  }
-
-  Value read_number() {
-    const char* start = at_;
-    bool integer = true;
-    while (at_ != end_ && *at_ != ',' && *at_ != '}' && *at_ != ']' && *at_ != ' ' &&
-           *at_ != '\t' && *at_ != '\n' && *at_ != '\r') {
-      const bool digit = (*at_ >= '0' && *at_ <= '9') || *at_ == '-';
-      integer &= digit;
-      ++at_;
-    }
-    if (integer) {
-      int64_t number = 0;
-      if (std::from_chars(start, at_, number).ec == std::errc()) return Value::of_int(number);
-      return heap_.big_int(std::string(start, at_));
-    }
-    double real = 0;
-    const auto result = std::from_chars(start, at_, real);
-    if (result.ec != std::errc() || result.ptr != at_)
-      real = std::strtod(std::string(start, at_).c_str(), nullptr);
-    return Value::of_float(real);
-  }
-
-  Value read_list() {
-    Value list = heap_.list();
-    ++at_;
-    for (;;) {
-      skip_space();
-      if (*at_ == ']') break;
-      if (*at_ == ',') {
-        ++at_;
-        continue;
-      }
-      heap_.charge(sizeof(Value));
-      list.items().push_back(read());
-    }
-    ++at_;
-    return list;
-  }
-
-  Value read_object() {
-    Value object = heap_.dict();
-    ++at_;
-    for (;;) {
-      skip_space();
-      if (*at_ == '}') break;
-      if (*at_ == ',') {
-        ++at_;
-        continue;
-      }
-      const Value name = read_string();
-      skip_space();
-      ++at_;  // the colon
-      skip_space();
-      Value value = read();
-      object.dict().insert(name) = std::move(value);
-    }
-    ++at_;
-    return object;
-  }
-
-  const char* at_;
-  const char* end_;
-  Heap& heap_;
-};
-
-}  // namespace
-
-Value value_from_json(std::string_view json, Heap& heap) { return JsonReader(json, heap).read(); }
 
 }  // namespace strata::compliance

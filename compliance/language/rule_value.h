@@ -213,6 +213,9 @@ class Heap {
 Str* make_constant_string(std::string text);
 void free_constant_string(Str* string);
 
+// Throws RuleError for values nested too deeply for ==, hash() and str().
+void check_depth(int depth);
+
 // Python's ==. Its work is `heap`'s: two lists may hold one another's parts many times over. Throws
 // RuleError where nested too deeply.
 bool equal(const Value& a, const Value& b, Heap& heap);
