@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 namespace strata::compliance {
 
@@ -49,14 +49,14 @@ enum class Builtin {
   kMathSqrt,
 };
 
-// The constant a free name stands for: a function, a type or a module.
+// Returns the constant that a free name stands for: a function, a type or a module.
 std::optional<Value> find_builtin(std::string_view name);
 // math.NAME: a function or a number.
 std::optional<Value> find_math(std::string_view name);
 // `from MODULE import NAME`.
 std::optional<Value> find_import(std::string_view module, std::string_view name);
 
-// What a builtin needs of the evaluator that calls it.
+// The services of the evaluator that builtins use.
 class BuiltinHost {
  public:
   virtual ~BuiltinHost() = default;

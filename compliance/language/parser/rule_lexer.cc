@@ -1,4 +1,4 @@
-#include "compliance/language/rule_lexer.h"
+#include "compliance/language/parser/rule_lexer.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string_view>
 
-#include "compliance/language/rule_lexer.h"
-#include "compliance/language/rule_tree.h"
+#include "compliance/language/parser/rule_lexer.h"
+#include "compliance/language/parser/rule_tree.h"
 
 namespace strata::compliance {
 
@@ -16,7 +16,7 @@ enum class FragmentPlace {
   kEnd,    // s
 };
 
-// Both throw SyntaxFault where the code is not in the language, so that nothing unsupported passes
+// Both throw SyntaxFault if the code is not in the language, so that nothing unsupported passes
 // silently. `locals` may be shared by fragments that see each other's assignments.
 Fragment compile_expression(std::string_view code, FragmentPlace place,
                             std::shared_ptr<Locals> locals);

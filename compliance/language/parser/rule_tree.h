@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 namespace strata::compliance {
 

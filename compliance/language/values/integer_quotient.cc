@@ -1,4 +1,4 @@
-#include "compliance/language/integer_quotient.h"
+#include "compliance/language/values/integer_quotient.h"
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 namespace strata::compliance {
 namespace {

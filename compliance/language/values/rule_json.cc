@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 #include "mllog/json_scan.h"
 
 namespace strata::compliance {

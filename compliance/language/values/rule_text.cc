@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 namespace strata::compliance {
 namespace {

@@ -1,4 +1,4 @@
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 #include <fmt/format.h>
 
@@ -18,10 +18,6 @@ int compare_digits(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return a.size() < b.size() ? -sign : sign;
   const int order = a.compare(b);
   return order == 0 ? 0 : (order < 0 ? -sign : sign);
-}
-
-std::string integer_digits(const Value& value) {
-  return value.kind() == Kind::kBigInt ? value.text() : std::to_string(value.integer());
 }
 
 // -1, 0, 1, or 2 for NaN. long double holds every 64-bit integer exactly on the platforms that
@@ -55,11 +51,6 @@ bool equal_dicts(Dict& a, Dict& b, bool values, int depth, Heap& heap) {
     if (other == nullptr || (values && !equal_at(value, *other, depth + 1, heap))) return false;
   }
   return true;
-}
-
-// Integers beyond 64 bits are texts.
-void spend_digits(const Value& value, Heap& heap) {
-  if (value.kind() == Kind::kBigInt) heap.spend_text(value.text().size());
 }
 
 bool equal_at(const Value& a, const Value& b, int depth, Heap& heap) {
@@ -308,6 +299,14 @@ double to_double(const Value& value, std::string_view what) {
     default:
       throw RuleError(fmt::format("{}: a number was expected, found {}", what, type_name(value)));
   }
+}
+
+std::string integer_digits(const Value& value) {
+  return value.kind() == Kind::kBigInt ? value.text() : std::to_string(value.integer());
+}
+
+void spend_digits(const Value& value, Heap& heap) {
+  if (value.kind() == Kind::kBigInt) heap.spend_text(value.text().size());
 }
 
 size_t code_points(std::string_view utf8) {

@@ -11,7 +11,7 @@
 
 namespace strata::compliance {
 
-// What a Python exception would be: the fragment stops, the check it belongs to has failed.
+// Stands for a Python exception: the fragment stops, and the check it belongs to has failed.
 class RuleError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -229,6 +229,10 @@ std::string to_repr(const Value& value, size_t limit = 1u << 20);
 std::string_view type_name(const Value& value);
 // The nearest double of any number. Throws RuleError for other kinds, naming `what`.
 double to_double(const Value& value, std::string_view what);
+// The decimal digits of an integer, after a minus if it is negative.
+std::string integer_digits(const Value& integer);
+// Counts the work of reading a number's digits, which only integers beyond 64 bits keep as text.
+void spend_digits(const Value& number, Heap& heap);
 size_t code_points(std::string_view utf8);
 
 // A validated JSON text as a value on `heap`.
