@@ -9,29 +9,11 @@
 
 #include "compliance/checks/outcome.h"
 #include "compliance/checks/remark.h"
+#include "compliance/checks/rules/finding.h"
 #include "compliance/log/event_log.h"
 #include "compliance/sources/rule_store.h"
 
 namespace strata::compliance {
-
-// One broken rule (an error) or doubtful point (a warning).
-struct Finding {
-  std::string key;      // the event's key; empty for findings about the whole log
-  std::string summary;  // one line; for errors of the rules the official checker's own words
-  std::string rule;     // the code or requirement that failed: what was wanted
-  std::string found;    // the value found, cut to a readable length
-  std::string rule_file;
-  int rule_line = 0;      // 1-based; 0 where no rule file is concerned
-  uint64_t log_line = 0;  // 1-based; 0 where no single line is concerned
-  // What was broken, the same in every log: rule file without its ending, key and field
-  // ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK", "shared/timeline/run_stop/REQ"; of
-  // several checks of a key CHECK-2 is the second), else one of "log/...": no-events, bad-lines,
-  // rule-file-missing, checking-stopped, unreadable.
-  std::string id;
-};
-
-// The summary of the finding about a log without events: the official checker's words.
-inline constexpr char kNoEvents[] = "No log lines detected";
 
 struct LogVerdict {
   std::filesystem::path path;
@@ -87,12 +69,5 @@ LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules
                              const CheckOptions& options);
 // The verdict on a log that cannot be judged at all, because of `reason`.
 LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& reason);
-
-// The found value, or nothing if the summary holds it already ("but found 0").
-std::string found_beyond_summary(const Finding& finding);
-
-// A finding as text of a few lines: log line, summary, what was found and wanted, and the rule's
-// place.
-std::string describe(const Finding& finding);
 
 }  // namespace strata::compliance
