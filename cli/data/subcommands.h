@@ -1,13 +1,11 @@
 // The subcommands of `strata data`, and what several of them share.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "base/text/json.h"
+#include "cli/output/write_json.h"
 #include "data/files/instance_file.h"
 #include "data/prepare/prepare.h"
 
@@ -38,10 +36,6 @@ inline nlohmann::ordered_json target_json(const data::TargetStatistics& targets)
   return {{"masked_tokens", targets.masked},
           {"most_frequent_id", targets.most_frequent},
           {"most_frequent_share", targets.share}};
-}
-
-inline void write_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json_text(json, 2));
 }
 
 }  // namespace strata::cli
