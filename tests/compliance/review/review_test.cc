@@ -272,7 +272,7 @@ TEST(Review, PrintsNoControlCharactersOfALog) {
   const TemporaryFolder folder;
   write_acme(folder, "Bolt", "\\u001b[2J\\n::error::x" + std::string(1 << 18, 'a'));
   const std::string text = package_text(check_acme(folder));
-  EXPECT_THAT(text, Not(HasSubstr('\x1b')));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, HasSubstr(R"(\x1b[2J\x0a::error::x)")) << text.substr(0, 3000);
   EXPECT_LT(text.size(), 20'000u);
 }
