@@ -116,7 +116,7 @@ TEST_F(Usage, NoEscapesOutsideOfTerminals) {
       command.insert(command.begin(), STRATA_BINARY);
       const ProcessResult result =
           run(command, {{{"NO_COLOR", no_color}, {"TERM", "xterm-256color"}}, {}});
-      EXPECT_THAT((result.out + result.err), Not(HasSubstr('\033'))) << result.out;
+      EXPECT_THAT((result.out + result.err), Not(HasSubstr("\033"))) << result.out;
     }
   }
 }
