@@ -10,7 +10,7 @@
 namespace strata::cli {
 namespace {
 
-// Adds a subcommand that runs `run`; the caller adds the options that concern it.
+// Adds a subcommand that runs `run`. The caller adds the options that concern it.
 CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int& exit_code,
               const std::string& name, const std::string& help,
               const std::function<int(const CheckOptions&)>& run) {

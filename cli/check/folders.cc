@@ -30,8 +30,9 @@ using compliance::Outcome;
 using compliance::ResultFolder;
 using compliance::Section;
 
-// A section for each result folder under the path, of which there must be one at least; `judge`
-// may leave a folder out. A file that cannot be read is its section's error, and said at the end.
+// Prints a section for each result folder under the path and returns the exit code. Throws Error if
+// there is none. `judge` may leave a folder out. A file that cannot be read is its section's error
+// and is named again at the end.
 int check_folders(const CheckOptions& options, std::string_view title,
                   const std::function<std::optional<Section>(const ResultFolder&)>& judge,
                   std::string_view none_there) {

@@ -24,7 +24,7 @@ using compliance::ListingProblems;
 using compliance::LogVerdict;
 using compliance::Outcome;
 
-// Files as named; folders stand for the result_*.txt under them.
+// The files that were named, and the result_*.txt under the folders that were named.
 std::vector<fs::path> expand(const std::vector<std::string>& paths, ListingProblems& problems) {
   std::vector<fs::path> files;
   for (const std::string& path : paths) {
@@ -65,7 +65,7 @@ int check_logs(const CheckOptions& options) {
     });
   }
   if (write_formats(options, verdicts)) {
-    // That is all: other lines might begin with what the runner takes for a command.
+    // No more is printed, because the runner might take another line for a command.
   } else if (options.json) {
     show(options, compliance::log_json(verdicts));
   } else {

@@ -73,7 +73,7 @@ int check_packages(const CheckOptions& options, bool whole_round) {
   ListingProblems problems;
   if (options.write_scaling) problems = write_scalings(packages);
   if (write_formats(options, packages)) {
-    // That is all.
+    // No more is printed: see check_logs().
   } else if (options.json) {
     show(options, compliance::package_json(packages));
   } else {

@@ -89,7 +89,7 @@ void run_info(const std::filesystem::path& file, bool variable_length, bool as_j
   }
 }
 
-// The sample as text: masked places show what the model sees and, in braces, what stood there.
+// The sample as text. A masked token is followed by the original one in braces.
 std::string readable(const data::PackedBatch& batch, const data::Vocabulary& vocabulary) {
   std::string text;
   size_t masked = 0;
@@ -135,7 +135,7 @@ void run_show(const std::filesystem::path& file, uint32_t index,
   say_text(readable(batch, vocabulary) + "\n");
 }
 
-// The samples that two data sets share, and whether they differ in order alone.
+// How two data sets differ, and whether they differ in order alone.
 struct Comparison {
   uint32_t samples_a = 0, samples_b = 0;
   std::optional<std::string> difference;  // the first, in order

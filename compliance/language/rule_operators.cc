@@ -22,7 +22,7 @@ bool contains(const Value& container, const Value& item, Heap& heap) {
       throw RuleError(fmt::format("{} cannot be in a string", type_name(item)));
     const std::string &text = container.text(), &part = item.text();
     heap.spend_text(text.size() + part.size());
-    // In linear time, which std::string::find is not.
+    // std::string::find does not take linear time.
     return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
   }
   if (!container.is_sequence())
@@ -43,7 +43,7 @@ std::pair<int64_t, int64_t> floor_divide(int64_t a, int64_t b) {
   return {quotient, remainder};
 }
 
-// The same of floats, with Python's signs of zero.
+// The same for floats, with Python's signs of zero.
 std::pair<double, double> floor_divide(double a, double b) {
   double remainder = std::fmod(a, b);
   double quotient = (a - remainder) / b;

@@ -41,7 +41,7 @@ PackageOptions with_params(PackageOptions options, PackageVerdict& package) {
   return options;
 }
 
-// All that a submission may ask for: what the review finds stays.
+// A submission may ask for no more: the findings of the review stay.
 void drop_log_warnings(PackageVerdict& package) {
   for (FolderVerdict& folder : package.folders) {
     for (LogVerdict& log : folder.logs) log.warnings.clear();
@@ -64,7 +64,7 @@ void drop_warnings(PackageVerdict& package, bool strict) {
   }
 }
 
-// Without a single folder that the round's rules are about the package is not judged.
+// A package is not judged if the round's rules are about none of its folders.
 void note_nothing_judged(PackageVerdict& package, const PackageOptions& options) {
   const auto skipped = [](const FolderVerdict& folder) { return folder.skipped; };
   if (!std::ranges::all_of(package.folders, skipped)) return;

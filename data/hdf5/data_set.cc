@@ -11,7 +11,7 @@
 namespace strata::data::hdf5 {
 namespace {
 
-// A filter's name, where it is a common one.
+// A filter's name if it is a common one, else the stored name or the number.
 std::string filter_name(H5Z_filter_t filter, const char* stored) {
   constexpr std::pair<H5Z_filter_t, const char*> kNames[] = {
       {4, "SZIP"},           {307, "bzip2"}, {32000, "LZF"},       {32001, "Blosc"}, {32004, "LZ4"},
@@ -47,7 +47,7 @@ bool DataSet::is_whole() const {
     require(H5Dget_space_status(id_.get(), &status), where_, "read the layout");
     return status == H5D_SPACE_STATUS_ALLOCATED;
   }
-  // Of these the status compares bytes, and compressed ones are fewer.
+  // Chunks are counted, because the status compares bytes and compressed chunks have fewer.
   std::vector<hsize_t> chunk(shape_.size());
   require(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), where_,
           "read the layout");

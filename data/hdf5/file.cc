@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kChunkCacheSlots = 12421;  // a prime well above the number of chunks that fit
 
-// Names the kind of a file that is not HDF5 by its first bytes; empty if they do not tell.
+// Says by a file's first bytes what it is if it is not HDF5, and what to do.
 std::string other_file(const std::filesystem::path& path) {
   std::string bytes(64, '\0');
   std::ifstream in = open_to_read(path, std::ios::binary);

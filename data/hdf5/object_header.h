@@ -28,7 +28,7 @@ class ObjectHeader {
   static constexpr unsigned char kVirtual = 3;
 
   std::string read(uint64_t address, uint64_t bytes);
-  // Little-endian; the caller sees to it that it lies inside.
+  // Reads a little-endian number, which must lie inside `bytes`.
   static uint64_t number(std::string_view bytes, size_t at, size_t size);
   // False if a block cannot be read, a layout is virtual or too many bytes belong to the header.
   bool walk(uint64_t address, uint64_t bytes);

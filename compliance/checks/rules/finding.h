@@ -15,11 +15,11 @@ struct Finding {
   std::string rule;     // the code or requirement that failed: what was wanted
   std::string found;    // the value found, cut to a readable length
   std::string rule_file;
-  int rule_line = 0;      // 1-based; 0 where no rule file is concerned
-  uint64_t log_line = 0;  // 1-based; 0 where no single line is concerned
-  // What was broken, the same in every log: rule file without its ending, key and field
-  // ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK", "shared/timeline/run_stop/REQ"; of
-  // several checks of a key CHECK-2 is the second), else one of "log/...": no-events, bad-lines,
+  int rule_line = 0;      // 1-based; 0 if no rule file is concerned
+  uint64_t log_line = 0;  // 1-based; 0 if no single line is concerned
+  // Names the broken rule, alike in every log: rule file without its ending, key and field
+  // ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK", "shared/timeline/run_stop/REQ"; CHECK-2
+  // is a key's second check). Without a rule it is one of "log/...": no-events, bad-lines,
   // rule-file-missing, checking-stopped, unreadable.
   std::string id;
 };

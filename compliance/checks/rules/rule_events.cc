@@ -9,7 +9,7 @@
 namespace strata::compliance {
 namespace {
 
-// How long what ends with this event took, and how long it may.
+// Says how long the time that ends with this event was and may be.
 std::string describe_time(const std::string& key, double took_ms, double limit_ms) {
   constexpr double kMsPerMinute = 60'000;
   const double took = took_ms / kMsPerMinute, limit = limit_ms / kMsPerMinute;
@@ -28,8 +28,8 @@ Value RuleCheck::value_of(const Event& event) {
   return v;
 }
 
-// Adds what `v`, a dictionary, was made without. Code that looks at no more than v['value'] can
-// have changed nothing else.
+// Adds the entries that the dictionary `v` was made without. Code that looks at no more than
+// v['value'] has changed nothing else.
 void RuleCheck::complete(const Value& v, const Event& event) {
   if (v.dict().entries.empty()) v.dict().insert(name_value_) = value_from_json(event.value, heap_);
   if (v.dict().entries.size() == 1)
@@ -141,7 +141,7 @@ std::string RuleCheck::shown(const Visit& visit) {
   return to_repr(whole, kShownBytes);
 }
 
-// `index`: of a CHECK; absent: FIRST_CHECK.
+// `index` numbers a CHECK. Without it the code is a FIRST_CHECK.
 void RuleCheck::check(const KeyRule& rule, const RuleCode& code, std::optional<size_t> index,
                       const Visit& visit, Evaluator& evaluator) {
   Finding finding;
@@ -179,8 +179,8 @@ void RuleCheck::fill(Finding& finding, const std::string& key, const RuleCode& c
   finding.rule_line = code.line;
 }
 
-// Every value is looked at, also after one that passes: one that cannot be ends the official
-// checker.
+// Values are checked even after one has passed, because a value that cannot be checked ends the
+// official checker.
 void RuleCheck::try_any(const RuleCode& code, Occurrences& seen, const Visit& visit,
                         Evaluator& evaluator) {
   try {

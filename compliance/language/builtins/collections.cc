@@ -78,8 +78,8 @@ Value extreme(const Arguments& arguments, bool largest, BuiltinHost& host) {
 Value sorted(const Arguments& arguments, BuiltinHost& host) {
   expect_count(arguments, 1, 1, "sorted()");
   Arguments items = elements(arguments[0], host);
-  // All comparable to the first is what makes the order below one that std::sort may rely on; NaN
-  // is refused.
+  // The order below is one for std::stable_sort only if all items can be compared with the first
+  // and none is NaN.
   for (const Value& item : items) {
     if (compare(items[0], item, host.heap()) == 2 || compare(item, item, host.heap()) == 2)
       throw RuleError("sorted(): NaN has no order");

@@ -36,7 +36,7 @@ Value power(double x, double y) {
   return Value::of_float(result);
 }
 
-// Both logarithms need a positive number, and the base another than 1.
+// Both numbers must be positive, and the base must not be 1.
 Value logarithm(double x, double base) {
   if (x <= 0 || base <= 0 || base == 1) throw RuleError("math.log(): there is no such logarithm");
   return Value::of_float(std::log(x) / std::log(base));

@@ -16,7 +16,7 @@ namespace {
 // The work of writing all digits that a double may have.
 constexpr size_t kDigitsSteps = 1000;
 
-// Half to even, as Python rounds.
+// Python rounds half to even.
 double round_half_even(double real) { return std::nearbyint(real); }
 
 }  // namespace

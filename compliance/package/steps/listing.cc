@@ -87,7 +87,7 @@ PackageVerdict list_package(const fs::path& directory, const PackageOptions& opt
   const bool check_systems = compare_versions(options.ruleset, "1.0.0") >= 0;
   for (const fs::path& file :
        check_systems ? files(directory / "systems", &problems) : std::vector<fs::path>()) {
-    // As the official tool's glob, which passes over hidden files.
+    // The official tool's glob passes over hidden files.
     if (file.extension() == ".json" && !file.filename().string().starts_with('.'))
       package.systems.push_back(check_description(file, options, package.unread));
   }

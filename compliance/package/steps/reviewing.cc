@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Runs in folders below a result folder, that are not among those submitted.
+// Runs in folders below a result folder that are not among the submitted runs.
 std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
                                    const std::vector<RunRecord>& submitted) {
   std::vector<RunRecord> runs;
@@ -29,7 +29,7 @@ std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
       } catch (const std::bad_alloc&) {
         throw;
       } catch (const std::exception&) {
-        // No log.
+        // The file is no log.
       }
     }
   }

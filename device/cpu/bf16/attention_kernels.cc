@@ -164,7 +164,7 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   return total(dots) / total(sums);
 }
 
-// What is the same for a row of queries.
+// The constants of a row of queries.
 struct RowConstants {
   __m512 delta;
   const uint64_t* kept;  // null: all

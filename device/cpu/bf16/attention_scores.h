@@ -23,7 +23,7 @@ template <typename Work>
   for (; c + kColumns <= n; c += kColumns) work(c, ~uint64_t{0});
   if (c < n) work(c, (uint64_t{1} << (n - c)) - 1);
 }
-// Of kColumns bits, those of register i.
+// The bits of register i among kColumns bits.
 [[gnu::always_inline]] inline __mmask16 of_register(uint64_t bits, int i) {
   return static_cast<__mmask16>(bits >> (i * kWords));
 }
@@ -99,8 +99,8 @@ struct Factors {
         drops(head.dropout.probability > 0.0f) {}
 };
 
-// Of `rows` queries from `first` on: scores [rows, size.row] and, where there is dropout, `kept` as
-// of find_kept().
+// Computes the scores [rows, size.row] of `rows` queries from `first` on and, if there is dropout,
+// `kept` as find_kept() does.
 void find_scores(const AttentionHead& head, const Sizes& size, const Factors& factors,
                  int64_t first, int64_t rows, const Pair* keys, float* scores, uint64_t* kept) {
   const int64_t kept_row = size.row / kColumns;

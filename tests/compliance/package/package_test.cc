@@ -114,7 +114,7 @@ TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
   EXPECT_THAT(round, HasSubstr("1 folder: Strata's own rules cover BERT"));
   EXPECT_THAT(round, Not(HasSubstr("failed results")));
   EXPECT_THAT(package_json({verdict}), HasSubstr("\"outcome\": \"not judged\""));
-  // What can be judged still fails.
+  // The folder that can be judged still fails.
   fs::remove(folder.path() / "Strata/results/laptop/retinanet/result_0.txt");
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
 }

@@ -21,7 +21,7 @@ TEST_F(Resume, GoesOnAfterTheLastCheckpoint) {
   EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), before) << "nothing is lost";
 }
 
-// Of the disk each rank sees what the first one says.
+// Every rank sees the disk as the first rank says.
 TEST_F(Resume, EveryRankMakesTheSameCalls) {
   interrupt_at(8);
   const std::filesystem::path aside = directory_ / "aside";

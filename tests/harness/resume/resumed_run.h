@@ -53,7 +53,7 @@ class Resume : public TimeToTrainTest {
     }
   }
   std::vector<int64_t> steps() const { return checkpoint_steps(tree().checkpoints(0)); }
-  // Those of an uninterrupted run, whose checkpoints are not among them.
+  // The events that an uninterrupted run has as well.
   std::vector<std::string> without_checkpoints(std::vector<std::string> events) const {
     std::erase_if(events, [](const std::string& event) {
       return event.starts_with("checkpoint=") || event.starts_with("resumed=");
