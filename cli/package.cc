@@ -16,6 +16,7 @@
 #include "cli/options/outputs.h"
 #include "cli/output/listing.h"
 #include "cli/output/print.h"
+#include "cli/output/write_json.h"
 #include "cli/results/score_options.h"
 #include "compliance/trees/merge.h"
 #include "compliance/trees/resubmission.h"
@@ -26,8 +27,6 @@ namespace {
 
 using compliance::Sameness;
 using nlohmann::json;
-
-void print_json(const json& out) { fmt::print("{}\n", json_text(out, 2)); }
 
 // ---- Merge
 
@@ -82,7 +81,7 @@ void add_merge_command(CLI::App& package) {
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     const auto report = compliance::merge_submitters(options->sources, options->output);
-    options->json ? print_json(merge_json(report)) : print_merge(report);
+    options->json ? write_json(merge_json(report)) : print_merge(report);
   });
 }
 
@@ -105,7 +104,7 @@ int preview(const PreviewCommand& command) {
                 {"ruleset", summary.ruleset},
                 {"rows", json::parse(results::summary_json(summary, command.detailed))},
                 {"left_out", summary.left_out}};
-    print_json(out);
+    write_json(out);
   } else if (command.csv) {
     fmt::print("{}", results::summary_csv(summary, command.detailed));
   } else {
@@ -214,7 +213,7 @@ void add_resubmit_command(CLI::App& package, int& exit_code) {
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_code] {
     const auto result = compliance::compare_with_round(options->submission, options->round);
-    options->json ? print_json(resubmission_json(result)) : print_resubmission(result);
+    options->json ? write_json(resubmission_json(result)) : print_resubmission(result);
     refuse(result.problems);
     exit_code = result.differs() ? 1 : 0;
   });

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/text/trim.h"
 #include "mllog/json_scan.h"
 
 namespace strata::mllog {
@@ -48,13 +49,6 @@ std::string plain_json(std::string_view text) {
   return plain;
 }
 
-std::string_view without_space_around(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\r";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 template <typename Integer>
 std::optional<Integer> integer_of(std::string_view text) {
   Integer value = 0;
@@ -82,7 +76,7 @@ std::string to_json(const EventValue& value) {
 
 EventValue parse_value(std::string_view json) {
   check_json(json);
-  json = without_space_around(json);
+  json = trimmed(json);
   switch (json.front()) {
     case 'n':
       return {};

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/text/trim.h"
+
 namespace strata::mllog {
 namespace {
 
@@ -53,9 +55,7 @@ uint32_t take_character(std::string_view& utf8) {
 std::string python_number_text(std::string_view utf8) {
   std::string text;
   while (!utf8.empty()) text += seen_by_python(take_character(utf8));
-  const size_t first = text.find_first_not_of(' ');
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+  return std::string(trimmed(text, " "));
 }
 
 std::string without_digit_separators(std::string_view text) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::results {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/accumulation/accumulated_evaluation.h"
 #include "bench/accumulation/accumulation_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/options/config_options.h"
+#include "cli/output/write_json.h"
 #include "harness/progress.h"
 
 namespace strata::cli {
@@ -49,7 +49,7 @@ void print_evaluations(const std::vector<bench::AccumulatedEvaluation>& evaluati
     const nlohmann::ordered_json result = {{"version", kJsonVersion},
                                            {"samples", evaluations.front().samples},
                                            {"evaluations", lines}};
-    fmt::print("{}\n", json_text(result, 2));
+    write_json(result);
     return;
   }
   fmt::print("masked-LM accuracy over {}, sums of bf16 products in linear layers\n",
@@ -93,13 +93,12 @@ void print_json(const AccumulationBenchmark& b, const BenchAccumulationOptions& 
                            {"chunks_of_4", line.chunked},
                            {"chunks_of_4_closed_form", line.chunked_closed_form}});
   }
-  fmt::print("{}\n", json_text(Json{{"version", kJsonVersion},
-                                    {"trials", options.benchmark.trials},
-                                    {"seed", options.benchmark.seed},
-                                    {"sums", sums},
-                                    {"variance_retention", retention},
-                                    {"bf16_all_reduce", all_reduces}},
-                               2));
+  write_json(Json{{"version", kJsonVersion},
+                  {"trials", options.benchmark.trials},
+                  {"seed", options.benchmark.seed},
+                  {"sums", sums},
+                  {"variance_retention", retention},
+                  {"bf16_all_reduce", all_reduces}});
 }
 
 std::string percent(double error) { return fmt::format("{:.3g} %", 100 * error); }

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "cli/bench/bench.h"
 #include "cli/output/progress.h"
+#include "cli/output/write_json.h"
 #include "config/cost_file.h"
 #include "config/yaml_document.h"
 #include "data/files/instance_file.h"
@@ -87,8 +87,7 @@ void print_json(const std::vector<Measured>& results) {
                     {"bytes_received_per_rank_and_step", report.bytes_per_step},
                     {"planning_seconds_per_step", report.planning_seconds_per_step}});
   }
-  fmt::print("{}\n",
-             json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"plans", rows}}, 2));
+  write_json(nlohmann::ordered_json{{"version", kJsonVersion}, {"plans", rows}});
 }
 
 // Prints Markdown, for use in reports.

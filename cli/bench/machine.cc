@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/machine/machine_benchmark.h"
 #include "cli/bench/bench.h"
+#include "cli/output/write_json.h"
 #include "comm/mpi/mpi_runtime.h"
 
 namespace strata::cli {
@@ -177,7 +177,7 @@ void run(const BenchMachineOptions& options) {
     }));
   }
   if (options.json) {
-    for (const bench::MachineBenchmark& b : machines) fmt::print("{}\n", json_text(to_json(b), 2));
+    for (const bench::MachineBenchmark& b : machines) write_json(to_json(b));
   } else {
     print_rows(machines);
   }

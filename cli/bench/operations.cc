@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/operations/operations_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step/step_options.h"
 #include "cli/options/config_options.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 
 namespace strata::cli {
@@ -41,7 +41,7 @@ void print_json(const bench::OperationsBenchmark& b) {
       {"matrix_peak_flops_per_second", b.matrix_peak_flops_per_second},
       {"copy_peak_bytes_per_second", b.copy_peak_bytes_per_second},
       {"operations", operations}};
-  fmt::print("{}\n", json_text(result, 2));
+  write_json(result);
 }
 
 void print_table(const bench::OperationsBenchmark& b) {

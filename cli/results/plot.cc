@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"
@@ -23,6 +22,7 @@
 #include "results/plots/rcp_plot.h"
 #include "results/plots/timeline_plot.h"
 #ifdef STRATA_TRAINING
+#include "cli/output/write_json.h"
 #include "search/search_folder.h"
 #include "search/search_plot.h"
 #endif
@@ -223,7 +223,7 @@ int plot_rcp(const RcpPlotCommand& command) {
                               {"points_sha256", points.sha256()},
                               {"rows", list},
                               {"bootstrap", bootstrap_json(bootstrap)}};
-  fmt::print("{}\n", json_text(out, 2));
+  write_json(out);
   return 0;
 }
 

@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/output/print.h"
+#include "cli/output/write_json.h"
 #include "cli/results/score_options.h"
 #include "compliance/checks/rcp_diff.h"
 #include "compliance/checks/rounds.h"
@@ -210,7 +210,7 @@ void print_json(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>&
   const json out = {{"version", kJsonVersion},  {"usage", command.usage},
                     {"before", command.before}, {"after", command.after},
                     {"benchmarks", benchmarks}, {"folders", folders}};
-  fmt::print("{}\n", json_text(out, 2));
+  write_json(out);
 }
 
 int diff_points(const RcpDiffCommand& command) {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/options/rule_options.h"
 #include "cli/output/print.h"
+#include "cli/output/write_json.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/report.h"
 #include "compliance/sources/install.h"
@@ -27,7 +27,7 @@ using nlohmann::json;
 
 void print_json(json value) {
   value["version"] = kJsonVersion;
-  fmt::print("{}\n", json_text(value, 2));
+  write_json(value);
 }
 
 // ---- List

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bert/model/model.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 #include "comm/mpi/end_job_on_error.h"
 #include "training/evaluation.h"
@@ -37,7 +37,7 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
         {"next_sentence",
          {{"correct", next.correct}, {"total", next.count}, {"loss", next.mean()}}},
         {"loss", losses.mean_loss()}};
-    fmt::print("{}\n", json_text(result, 2));
+    write_json(result);
     return;
   }
   fmt::print("samples               {}\n", samples);

@@ -16,12 +16,12 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
 #include "cli/output/print.h"
+#include "cli/output/write_json.h"
 #include "harness/host/interruption.h"
 #include "search/finalists.h"
 #include "search/jobs/runs_lock.h"
@@ -172,12 +172,10 @@ int report(const SearchPlan& plan, search::SearchFolder& folder, bool json) {
   if (json) {
     auto all = nlohmann::ordered_json::array();
     for (const Finalist& finalist : finalists) all.push_back(to_json(finalist));
-    fmt::print("{}\n",
-               json_text(nlohmann::ordered_json{{"version", kJsonVersion},
-                                                {"objective", search::name_of(plan.objective)},
-                                                {"finalists", all},
-                                                {"configuration", folder.winner().string()}},
-                         2));
+    write_json(nlohmann::ordered_json{{"version", kJsonVersion},
+                                      {"objective", search::name_of(plan.objective)},
+                                      {"finalists", all},
+                                      {"configuration", folder.winner().string()}});
   } else {
     for (size_t i = 0; i < finalists.size(); ++i) {
       say("{}. trial {}: {}\n   {}\n", i + 1, finalists[i].trial,

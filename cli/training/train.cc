@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
 #include "cli/output/print.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 #include "comm/mpi/end_job_on_error.h"
 #include "harness/time_to_train.h"
@@ -47,9 +47,7 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
   if (json) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& result : results) all.push_back(to_json(result));
-    fmt::print(
-        "{}\n",
-        json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"experiments", all}}, 2));
+    write_json(nlohmann::ordered_json{{"version", kJsonVersion}, {"experiments", all}});
     return;
   }
   for (const auto& result : results) {

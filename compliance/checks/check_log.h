@@ -9,29 +9,11 @@
 
 #include "compliance/checks/outcome.h"
 #include "compliance/checks/remark.h"
+#include "compliance/checks/rules/finding.h"
 #include "compliance/log/event_log.h"
 #include "compliance/sources/rule_store.h"
 
 namespace strata::compliance {
-
-// One broken rule (an error) or doubtful point (a warning).
-struct Finding {
-  std::string key;      // the event's key; empty for findings about the whole log
-  std::string summary;  // one line; an error of a rule has the official checker's words
-  std::string rule;     // the code or requirement that failed
-  std::string found;    // the value found, cut to a readable length
-  std::string rule_file;
-  int rule_line = 0;      // counted from 1; 0: no rule file is concerned
-  uint64_t log_line = 0;  // counted from 1; 0: no single line is concerned
-  // Names the broken rule, the same in every log. A rule has the file without its extension, key
-  // and field ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK",
-  // "shared/timeline/run_stop/REQ"; the second of several checks of a key is CHECK-2). Other ids
-  // are "log/..." with no-events, bad-lines, rule-file-missing, checking-stopped or unreadable.
-  std::string id;
-};
-
-// The summary of the finding about a log without events, in the official checker's words.
-inline constexpr char kNoEvents[] = "No log lines detected";
 
 struct LogVerdict {
   std::filesystem::path path;
@@ -86,12 +68,5 @@ LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules
                              const CheckOptions& options);
 // Returns the verdict on a log that cannot be judged, because of `reason`.
 LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& reason);
-
-// Returns the found value, or an empty text if the summary holds it already ("but found 0").
-std::string found_beyond_summary(const Finding& finding);
-
-// Returns a finding as a few lines: log line, summary, the found value and the requirement, and the
-// rule's place.
-std::string describe(const Finding& finding);
 
 }  // namespace strata::compliance

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "compliance/checks/rounds.h"
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 namespace strata::compliance {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "compliance/checks/rounds.h"
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
 #include "mllog/json_scan.h"

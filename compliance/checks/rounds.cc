@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "base/error.h"
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 
 namespace strata::compliance {
 namespace {

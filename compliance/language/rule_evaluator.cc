@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "compliance/language/integer_quotient.h"
+#include "compliance/language/rule_operators.h"
 
 namespace strata::compliance {
 
@@ -31,6 +28,15 @@ bool is_time_of_line(const Expression& expression) {
       attribute == nullptr ? nullptr : std::get_if<HostVariable>(&attribute->object->node);
   return object != nullptr && object->which == HostVariable::kLine &&
          attribute->name == "timestamp";
+}
+
+// The index that a subscript stands for, which counts from the end if it is negative. Nothing if it
+// lies outside.
+std::optional<size_t> index_in(const std::vector<Value>& items, const Value& subscript) {
+  const auto size = static_cast<int64_t>(items.size());
+  const int64_t index = subscript.integer() < 0 ? subscript.integer() + size : subscript.integer();
+  if (index < 0 || index >= size) return std::nullopt;
+  return static_cast<size_t>(index);
 }
 
 }  // namespace
@@ -103,14 +109,14 @@ void Evaluator::run(const Assignment& statement) {
   }
   const Value old = evaluate(*statement.target);
   const Value operand = evaluate(*statement.value);
-  if (old.kind() == Kind::kList &&
-      statement.op == BinaryOperator::kAdd) {  // += changes a list in place
+  if (old.kind() == Kind::kList && statement.op == BinaryOperator::kAdd) {
+    // += changes a list in place.
     std::vector<Value> arguments = {operand};
     call_method(old, "extend", arguments, *this);
     assign(*statement.target, old);
     return;
   }
-  assign(*statement.target, binary(statement.op, old, operand));
+  assign(*statement.target, apply(statement.op, old, operand, heap_));
 }
 
 void Evaluator::run(const If& statement) {
@@ -148,10 +154,9 @@ void Evaluator::assign(const Expression& target, Value value) {
     }
     if (object.kind() == Kind::kList && (key.kind() == Kind::kInt || key.kind() == Kind::kBool)) {
       auto& items = object.items();
-      const auto size = static_cast<int64_t>(items.size());
-      const int64_t index = key.integer() < 0 ? key.integer() + size : key.integer();
-      if (index < 0 || index >= size) throw RuleError("list index out of range");
-      items[static_cast<size_t>(index)] = std::move(value);
+      const auto index = index_in(items, key);
+      if (!index) throw RuleError("list index out of range");
+      items[*index] = std::move(value);
       return;
     }
     throw RuleError(fmt::format("{} does not take item assignment", type_name(object)));
@@ -245,11 +250,9 @@ Value Evaluator::evaluate(const Subscript& node) {
   const std::vector<Value> letters =
       object.kind() == Kind::kStr ? elements(object, *this) : std::vector<Value>();
   const std::vector<Value>& items = object.kind() == Kind::kStr ? letters : object.items();
-  const auto size = static_cast<int64_t>(items.size());
-  const int64_t index = key.integer() < 0 ? key.integer() + size : key.integer();
-  if (index < 0 || index >= size)
-    throw RuleError(fmt::format("index {} is out of range", key.integer()));
-  return items[static_cast<size_t>(index)];
+  const auto index = index_in(items, key);
+  if (!index) throw RuleError(fmt::format("index {} is out of range", key.integer()));
+  return items[*index];
 }
 
 Value Evaluator::evaluate(const Attribute& node) {
@@ -289,15 +292,15 @@ Value Evaluator::evaluate(const Unary& node) {
   if (operand.kind() == Kind::kFloat) {
     return Value::of_float(node.op == UnaryOperator::kMinus ? -operand.real() : operand.real());
   }
-  return arithmetic(
+  return calculate(
       node.op == UnaryOperator::kMinus ? BinaryOperator::kSubtract : BinaryOperator::kAdd, zero,
-      operand);
+      operand, heap_);
 }
 
 Value Evaluator::evaluate(const Binary& node) {
   const Value left = evaluate(*node.left);
   const Value right = evaluate(*node.right);
-  return binary(node.op, left, right);
+  return apply(node.op, left, right, heap_);
 }
 
 Value Evaluator::evaluate(const Logical& node) {
@@ -313,7 +316,7 @@ Value Evaluator::evaluate(const Compare& node) {
   Value left = evaluate(*node.first);
   for (const auto& [op, expression] : node.rest) {
     Value right = evaluate(*expression);
-    if (!compare_once(op, left, right)) return Value::of_bool(false);
+    if (!holds(op, left, right, heap_)) return Value::of_bool(false);
     left = std::move(right);
   }
   return Value::of_bool(true);
@@ -329,216 +332,6 @@ Value Evaluator::evaluate(const InConstants& node) {
 
 Value Evaluator::evaluate(const Conditional& node) {
   return evaluate(truthy(evaluate(*node.condition)) ? *node.if_true : *node.if_false);
-}
-
-bool Evaluator::contains(const Value& container, const Value& item) {
-  if (container.kind() == Kind::kDict || container.kind() == Kind::kSet)
-    return container.dict().find(item) != nullptr;
-  if (container.kind() == Kind::kStr) {
-    if (item.kind() != Kind::kStr)
-      throw RuleError(fmt::format("{} cannot be in a string", type_name(item)));
-    const std::string &text = container.text(), &part = item.text();
-    heap_.spend_text(text.size() + part.size());
-    // In linear time, which std::string::find is not.
-    return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
-  }
-  if (!container.is_sequence())
-    throw RuleError(fmt::format("{} cannot be searched with 'in'", type_name(container)));
-  spend(container.items().size());
-  return std::any_of(container.items().begin(), container.items().end(),
-                     [&](const Value& element) { return equal(element, item, heap_); });
-}
-
-bool Evaluator::compare_once(Comparison op, const Value& left, const Value& right) {
-  const auto same_object = [&] {
-    if (left.kind() != right.kind()) return false;
-    if (left.is_object()) return left.object() == right.object();
-    return left.kind() == Kind::kFloat
-               ? left.real() == right.real()
-               : left.integer() == right.integer() || left.kind() == Kind::kNone;
-  };
-  switch (op) {
-    case Comparison::kEqual:
-      return equal(left, right, heap_);
-    case Comparison::kNotEqual:
-      return !equal(left, right, heap_);
-    case Comparison::kIs:
-      return same_object();
-    case Comparison::kIsNot:
-      return !same_object();
-    case Comparison::kIn:
-      return contains(right, left);
-    case Comparison::kNotIn:
-      return !contains(right, left);
-    default:
-      break;
-  }
-  const int order = compare(left, right, heap_);
-  switch (op) {
-    case Comparison::kLess:
-      return order == -1;
-    case Comparison::kLessEqual:
-      return order == -1 || order == 0;
-    case Comparison::kGreater:
-      return order == 1;
-    default:
-      return order == 1 || order == 0;
-  }
-}
-
-Value Evaluator::binary(BinaryOperator op, const Value& left, const Value& right) {
-  if (left.is_number() && right.is_number()) return arithmetic(op, left, right);
-  if (op == BinaryOperator::kAdd && left.kind() == Kind::kStr && right.kind() == Kind::kStr) {
-    heap_.spend_text(left.text().size() + right.text().size());
-    return heap_.str(left.text() + right.text());
-  }
-  if (op == BinaryOperator::kAdd && left.is_sequence() && left.kind() == right.kind()) {
-    Value joined = heap_.list(left.kind());
-    const size_t size = left.items().size() + right.items().size();
-    spend(size);
-    heap_.charge(size * sizeof(Value));
-    auto& items = joined.items();
-    items = left.items();
-    items.insert(items.end(), right.items().begin(), right.items().end());
-    return joined;
-  }
-  throw RuleError(
-      fmt::format("{} and {} cannot be combined so", type_name(left), type_name(right)));
-}
-
-namespace {
-
-// Python's floor division and remainder of integers.
-std::pair<int64_t, int64_t> floor_divide(int64_t a, int64_t b) {
-  int64_t quotient = a / b;
-  int64_t remainder = a % b;
-  if (remainder != 0 && (remainder < 0) != (b < 0)) {
-    --quotient;
-    remainder += b;
-  }
-  return {quotient, remainder};
-}
-
-// The same of floats, with Python's signs of zero.
-std::pair<double, double> floor_divide(double a, double b) {
-  double remainder = std::fmod(a, b);
-  double quotient = (a - remainder) / b;
-  if (remainder == 0) {
-    remainder = std::copysign(0.0, b);
-  } else if ((remainder < 0) != (b < 0)) {
-    remainder += b;
-    quotient -= 1;
-  }
-  if (quotient == 0) return {std::copysign(0.0, a / b), remainder};
-  const double floor = std::floor(quotient);
-  return {quotient - floor > 0.5 ? floor + 1 : floor, remainder};
-}
-
-bool integer_power(int64_t base, int64_t exponent, int64_t& result) {
-  result = 1;
-  while (exponent > 0) {
-    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) return false;
-    exponent >>= 1;
-    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-double Evaluator::divide_integers(const Value& left, const Value& right) {
-  const auto is_a_double = [](const Value& value) {
-    constexpr int64_t kMost = int64_t{1} << 53;
-    return value.kind() != Kind::kBigInt && value.integer() <= kMost && value.integer() >= -kMost;
-  };
-  if (is_a_double(left) && is_a_double(right)) {
-    if (right.integer() == 0) throw RuleError("division by zero");
-    return static_cast<double>(left.integer()) / static_cast<double>(right.integer());
-  }
-  const auto digits = [](const Value& value) {
-    return value.kind() == Kind::kBigInt ? value.text() : std::to_string(value.integer());
-  };
-  const std::string numerator = digits(left), denominator = digits(right);
-  const size_t most = std::max(numerator.size(), denominator.size());
-  heap_.spend_text(most * most / 64);
-  return integer_quotient(numerator, denominator);
-}
-
-// Integers are exact to 64 bits; another result beyond that is the nearest float.
-Value Evaluator::arithmetic(BinaryOperator op, const Value& left, const Value& right) {
-  const auto small = [](const Value& value) {
-    return value.kind() == Kind::kInt || value.kind() == Kind::kBool;
-  };
-  if (small(left) && small(right)) {
-    const int64_t a = left.integer();
-    const int64_t b = right.integer();
-    const bool flags = left.kind() == Kind::kBool && right.kind() == Kind::kBool;
-    int64_t result = 0;
-    switch (op) {
-      case BinaryOperator::kAdd:
-        if (!__builtin_add_overflow(a, b, &result)) return Value::of_int(result);
-        break;
-      case BinaryOperator::kSubtract:
-        if (!__builtin_sub_overflow(a, b, &result)) return Value::of_int(result);
-        break;
-      case BinaryOperator::kMultiply:
-        if (!__builtin_mul_overflow(a, b, &result)) return Value::of_int(result);
-        break;
-      case BinaryOperator::kFloorDivide:
-      case BinaryOperator::kModulo:
-        if (b == 0) throw RuleError("division by zero");
-        if (a == std::numeric_limits<int64_t>::min() && b == -1) break;
-        return Value::of_int(op == BinaryOperator::kModulo ? floor_divide(a, b).second
-                                                           : floor_divide(a, b).first);
-      case BinaryOperator::kPower:
-        if (b >= 0 && integer_power(a, b, result)) return Value::of_int(result);
-        break;
-      case BinaryOperator::kOr:
-        return flags ? Value::of_bool((a | b) != 0) : Value::of_int(a | b);
-      case BinaryOperator::kAnd:
-        return flags ? Value::of_bool((a & b) != 0) : Value::of_int(a & b);
-      case BinaryOperator::kXor:
-        return flags ? Value::of_bool((a ^ b) != 0) : Value::of_int(a ^ b);
-      default:
-        break;
-    }
-  }
-  for (const Value* operand : {&left, &right}) {
-    if (operand->kind() == Kind::kBigInt) heap_.spend_text(operand->text().size());
-  }
-  if (op == BinaryOperator::kDivide && left.kind() != Kind::kFloat &&
-      right.kind() != Kind::kFloat) {
-    return Value::of_float(divide_integers(left, right));
-  }
-  const double a = to_double(left, "arithmetic");
-  const double b = to_double(right, "arithmetic");
-  switch (op) {
-    case BinaryOperator::kAdd:
-      return Value::of_float(a + b);
-    case BinaryOperator::kSubtract:
-      return Value::of_float(a - b);
-    case BinaryOperator::kMultiply:
-      return Value::of_float(a * b);
-    case BinaryOperator::kDivide:
-      if (b == 0) throw RuleError("division by zero");
-      return Value::of_float(a / b);
-    case BinaryOperator::kFloorDivide:
-      if (b == 0) throw RuleError("division by zero");
-      return Value::of_float(floor_divide(a, b).first);
-    case BinaryOperator::kModulo:
-      if (b == 0) throw RuleError("division by zero");
-      return Value::of_float(floor_divide(a, b).second);
-    case BinaryOperator::kPower: {
-      if (a == 0 && b < 0) throw RuleError("division by zero");
-      if (a < 0 && b != std::floor(b)) throw RuleError("a root of a negative number");
-      const double power = std::pow(a, b);
-      if (std::isinf(power) && std::isfinite(a) && std::isfinite(b))
-        throw RuleError("the power is out of range");
-      return Value::of_float(power);
-    }
-    default:
-      throw RuleError("bit operations need integers");
-  }
 }
 
 }  // namespace strata::compliance

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "compliance/language/rule_builtins.h"
-#include "compliance/language/rule_tree.h"
+#include "compliance/language/builtins/rule_builtins.h"
+#include "compliance/language/parser/rule_tree.h"
 
 namespace strata::compliance {
 
-// What the code can reach outside its own values. Both calls may be made while a fragment runs.
+// The code reaches through it outside its own values. Calls may be made while a fragment runs.
 struct RuleHost {
   // Calls `visit` with every event of the log as a Line value.
   std::function<void(const std::function<void(const Value&)>& visit)> visit_events;
@@ -72,12 +72,6 @@ class Evaluator final : private BuiltinHost {
   Value evaluate(const Compare& node);
   Value evaluate(const InConstants& node);
   Value evaluate(const Conditional& node);
-
-  Value binary(BinaryOperator op, const Value& left, const Value& right);
-  double divide_integers(const Value& left, const Value& right);
-  Value arithmetic(BinaryOperator op, const Value& left, const Value& right);
-  bool compare_once(Comparison op, const Value& left, const Value& right);
-  bool contains(const Value& container, const Value& item);
 
   struct Local {
     bool set = false;

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/numbers/random.h"
-#include "compliance/language/rule_parser.h"
+#include "compliance/language/parser/rule_parser.h"
 
 namespace strata::compliance {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compliance/language/rule_tree.h"
+#include "compliance/language/parser/rule_tree.h"
 #include "compliance/language/rule_uses.h"
 
 namespace strata::compliance {

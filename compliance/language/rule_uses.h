@@ -2,7 +2,7 @@
 // event's dict; `ll`: its line, with attributes such as key and timestamp.
 #pragma once
 
-#include "compliance/language/rule_tree.h"
+#include "compliance/language/parser/rule_tree.h"
 
 namespace strata::compliance {
 

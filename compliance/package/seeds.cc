@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 #include "mllog/python_digits.h"
 
 namespace strata::compliance {

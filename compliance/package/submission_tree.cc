@@ -10,11 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_result_log(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with("result_") && name.ends_with(".txt");
-}
-
 // Sorts result_2 before result_10.
 bool log_less(const fs::path& a, const fs::path& b) {
   const std::string x = a.filename().string();
@@ -123,6 +118,11 @@ std::string usage_of_tree(const fs::path& directory, const std::vector<ResultFol
 }
 
 }  // namespace
+
+bool is_result_log(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with("result_") && name.ends_with(".txt");
+}
 
 std::vector<fs::path> subfolders(const fs::path& folder, ListingProblems* problems) {
   return paths(list(folder, problems),

@@ -48,6 +48,9 @@ inline constexpr char kPrunedResults[] = "pruned_results";
 std::vector<ResultFolder> find_result_folders(const std::filesystem::path& directory,
                                               ListingProblems* problems = nullptr);
 
+// Returns whether the name is that of a result's log: result_*.txt.
+bool is_result_log(const std::filesystem::path& path);
+
 // Returns the result_*.txt files of one folder, as `files` lists them.
 std::vector<std::filesystem::path> result_logs(const std::filesystem::path& folder,
                                                ListingProblems* problems = nullptr);

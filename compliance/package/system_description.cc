@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "compliance/checks/rounds.h"
-#include "compliance/language/rule_value.h"
+#include "compliance/language/values/rule_value.h"
 #include "mllog/json_scan.h"
 
 namespace strata::compliance {

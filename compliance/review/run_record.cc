@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/printable.h"
+#include "base/text/trim.h"
 #include "mllog/json_scan.h"
 #include "mllog/log_value.h"
 
@@ -22,9 +23,8 @@ constexpr std::string_view kSubmission = "submission_";
 // Parses counts as logs write them: a JSON number, a text with one, or a list of one.
 std::optional<double> number_of(std::string_view json) {
   constexpr std::string_view kAround = " \t[]\"";
-  const size_t first = json.find_first_not_of(kAround);
-  if (first == json.npos) return std::nullopt;
-  const std::string text(json.substr(first, json.find_last_not_of(kAround) - first + 1));
+  const std::string text(trimmed(json, kAround));
+  if (text.empty()) return std::nullopt;
   constexpr size_t kLongest = 400;
   if (text.size() > kLongest || text.find_first_not_of("0123456789+-.eE") != text.npos) {
     return std::nullopt;

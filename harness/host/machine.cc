@@ -14,19 +14,16 @@
 
 #include "base/files/files.h"
 #include "base/files/lines.h"
+#include "base/text/trim.h"
 
 namespace strata::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\"");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\"") - first + 1));
-}
+std::string unquoted(std::string_view text) { return std::string(trimmed(text, " \t\"")); }
 
-std::string first_line(const fs::path& path) { return trimmed(strata::first_line(path.string())); }
+std::string first_line(const fs::path& path) { return unquoted(strata::first_line(path.string())); }
 
 double number_in(const std::string& text) {
   double value = 0;
@@ -85,8 +82,8 @@ void read_processors(const fs::path& root, Machine& machine) {
   while (read_line(file, line)) {
     const size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
-    const std::string name = trimmed(line.substr(0, colon));
-    const std::string value = trimmed(line.substr(colon + 1));
+    const std::string name = unquoted(line.substr(0, colon));
+    const std::string value = unquoted(line.substr(colon + 1));
     if (name == "processor") ++processors;
     if (name == "model name") machine.processor_model = value;
     if (name == "vendor_id") vendor = value;
@@ -134,7 +131,7 @@ void read_memory(const fs::path& root, Machine& machine) {
   std::string line;
   while (read_line(file, line)) {
     if (!line.starts_with("MemTotal:")) continue;
-    machine.memory = binary_size(number_in(trimmed(line.substr(9))) * 1024);
+    machine.memory = binary_size(number_in(unquoted(line.substr(9))) * 1024);
   }
 }
 
@@ -179,7 +176,7 @@ void read_operating_system(const fs::path& root, Machine& machine) {
   std::string line;
   while (read_line(file, line)) {
     constexpr std::string_view kName = "PRETTY_NAME=";
-    if (line.starts_with(kName)) machine.operating_system = trimmed(line.substr(kName.size()));
+    if (line.starts_with(kName)) machine.operating_system = unquoted(line.substr(kName.size()));
   }
   const std::string kernel = first_line(root / "proc/sys/kernel/osrelease");
   if (!kernel.empty()) {

@@ -1,22 +1,15 @@
 #include "results/plots/plot_parts.h"
 
+#include "base/text/trim.h"
+
 namespace strata::results {
-namespace {
-
-std::string_view without_space_around(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-}  // namespace
 
 std::string accelerators_in_short(std::optional<int64_t> count, const std::string& model) {
   constexpr size_t kLong = 12, kLongest = 16;
   if (!count) return "";
-  std::string_view name = without_space_around(std::string_view(model).substr(0, model.find('(')));
+  std::string_view name = trimmed(std::string_view(model).substr(0, model.find('(')), " ");
   for (const std::string_view maker : {"NVIDIA ", "AMD ", "Intel ", "Graphcore ", "Habana "}) {
-    if (name.starts_with(maker)) name = without_space_around(name.substr(maker.size()));
+    if (name.starts_with(maker)) name = trimmed(name.substr(maker.size()), " ");
   }
   // The first hyphen separates the model from its form and memory.
   if (drawing::characters_in(name) > kLong) name = name.substr(0, name.find('-'));

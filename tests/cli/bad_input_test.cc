@@ -47,6 +47,13 @@ class BadInput : public SmallBenchmark {
     return arguments;
   }
 
+  ProcessResult prepare(const std::string& text = "text.txt",
+                        const std::string& vocabulary = "vocab.txt",
+                        const std::string& out = "new") const {
+    return strata(
+        {"data", "prepare", "--text", path(text), "--vocab", path(vocabulary), "--out", path(out)});
+  }
+
   // A copy of `name` that ends after `bytes` bytes.
   std::string truncated(const std::string& name, size_t bytes) {
     const std::string copy = path("truncated." + fs::path(name).filename().string());
@@ -67,9 +74,45 @@ class BadInput : public SmallBenchmark {
   }
 };
 
-TEST_F(BadInput, MissingData) {
-  expect_train_refuses({"data.train=" + path("nowhere.hdf5")}, {path("nowhere.hdf5")});
-  expect_train_refuses({"data.eval=" + path("nowhere.hdf5")}, {path("nowhere.hdf5")});
+// Settings that the data, the model and the machine of the small benchmark cannot follow. "@"
+// stands for the benchmark's folder.
+TEST_F(BadInput, SettingsThatCannotBeFollowed) {
+  struct Case {
+    const char* name;
+    std::vector<std::string> settings, parts;
+  };
+  const Case cases[] = {
+      {"missing training data", {"data.train=@nowhere.hdf5"}, {"@nowhere.hdf5"}},
+      {"missing evaluation data", {"data.eval=@nowhere.hdf5"}, {"@nowhere.hdf5"}},
+      {"data that are not HDF5", {"data.train=@text.txt"}, {"@text.txt"}},
+      {"more evaluation samples than there are",
+       {"data.eval_samples=1000000"},
+       {"data.eval_samples", "1000000"}},
+      {"a batch that cannot be filled", {"batch.micro_batch=5000"}, {"5000", "samples"}},
+      {"a random batch that cannot be filled",
+       {"batch.micro_batch=5000", "batch.load_balance.strategy=random"},
+       {"5000", "samples"}},
+      {"strata that do not hold the longest sample",
+       {"batch.load_balance.strata=[8]"},
+       {"strata", "8"}},
+      {"a missing model", {"model.config=@nowhere.json"}, {"@nowhere.json"}},
+      {"a model that is not JSON", {"model.config=@text.txt"}, {"@text.txt", "JSON"}},
+      {"a missing checkpoint", {"model.checkpoint=@nowhere.safetensors"}, {"@nowhere.safetensors"}},
+      {"text as a checkpoint", {"model.checkpoint=@text.txt"}, {"@text.txt"}},
+      {"a misspelt key", {"optimiser.lr=1"}, {"optimiser", "optimizer"}},
+      {"a word for a number", {"optimizer.lr=fast"}, {"optimizer.lr", "fast"}},
+      {"a key without a value", {"optimizer.lr"}, {"optimizer.lr"}},
+  };
+  const auto in_folder = [&](std::vector<std::string> texts) {
+    for (std::string& text : texts) {
+      if (const size_t at = text.find('@'); at != text.npos) text.replace(at, 1, path(""));
+    }
+    return texts;
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    expect_train_refuses(in_folder(one.settings), in_folder(one.parts));
+  }
 }
 
 TEST_F(BadInput, TruncatedData) {
@@ -78,10 +121,6 @@ TEST_F(BadInput, TruncatedData) {
     const std::string copy = truncated("data/train.hdf5", bytes);
     expect_train_refuses({"data.train=" + copy}, {copy});
   }
-}
-
-TEST_F(BadInput, DataThatIsNotHdf5) {
-  expect_train_refuses({"data.train=" + path("text.txt")}, {path("text.txt")});
 }
 
 TEST_F(BadInput, DataOfAnotherSchema) {
@@ -144,30 +183,22 @@ TEST_F(BadInput, AVocabularyWithoutMask) {
   without.replace(without.find("[MASK]"), 6, "[NONE]");
   write_file_atomically(path("vocab.txt"), without);
   expect_train_refuses({}, {path("vocab.txt"), "[MASK]"});
-  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
-                         path("vocab.txt"), "--out", path("new")}),
-                 {path("vocab.txt"), "[MASK]"});
+  expect_refusal(prepare(), {path("vocab.txt"), "[MASK]"});
   EXPECT_FALSE(fs::exists(path("new/train.hdf5")));
 }
 
 TEST_F(BadInput, AnEmptyCorpus) {
   for (const char* text : {"", "\n\n\n", " \t \n \n"}) {
     write_file_atomically(path("empty.txt"), text);
-    expect_refusal(strata({"data", "prepare", "--text", path("empty.txt"), "--vocab",
-                           path("vocab.txt"), "--out", path("new")}),
-                   {path("empty.txt")});
+    expect_refusal(prepare("empty.txt"), {path("empty.txt")});
     EXPECT_FALSE(fs::exists(path("new/train.hdf5")));
     EXPECT_FALSE(fs::exists(path("new/eval.hdf5")));
   }
 }
 
 TEST_F(BadInput, AMissingTextOrVocabulary) {
-  expect_refusal(strata({"data", "prepare", "--text", path("nowhere.txt"), "--vocab",
-                         path("vocab.txt"), "--out", path("new")}),
-                 {path("nowhere.txt")});
-  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
-                         path("nowhere.txt"), "--out", path("new")}),
-                 {path("nowhere.txt")});
+  expect_refusal(prepare("nowhere.txt"), {path("nowhere.txt")});
+  expect_refusal(prepare("text.txt", "nowhere.txt"), {path("nowhere.txt")});
 }
 
 TEST_F(BadInput, AnEmptyDataSet) {
@@ -179,12 +210,6 @@ TEST_F(BadInput, AnEmptyDataSet) {
   expect_train_refuses({"data.train=" + path("none.hdf5")}, {path("none.hdf5"), "no samples"});
 }
 
-TEST_F(BadInput, ABatchThatCannotBeFilled) {
-  expect_train_refuses({"batch.micro_batch=5000"}, {"5000", "samples"});
-  expect_train_refuses({"batch.micro_batch=5000", "batch.load_balance.strategy=random"},
-                       {"5000", "samples"});
-}
-
 TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
   const ProcessResult refused = strata(
       train({"--set", "batch.micro_batch=5000", "--set", "initialization.warmup_steps=0"}), 2);
@@ -193,24 +218,13 @@ TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
   expect_no_results();
 }
 
-TEST_F(BadInput, MoreEvaluationSamplesThanThereAre) {
-  expect_train_refuses({"data.eval_samples=1000000"}, {"data.eval_samples", "1000000"});
-}
-
-TEST_F(BadInput, StrataThatDoNotHoldTheLongestSample) {
-  expect_train_refuses({"batch.load_balance.strata=[8]"}, {"strata", "8"});
-}
-
-TEST_F(BadInput, CheckpointsThatAreMissingOrDamaged) {
+TEST_F(BadInput, CheckpointsThatAreDamaged) {
   const std::string whole = checkpoint();
-  expect_train_refuses({"model.checkpoint=" + path("nowhere.safetensors")},
-                       {path("nowhere.safetensors")});
   const size_t size = fs::file_size(whole);
   for (const size_t bytes : {size - 1, size / 2, size_t{500}, size_t{4}, size_t{0}}) {
     const std::string copy = truncated("model.safetensors", bytes);
     expect_train_refuses({"model.checkpoint=" + copy}, {copy});
   }
-  expect_train_refuses({"model.checkpoint=" + path("text.txt")}, {path("text.txt")});
   expect_refusal(strata({"eval", "--config", path("run.yaml"), "--checkpoint",
                          truncated("model.safetensors", size / 2)}),
                  {"truncated"});
@@ -231,8 +245,6 @@ TEST_F(BadInput, CheckpointsOfAnotherModel) {
 }
 
 TEST_F(BadInput, ModelsThatCannotBe) {
-  expect_train_refuses({"model.config=" + path("nowhere.json")}, {path("nowhere.json")});
-  expect_train_refuses({"model.config=" + path("text.txt")}, {path("text.txt"), "JSON"});
   std::string odd = read_file(path("model.json"));
   odd.replace(odd.find("\"hidden_size\": 64"), 17, "\"hidden_size\": 65");
   write_file_atomically(path("odd.json"), odd);
@@ -241,9 +253,6 @@ TEST_F(BadInput, ModelsThatCannotBe) {
 
 TEST_F(BadInput, ConfigurationsWithAMistake) {
   expect_refusal(strata({"train", "--config", path("nowhere.yaml")}), {path("nowhere.yaml")});
-  expect_train_refuses({"optimiser.lr=1"}, {"optimiser", "optimizer"});
-  expect_train_refuses({"optimizer.lr=fast"}, {"optimizer.lr", "fast"});
-  expect_train_refuses({"optimizer.lr"}, {"optimizer.lr"});
   write_file_atomically(path("run.yaml"), read_file(path("run.yaml")) + "colour: red\n");
   expect_train_refuses({}, {path("run.yaml"), "colour"});
   write_file_atomically(path("run.yaml"), "run: [1, 2\n");
@@ -255,9 +264,7 @@ TEST_F(BadInput, AnOutputDirectoryThatCannotBe) {
   for (const std::string& output : {path("file/out"), path("file"), std::string("/proc/strata")}) {
     expect_train_refuses({"run.output=" + output}, {output, "run.output"});
   }
-  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
-                         path("vocab.txt"), "--out", path("file/out")}),
-                 {path("file/out")});
+  expect_refusal(prepare("text.txt", "vocab.txt", "file/out"), {path("file/out")});
   EXPECT_EQ(read_file(path("file")), "in the way");
 }
 
@@ -357,9 +364,7 @@ TEST_F(SmallDisk, ThatFillsUpDuringARunTakesNoPartOfACheckpoint) {
 
 TEST_F(SmallDisk, ThatIsFullTakesNoPartOfADataSet) {
   fill();
-  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
-                         path("vocab.txt"), "--out", path("disk/data")}),
-                 {path("disk/data")});
+  expect_refusal(prepare("text.txt", "vocab.txt", "disk/data"), {path("disk/data")});
   EXPECT_FALSE(fs::exists(path("disk/data/train.hdf5")));
 }
 

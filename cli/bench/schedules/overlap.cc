@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/step/overlap_benchmark.h"
 #include "cli/bench/bench.h"
@@ -13,6 +12,7 @@
 #include "cli/options/config_options.h"
 #include "cli/options/outputs.h"
 #include "cli/output/progress.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 
 namespace strata::cli {
@@ -42,7 +42,7 @@ void print_json(const bench::OverlapBenchmark& b) {
                                {"exposed_communication_seconds", mode.exposed},
                                {"hidden_share", mode.hidden_share()}});
   }
-  fmt::print("{}\n", json_text(result, 2));
+  write_json(result);
 }
 
 void print_table(const bench::OverlapBenchmark& b) {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/schedules/plan_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/schedules/link_options.h"
 #include "cli/options/config_options.h"
 #include "cli/output/progress.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 
 namespace strata::cli {
@@ -70,7 +70,7 @@ void print_json(const bench::PlanBenchmark& b) {
                                {"steps", steps},
                                {"skipped", skipped},
                                {"summary", to_json(bench::deviation_of(b.steps), b.steps.size())}};
-  fmt::print("{}\n", json_text(result, 2));
+  write_json(result);
 }
 
 using Groups = std::vector<std::pair<std::string, std::vector<bench::PlannedStep>>>;

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text/json.h"
 #include "bench/schedules/schedule_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/schedules/link_options.h"
@@ -16,6 +15,7 @@
 #include "cli/options/config_options.h"
 #include "cli/options/outputs.h"
 #include "cli/output/progress.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 
 namespace strata::cli {
@@ -97,7 +97,7 @@ void add_bench_schedule(CLI::App& bench) {
       const auto result = bench::benchmark_schedules(config, benchmark, ranks);
       if (!ranks.first()) return;
       if (options->json) {
-        fmt::print("{}\n", json_text(to_json(result), 2));
+        write_json(to_json(result));
       } else {
         print_tables(result);
       }

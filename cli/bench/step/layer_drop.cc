@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/step/layer_drop_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step/step_options.h"
 #include "cli/options/config_options.h"
 #include "cli/output/progress.h"
+#include "cli/output/write_json.h"
 
 namespace strata::cli {
 namespace {
@@ -49,7 +49,7 @@ void print_json(const bench::LayerDropBenchmark& b) {
         {"upper_quartile", ratio.upper}}},
       {"layer_seconds", {{"kept", b.kept_layer}, {"dropped", b.dropped_layer}}},
       {"steps", steps}};
-  fmt::print("{}\n", json_text(result, 2));
+  write_json(result);
 }
 
 void print_table(const bench::LayerDropBenchmark& b) {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/operations/optimizer_benchmark.h"
 #include "cli/bench/bench.h"
+#include "cli/output/write_json.h"
 #include "config/run_config_names.h"
 #include "harness/progress.h"
 
@@ -67,7 +67,7 @@ void print_json(const config::RunConfig& config, const bench::OptimizerBenchmark
                                          {"update_bytes_per_second", b.update_bytes_per_second()},
                                          {"plain_bytes_per_second", b.plain_bytes_per_second()},
                                          {"share_of_plain", b.share_of_plain()}};
-  fmt::print("{}\n", json_text(result, 2));
+  write_json(result);
 }
 
 void print_table(const config::RunConfig& config, const bench::OptimizerBenchmark& b) {

@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/step/start_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/options/config_options.h"
+#include "cli/output/write_json.h"
 
 namespace strata::cli {
 namespace {
@@ -32,7 +32,7 @@ void print_json(const bench::StartBenchmark& b, const BenchStartOptions& options
                                        {"find_samples_seconds", b.find},
                                        {"read_samples_seconds", b.read},
                                        {"start_seconds", b.start()}};
-  fmt::print("{}\n", json_text(json, 2));
+  write_json(json);
 }
 
 void print_table(const bench::StartBenchmark& b, const BenchStartOptions& options) {

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/counts.h"
-#include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "bench/step/step_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step/step_options.h"
 #include "cli/options/config_options.h"
+#include "cli/output/write_json.h"
 #include "cli/ranks.h"
 #include "training/options.h"
 #include "training/schedules/step_list.h"
@@ -57,7 +57,7 @@ void print_json(const bench::StepBenchmark& b) {
   if (!b.knows_phases) {
     result["graphs"] = {{"captured", b.graphs.graphs}, {"bytes", b.graphs.bytes}};
   }
-  fmt::print("{}\n", json_text(result, 2));
+  write_json(result);
 }
 
 void print_table(const bench::StepBenchmark& b) {
@@ -202,8 +202,7 @@ void print_explanation(const config::RunConfig& config, int ranks, bool json) {
     }
   }
   if (json) {
-    fmt::print("{}\n",
-               json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"stages", list}}, 2));
+    write_json(nlohmann::ordered_json{{"version", kJsonVersion}, {"stages", list}});
   }
 }
 

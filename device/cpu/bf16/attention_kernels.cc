@@ -1,121 +1,17 @@
-// Attention of one head with AVX-512 BF16. One long file, because forward and backward share a
-// memory layout, and other object files must not contain these instructions.
+// Attention of one head by AVX-512 BF16. Forward and backward are one file, because no other object
+// file may hold their instructions.
 #include "device/cpu/bf16/attention_kernels.h"
 
 #include <algorithm>
 
-#include "device/cpu/bf16/products.h"
-#include "device/cpu/kernels/rows/dropout_row.h"
+#include "device/cpu/bf16/attention_scores.h"
 
 namespace strata::device::cpu {
 namespace {
 
-constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
+constexpr float kLog2E = 1.44269504088896341f;
 
-// Number of queries whose probabilities, or scores, are held at once: multiples of a tile.
-constexpr int64_t kForwardBlock = 48;
-constexpr int64_t kBackwardBlock = 96;
-constexpr int64_t kScored = 12;
-
-// Adjacent keys in a row of packed probabilities and score gradients (left operands). It covers
-// whole tiles and three cache lines, an odd number, so that rows spread over the cache's sets.
-constexpr int64_t kKeyGroup = 48;
-
-// Columns of scores that are exponentiated together, which hides latency.
-constexpr int64_t kColumns = 64;
-static_assert(kColumns == kKeptTogether);
-
-int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
-// Hands out memory in pieces. Without memory, it only counts the bytes.
-class Pieces {
- public:
-  explicit Pieces(void* memory) : memory_(static_cast<char*>(memory)) {}
-  template <typename T>
-  T* take(int64_t count) {
-    char* piece = memory_ == nullptr ? nullptr : memory_ + used_;
-    used_ += rounded_up(count * static_cast<int64_t>(sizeof(T)), 64);
-    return reinterpret_cast<T*>(piece);
-  }
-  int64_t used() const { return used_; }
-
- private:
-  char* memory_;
-  int64_t used_ = 0;
-};
-
-// Sizes that determine the layout of a head's matrices.
-struct Sizes {
-  int64_t n, d;
-  int64_t keys;       // n, rounded up to whole registers
-  int64_t row;        // row of scores: n, rounded up to kColumns
-  int64_t key_pairs;  // pairs of neighbouring keys, (n + 1) / 2
-  int64_t packed;     // pairs of transposed keys, in whole groups
-  int64_t weights;    // pairs of a block's weights, by groups of keys
-
-  Sizes(int64_t length, int64_t head_size)
-      : n(length),
-        d(head_size),
-        keys(rounded_up(length, kWords)),
-        row(rounded_up(length, kColumns)),
-        key_pairs((length + 1) / 2),
-        packed(head_size / 2 * rounded_up(length, kGroup)),
-        weights(kBackwardBlock / 2 * rounded_up(row, kKeyGroup)) {}
-
-  Right transposed(const Pair* data) const { return {data, kGroup, d / 2 * kGroup}; }
-  Right rows(const Pair* data) const { return {data, d, kGroup}; }
-};
-
-struct ForwardMemory {
-  Pair *keys, *values;
-  float* scores;
-  uint16_t* weights;
-  float* sums;  // [kForwardBlock, d]: weights times values
-  uint64_t* kept;
-  int64_t bytes;
-
-  ForwardMemory(const Sizes& size, void* memory) {
-    Pieces pieces(memory);
-    keys = pieces.take<Pair>(size.packed);
-    values = pieces.take<Pair>(size.key_pairs * size.d);
-    scores = pieces.take<float>(kScored * size.row);
-    weights = pieces.take<uint16_t>(kForwardBlock * size.row);
-    sums = pieces.take<float>(kForwardBlock * size.d);
-    kept = pieces.take<uint64_t>(kScored * size.row / kColumns);
-    bytes = pieces.used();
-  }
-};
-
-struct BackwardMemory {
-  Pair *keys, *values;              // transposed
-  Pair* key_rows;                   // pairs of keys
-  Pair *queries, *d_out;            // pairs of queries in a block
-  float *scores, *d_probabilities;  // probabilities overwrite scores
-  Pair *probabilities, *d_scores;   // pairs of queries in a block
-  uint16_t* d_score_rows;
-  float *d_keys, *d_values;  // sums over the blocks so far
-  uint64_t* kept;            // [kScored, row / kColumns]
-  int64_t bytes;
-
-  BackwardMemory(const Sizes& size, void* memory) {
-    Pieces pieces(memory);
-    keys = pieces.take<Pair>(size.packed);
-    values = pieces.take<Pair>(size.packed);
-    key_rows = pieces.take<Pair>(size.key_pairs * size.d);
-    queries = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
-    d_out = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
-    scores = pieces.take<float>(kScored * size.row);
-    d_probabilities = pieces.take<float>(kScored * size.row);
-    probabilities = pieces.take<Pair>(size.weights);
-    d_scores = pieces.take<Pair>(size.weights);
-    d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.row);
-    const bool one_block = size.n <= kBackwardBlock;
-    d_keys = pieces.take<float>(one_block ? 0 : size.n * size.d);
-    d_values = pieces.take<float>(one_block ? 0 : size.n * size.d);
-    kept = pieces.take<uint64_t>(kScored * size.row / kColumns);
-    bytes = pieces.used();
-  }
-};
+constexpr int kRegisters = kColumns / kWords;
 
 // Computes x = 2^x in all registers, from a whole power of two and a polynomial. The error, 3e-6,
 // is far below the precision of bf16. Results below the smallest float are 0.
@@ -140,118 +36,6 @@ template <int kRegisters>
 #pragma GCC unroll 4
   for (int i = 0; i < kRegisters; ++i) x[i] = _mm512_scalef_ps(p[i], whole[i]);
 }
-
-// Calls work(c, counted) for every kColumns columns from c; `counted` has a bit for each column
-// below n.
-template <typename Work>
-[[gnu::always_inline]] inline void for_each_group(int64_t n, const Work& work) {
-  int64_t c = 0;
-  for (; c + kColumns <= n; c += kColumns) work(c, ~uint64_t{0});
-  if (c < n) work(c, (uint64_t{1} << (n - c)) - 1);
-}
-// Returns the bits of register i out of kColumns bits.
-[[gnu::always_inline]] inline __mmask16 of_register(uint64_t bits, int i) {
-  return static_cast<__mmask16>(bits >> (i * kWords));
-}
-
-uint32_t dropout_row_of(const AttentionHead& head, int64_t query) {
-  return head.head * 65536u + static_cast<uint32_t>(query);
-}
-
-// Sets bit i * size.row + c of `kept` if dropout keeps column c of query `first` + i.
-void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int64_t rows,
-               uint64_t* kept) {
-  const DropoutKeys keys(head.dropout);
-  for (int64_t i = 0; i < rows; ++i, kept += size.row / kColumns) {
-    for_each_kept(keys, head.sample_id, dropout_row_of(head, first + i), size.n,
-                  [&](int64_t c, uint64_t columns) { kept[c / kColumns] = columns; });
-  }
-}
-
-// Computes unmasked scores of kMaskedRows queries from `query` and kColumns keys, which have kPairs
-// pairs of numbers each. Also computes kept[i * kept_row]: bit c is set if dropout keeps key column
-// + c of query i. The integer operations of the random numbers are interleaved with the products to
-// fill their latency. A taller tile would leave too few registers.
-constexpr int kMaskedRows = 4;
-template <int kPairs>
-[[gnu::noinline]] void masked_scores(const Pair* query, int64_t query_row, const Pair* keys,
-                                     float* scores, int64_t scores_row, const DropoutKeys& dropout,
-                                     uint64_t sample_id, uint32_t row, int64_t column,
-                                     uint64_t* kept, int64_t kept_row) {
-  constexpr int kSteps = kDropoutRounds + 1, kAllSteps = kMaskedRows * kSteps;
-  __m512 sums[kMaskedRows][kTileRegisters];
-#pragma GCC unroll 4
-  for (auto& sums_of_row : sums) {
-#pragma GCC unroll 4
-    for (__m512& sum : sums_of_row) sum = _mm512_setzero_ps();
-  }
-  KeptColumns random;
-  const auto step = [&]<int kStep>(std::integral_constant<int, kStep>)
-      __attribute__((always_inline)) {
-    constexpr int r = kStep / kSteps, round = kStep % kSteps;
-    if constexpr (round == 0) random = KeptColumns(sample_id, row + r, column);
-    if constexpr (kStep * kPairs % kAllSteps < kPairs) {
-      constexpr int j = kStep * kPairs / kAllSteps;
-      add_products(query + j, query_row, keys + j * kGroup, sums);
-    }
-    if constexpr (round < kDropoutRounds) {
-      random.run_round(dropout, round);
-    } else {
-      kept[r * kept_row] = random.bits(dropout);
-    }
-  };
-  [&]<int... kStep>(std::integer_sequence<int, kStep...>) __attribute__((always_inline)) {
-    (step(std::integral_constant<int, kStep>()), ...);
-  }
-  (std::make_integer_sequence<int, kAllSteps>());
-#pragma GCC unroll 4
-  for (int r = 0; r < kMaskedRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kTileRegisters; ++v) put(scores + r * scores_row + v * kWords, sums[r][v]);
-  }
-}
-
-// Factors of a head's numbers.
-struct Factors {
-  float scores;  // for raw scores
-  float kept;    // for elements that dropout keeps
-  float log2_kept;
-  bool drops;
-
-  explicit Factors(const AttentionHead& head)
-      : scores(1.0f / __builtin_sqrtf(static_cast<float>(head.d))),
-        kept(head.dropout.probability > 0.0f ? head.dropout.keep_scale() : 1.0f),
-        log2_kept(__builtin_log2f(kept)),
-        drops(head.dropout.probability > 0.0f) {}
-};
-
-// Computes scores [rows, size.row] of `rows` queries from `first` and, with dropout, `kept` as in
-// find_kept().
-void find_scores(const AttentionHead& head, const Sizes& size, const Factors& factors,
-                 int64_t first, int64_t rows, const Pair* keys, float* scores, uint64_t* kept) {
-  const int64_t kept_row = size.row / kColumns;
-  const auto queries = [&](int64_t row) {
-    return reinterpret_cast<const Pair*>(head.query + (first + row) * head.stride);
-  };
-  const auto masked = size.d == 64 ? masked_scores<32> : size.d == 32 ? masked_scores<16> : nullptr;
-  const int64_t row = factors.drops && masked != nullptr ? rows / kMaskedRows * kMaskedRows : 0;
-  if (row > 0) {
-    const DropoutKeys dropout(head.dropout);
-    for (int64_t c = 0; c < size.n; c += kColumns) {
-      for (int64_t i = 0; i < row; i += kMaskedRows) {
-        masked(queries(i), head.stride / 2, keys + c / kGroup * (size.d / 2 * kGroup),
-               scores + i * size.row + c, size.row, dropout, head.sample_id,
-               dropout_row_of(head, first + i), c, kept + i * kept_row + c / kColumns, kept_row);
-      }
-    }
-  }
-  if (row == rows) return;
-  if (factors.drops) find_kept(head, size, first + row, rows - row, kept + row * kept_row);
-  product<float>(rows - row, size.keys, size.d / 2, {queries(row), head.stride / 2, 1},
-                 size.transposed(keys), {scores + row * size.row, size.row});
-}
-
-constexpr int kRegisters = kColumns / kWords;
 
 float highest_score(const float* scores, int64_t n) {
   __m512 highest[kRegisters];
@@ -381,7 +165,7 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   return total(dots) / total(sums);
 }
 
-// Constants of a row of queries.
+// The constants of a row of queries.
 struct RowConstants {
   __m512 delta;
   const uint64_t* kept;  // null: keep all

@@ -17,7 +17,6 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -34,6 +33,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "failing_call.h"
+
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -43,65 +44,6 @@ void* __libc_memalign(size_t alignment, size_t size);
 
 namespace {
 
-enum Kind {
-  kWrite,
-  kRead,
-  kOpen,
-  kClose,
-  kFsync,
-  kRename,
-  kRemove,
-  kMkdir,
-  kTruncate,
-  kMap,
-  kMemory,
-  kThread,
-  kSocket,
-  kFork,
-  kKindCount
-};
-constexpr const char* kKinds[kKindCount] = {"write",  "read",   "open",   "close",    "fsync",
-                                            "rename", "remove", "mkdir",  "truncate", "map",
-                                            "memory", "thread", "socket", "fork"};
-constexpr int kMostFrames = 48;
-
-// faults.py reads this by its offsets.
-struct Report {
-  std::atomic<uint64_t> counts[32];
-  uint64_t failed;              // 1 once the call has failed
-  uint64_t frames;              // length of `stack`
-  uint64_t stack[kMostFrames];  // return addresses: offsets in the program, 0 in a library
-  char call[64];                // name of the call
-  char path[4096];              // file of the call
-};
-
-struct Place {
-  std::atomic<uint64_t> name;  // see place(); 0: unused
-  std::atomic<uint64_t> calls;
-  std::atomic<uint64_t> first;  // number of its first call among all calls for memory
-  uint64_t frames;              // length of `stack`
-  uint64_t stack[kMostFrames];  // as in Report
-};
-// A hash table: a place is stored at its name's index or after it. faults.py reads it.
-constexpr uint64_t kMostPlaces = 1 << 16;
-struct Places {
-  Place places[kMostPlaces];
-};
-
-Report* report = nullptr;
-Places* places = nullptr;
-Kind failing_kind = kKindCount;
-uint64_t failing_call = 0;
-int failing_error = 0;
-uint64_t failing_place = 0;  // 0: any
-uint64_t failing_from = 0;
-std::atomic<uint64_t> memory_calls = 0;  // calls of the program and of libraries
-std::atomic<uint64_t> calls_there = 0;   // calls from the failing place
-int place_depth = 0;
-std::atomic<bool> counting = false;
-// With this TLS model, no thread allocates memory to learn that it is inside this library.
-thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
-
 template <typename Function>
 Function* next(Function* /*type*/, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
@@ -109,147 +51,7 @@ Function* next(Function* /*type*/, const char* name) {
 #define REAL(name) static const auto real = next(&::name, #name)
 #define CALLER __builtin_return_address(0)
 
-enum class Owner { kProgram, kLibrary, kMpi, kOther, kWhoeverCalledIt };
-
-Owner owner_of(void* address, Kind kind) {
-  dl_find_object found;
-  if (_dl_find_object(address, &found) != 0) return Owner::kOther;
-  const char* name = found.dlfo_link_map->l_name;
-  for (const char* part : {"/libc.so", "/libgcc_s", "/libstdc++", "fault.so"}) {
-    if (std::strstr(name, part)) return Owner::kWhoeverCalledIt;
-  }
-  for (const char* part : {"/ld-linux", "/libmpi", "/libopen-", "/openmpi/", "/libpmix", "/pmix",
-                           "/libevent", "/libhwloc", "/libucp", "/libucs", "/libfabric"}) {
-    if (std::strstr(name, part)) return Owner::kMpi;
-  }
-  // These libraries crash, or ignore it, if they get no memory or a file does not close.
-  for (const char* part : {"/libhdf5", "/libdnnl", "/libxlsxwriter", "/libminizip"}) {
-    if ((kind == kMemory || kind == kMap || kind == kClose) && std::strstr(name, part))
-      return Owner::kOther;
-  }
-  return *name == '\0' ? Owner::kProgram : Owner::kLibrary;
-}
-
-bool is_programs(Kind kind, void* caller) {
-  Owner owner = owner_of(caller, kind);
-  if (owner != Owner::kWhoeverCalledIt && owner != Owner::kLibrary) return owner == Owner::kProgram;
-  void* frames[kMostFrames];
-  const int count = ::backtrace(frames, kMostFrames);
-  int i = 0;
-  for (; i < count && owner == Owner::kWhoeverCalledIt; ++i) owner = owner_of(frames[i], kind);
-  if (owner != Owner::kLibrary) return owner == Owner::kProgram;
-  // The call is the program's, unless MPI called the library, as its hwloc asks X11 for graphics
-  // cards.
-  for (; i < count; ++i) {
-    owner = owner_of(frames[i], kind);
-    if (owner == Owner::kProgram || owner == Owner::kMpi) break;
-  }
-  return owner != Owner::kMpi;
-}
-
-// Writes the return addresses of this call to `stack` and returns their number.
-uint64_t note_stack(uint64_t* stack) {
-  void* frames[kMostFrames];
-  const int count = ::backtrace(frames, kMostFrames);
-  uint64_t noted = 0;
-  for (int i = 0; i < count; ++i) {
-    dl_find_object found;
-    if (_dl_find_object(frames[i], &found) != 0) continue;
-    const link_map* map = found.dlfo_link_map;
-    const bool in_program = map->l_name[0] == '\0';
-    stack[noted++] = in_program ? reinterpret_cast<uint64_t>(frames[i]) - map->l_addr : 0;
-  }
-  return noted;
-}
-
-template <size_t kBytes>
-void copy_beginning(char (&to)[kBytes], const char* from) {
-  const size_t length = ::strnlen(from, kBytes - 1);
-  std::memcpy(to, from, length);
-  to[length] = '\0';
-}
-
-void describe(const char* call, const char* path) {
-  copy_beginning(report->call, call);
-  if (path) copy_beginning(report->path, path);
-  report->frames = note_stack(report->stack);
-  report->failed = 1;
-}
-
-// Returns whether calls of `kind` count: all if none is to fail, else one kind until it has failed.
-bool matters(Kind kind) {
-  return failing_kind == kKindCount || (kind == failing_kind && report->failed == 0);
-}
-
-// Returns the place of a call: a hash (FNV-1a) of the return addresses of the innermost
-// `place_depth` frames outside the C library, relative to the load addresses of their files.
-uint64_t place() {
-  void* frames[kMostFrames];
-  const int count = ::backtrace(frames, kMostFrames);
-  uint64_t name = 0xcbf29ce484222325;
-  const auto add = [&](uint64_t value) { name = (name ^ value) * 0x100000001b3; };
-  for (int i = 0, used = 0; i < count && used < place_depth; ++i) {
-    dl_find_object found;
-    if (_dl_find_object(frames[i], &found) != 0) continue;
-    const link_map* map = found.dlfo_link_map;
-    if (std::strstr(map->l_name, "/libc.so") || std::strstr(map->l_name, "fault.so")) continue;
-    for (const char* letter = map->l_name; *letter; ++letter) add(*letter);
-    add(reinterpret_cast<uint64_t>(frames[i]) - map->l_addr);
-    ++used;
-  }
-  return name ? name : 1;
-}
-
-void note_place() {
-  const uint64_t name = place();
-  for (uint64_t i = 0; i < kMostPlaces; ++i) {
-    Place& here = places->places[(name + i) % kMostPlaces];
-    uint64_t found = 0;
-    if (here.name.compare_exchange_strong(found, name)) {
-      here.first = memory_calls.load();
-      here.frames = note_stack(here.stack);
-    }
-    if (found != 0 && found != name) continue;
-    ++here.calls;
-    return;
-  }
-}
-
-// Counts a call of the program. Returns whether it is the one to fail.
-bool is_chosen(Kind kind) {
-  if (failing_place != 0) return place() == failing_place && ++calls_there == failing_call;
-  const uint64_t call = ++report->counts[kind];
-  if (places && kind == kMemory) note_place();
-  return kind == failing_kind && call == failing_call;
-}
-
-// Counts a call. Returns whether it is the one to fail, and then sets errno.
-bool fails(Kind kind, const char* call, const char* path, void* caller) {
-  if (!counting || inside || !matters(kind)) return false;
-  if (kind == kMemory && ++memory_calls < failing_from) return false;
-  inside = true;
-  const int before = errno;
-  // A recorded place is always the program's.
-  const bool chosen = (failing_place != 0 || is_programs(kind, caller)) && is_chosen(kind);
-  if (chosen) describe(call, path);
-  errno = chosen ? failing_error : before;
-  inside = false;
-  return chosen;
-}
-
-// Does the same for a call on an open file.
-bool fails(Kind kind, const char* call, int fd, void* caller) {
-  if (!counting || inside || !matters(kind)) return false;
-  char link[64], path[4096];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const int before = errno;
-  const ssize_t size = ::readlink(link, path, sizeof path - 1);
-  path[size > 0 ? size : 0] = '\0';
-  errno = before;
-  return fails(kind, call, path, caller);
-}
-
-// Returns the result of a failing call, or of a call with half of its bytes.
+// Makes a call that fails do nothing, or half of its work.
 template <typename Call>
 ssize_t short_of(size_t size, const Call& call) {
   return failing_error != 0 ? -1 : call((size + 1) / 2);

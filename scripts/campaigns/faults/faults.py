@@ -32,7 +32,7 @@ from judge import Judge, Outcome, files_of
 
 SOURCE = pathlib.Path(__file__).with_name("fault.cc")
 SHORT = 0
-# The ways in which calls of a kind fail, in the order of fault.cc. After EINTR a program must go on.
+# The ways in which calls of a kind fail, in the order of failing_call.h. After EINTR a program must go on.
 KINDS = {
     "write": [errno.ENOSPC, errno.EINTR, SHORT],
     "read": [errno.EIO, errno.EINTR, SHORT],
@@ -49,8 +49,8 @@ KINDS = {
     "socket": [errno.EMFILE],
     "fork": [errno.EAGAIN],
 }
-REPORT = struct.Struct("32Q Q Q 48Q 64s 4096s")  # struct Report of fault.cc
-PLACE = struct.Struct("3Q Q 48Q")  # struct Place of fault.cc
+REPORT = struct.Struct("32Q Q Q 48Q 64s 4096s")  # struct Report of failing_call.h
+PLACE = struct.Struct("3Q Q 48Q")  # struct Place of failing_call.h
 MOST_PLACES = 1 << 16
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
@@ -150,25 +151,36 @@ TEST(CheckLog, RepeatedEqualValuesWarnDifferentOnesFail) {
 }
 
 TEST(CheckLog, OrderOfTheTimelineIsChecked) {
-  EXPECT_FALSE(check(BertLog::passing().move_before("run_start", "init_stop")).passed());
-  EXPECT_FALSE(check(BertLog::passing().move_before("init_stop", "init_start")).passed());
-  EXPECT_FALSE(check(BertLog::passing().move_before("run_stop", "run_start")).passed());
-  EXPECT_FALSE(check(BertLog::passing().move_before("block_start", "run_start")).passed());
+  for (const auto& [key, other] :
+       {std::pair("run_start", "init_stop"), std::pair("init_stop", "init_start"),
+        std::pair("run_stop", "run_start"), std::pair("block_start", "run_start")}) {
+    EXPECT_FALSE(check(BertLog::passing().move_before(key, other)).passed())
+        << key << " before " << other;
+  }
+}
+
+BertLog log_initialised_in(const std::string& division, double minutes) {
+  BertLog log = BertLog::passing(division);
+  log.at("init_stop").time_ms = log.at("init_start").time_ms + minutes * 60'000;
+  return log;
 }
 
 TEST(CheckLog, InitialisationIsLimitedByDivisionAndRound) {
-  const auto with_minutes = [](const std::string& division, double minutes) {
-    BertLog log = BertLog::passing(division);
-    log.at("init_stop").time_ms = log.at("init_start").time_ms + minutes * 60'000;
-    return log;
+  struct Case {
+    const char* division;
+    double minutes;
+    const char* ruleset;
+    bool passes;
   };
-  EXPECT_TRUE(check(with_minutes("closed", 29.9)).passed());
-  EXPECT_THAT(only_error(check(with_minutes("closed", 30))), HasSubstr("init_stop"));
-  EXPECT_TRUE(check(with_minutes("open", 239.9)).passed());
-  EXPECT_FALSE(check(with_minutes("open", 240)).passed());
-  EXPECT_TRUE(check(with_minutes("open", 29.9), "1.0.0").passed());
-  EXPECT_FALSE(check(with_minutes("open", 30), "1.0.0").passed());
-  EXPECT_FALSE(check(with_minutes("closed", 20), "0.7.0").passed());
+  for (const Case& one : {Case{"closed", 29.9, "5.0.0", true}, Case{"closed", 30, "5.0.0", false},
+                          Case{"open", 239.9, "5.0.0", true}, Case{"open", 240, "5.0.0", false},
+                          Case{"open", 29.9, "1.0.0", true}, Case{"open", 30, "1.0.0", false},
+                          Case{"closed", 20, "0.7.0", false}}) {
+    EXPECT_EQ(check(log_initialised_in(one.division, one.minutes), one.ruleset).passed(),
+              one.passes)
+        << one.division << " in " << one.ruleset << ", " << one.minutes << " minutes";
+  }
+  EXPECT_THAT(only_error(check(log_initialised_in("closed", 30))), HasSubstr("init_stop"));
 }
 
 TEST(CheckLog, FieldsThatEventsMustCarry) {
@@ -198,18 +210,23 @@ TEST(CheckLog, SamplesMayStandForEpochsFromRound4) {
 }
 
 TEST(CheckLog, WrongValuesFail) {
-  EXPECT_FALSE(check(BertLog::passing().set("submission_division", "\"ajar\"")).passed());
-  EXPECT_FALSE(check(BertLog::passing().set("submission_org", "\"\""), "4.0.0").passed());
-  EXPECT_FALSE(check(BertLog::passing().set("submission_status", "\"garage\""), "4.0.0").passed());
-  EXPECT_FALSE(check(BertLog::passing("closed").set("gradient_accumulation_steps", "0")).passed());
-  EXPECT_FALSE(check(BertLog::passing().set("eval_accuracy", "1.0")).passed());
-  EXPECT_FALSE(check(BertLog::passing("closed").set("eval_accuracy", "NaN")).passed());
-  EXPECT_FALSE(check(BertLog::passing("closed").set("eval_accuracy", "\"0.73\"")).passed());
-  EXPECT_TRUE(
-      check(BertLog::passing("closed").set("seed", "123456789012345678901234567890")).passed());
-  EXPECT_TRUE(
-      check(BertLog::passing("closed").set("gradient_accumulation_steps", "99999999999999999999"))
-          .passed());
+  struct Case {
+    const char *division, *key, *value;
+    bool passes = false;
+    const char* ruleset = "5.0.0";
+  };
+  for (const Case& one :
+       {Case{"open", "submission_division", "\"ajar\""},
+        Case{"open", "submission_org", "\"\"", false, "4.0.0"},
+        Case{"open", "submission_status", "\"garage\"", false, "4.0.0"},
+        Case{"closed", "gradient_accumulation_steps", "0"}, Case{"open", "eval_accuracy", "1.0"},
+        Case{"closed", "eval_accuracy", "NaN"}, Case{"closed", "eval_accuracy", "\"0.73\""},
+        Case{"closed", "seed", "123456789012345678901234567890", true},
+        Case{"closed", "gradient_accumulation_steps", "99999999999999999999", true}}) {
+    EXPECT_EQ(check(BertLog::passing(one.division).set(one.key, one.value), one.ruleset).passed(),
+              one.passes)
+        << one.division << ": " << one.key << " = " << one.value;
+  }
 }
 
 TEST(CheckLog, BrokenLinesAreOneErrorWithTheirPlace) {
@@ -268,16 +285,14 @@ TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
 }
 
 TEST(CheckLog, ATimeLimitSaysBothNumbers) {
-  const auto found = [](double minutes) {
-    BertLog log = BertLog::passing("closed");
-    log.at("init_stop").time_ms = log.at("init_start").time_ms + minutes * 60'000;
-    const LogVerdict verdict = check(log);
+  for (const auto& [minutes, found] :
+       {std::pair(32.3, "initialisation took 32.3 of 30 minutes"),
+        std::pair(30.001, "initialisation took 30.00100 of 30 minutes"),
+        std::pair(300.0, "initialisation took 300.0 of 30 minutes")}) {
+    const LogVerdict verdict = check(log_initialised_in("closed", minutes));
     EXPECT_EQ(verdict.errors.size(), 1u) << all(verdict.errors);
-    return verdict.errors.at(0).found;
-  };
-  EXPECT_EQ(found(32.3), "initialisation took 32.3 of 30 minutes");
-  EXPECT_EQ(found(30.001), "initialisation took 30.00100 of 30 minutes");
-  EXPECT_EQ(found(300), "initialisation took 300.0 of 30 minutes");
+    EXPECT_EQ(verdict.errors.at(0).found, found);
+  }
 }
 
 TEST(CheckLog, LogWithoutEventsFails) {

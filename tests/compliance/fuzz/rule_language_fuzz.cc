@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "compliance/language/rule_evaluator.h"
 #include "compliance/language/rule_file.h"
-#include "compliance/language/rule_parser.h"
+#include "compliance/language/parser/rule_parser.h"
 
 namespace {
 

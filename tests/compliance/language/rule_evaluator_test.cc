@@ -3,7 +3,7 @@
 #include <deque>
 #include <fstream>
 
-#include "compliance/language/rule_parser.h"
+#include "compliance/language/parser/rule_parser.h"
 #include "tests/support/matchers.h"
 
 namespace strata::compliance {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compliance/language/rule_parser.h"
+#include "compliance/language/parser/rule_parser.h"
 
 namespace strata::compliance {
 namespace {
