@@ -73,7 +73,7 @@ class Lamb : public Optimizer {
   // Called after the directions of the arena elements `range` were issued.
   virtual void take_directions(Stream stream, const Range& range) = 0;
 
-  // True if a part can extend the pass. Its memory may lie elsewhere.
+  // True if a part can extend the pass: it must follow in the arena and in memory.
   bool continues(const Pass& pass, const Range& part) const {
     if (pass.parts.empty()) return true;
     const ParameterArena& arena = moments_.arena();
