@@ -6,7 +6,13 @@
 #include "base/files/crc32c.h"
 #include "base/text/counts.h"
 #include "training/checkpoint/checkpoint.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/data.h"
+#include "training/factories/doubts.h"
+#include "training/factories/model.h"
+#include "training/factories/weights.h"
+#include "training/ranks/ranks.h"
 #include "training/warm_up.h"
 
 namespace strata::training {
@@ -133,7 +139,7 @@ void BertSystem::check_suits(const CheckpointHeader& header) const {
     fail("the checkpoint is of a run {} model.precision fp16; resume it with that precision",
          scaled ? "without" : "with");
   }
-  check_global_batch(config_, ranks(), header.plan);
+  check_global_batch(config_, ranks(), header.plan.global_batch());
 }
 
 void BertSystem::restore(const std::filesystem::path& folder) {

@@ -12,7 +12,7 @@
 #include "harness/system_under_test.h"
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/evaluation.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 #include "training/trace/step_trace.h"
 #include "training/trace/tensorboard_trace.h"
 #include "training/trace/timeline.h"

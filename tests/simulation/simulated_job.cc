@@ -17,7 +17,8 @@
 #include "tests/simulation/shared_memory_ranks.h"
 #include "tests/support/deferred_backend.h"
 #include "training/bert_system.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::simulation {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace strata {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 }  // namespace strata

@@ -46,6 +46,14 @@ struct Schedule {
   std::vector<Task> tasks;
 };
 
+// The schedule with delayed backward that training changes to after some steps.
+struct DelayedWork {
+  Schedule schedule;
+  int64_t after_steps = 0;  // in which no backward is delayed
+  // The two parts of the word embeddings' gradient are averaged; else they are summed.
+  bool averages_tied = false;
+};
+
 // How many steps before its own the micro-batch began that a task is of: what goes back is delayed,
 // and a gradient is received as old as it is sent, a step before it is read.
 int lag_of(const Schedule& schedule, const Task& task);

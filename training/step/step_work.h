@@ -13,14 +13,6 @@
 
 namespace strata::training {
 
-// The schedule with delayed backward that training changes to after some steps.
-struct DelayedWork {
-  Schedule schedule;
-  int64_t after_steps = 0;  // in which no backward is delayed
-  bool averages_tied =
-      false;  // the two parts of the word embeddings' gradient; else they are summed
-};
-
 class StepWork {
  public:
   // For `schedule`, later for `delayed`; the model must have been made for its stage and as many
