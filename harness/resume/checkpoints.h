@@ -9,6 +9,7 @@
 
 #include "base/timing.h"
 #include "config/run_config.h"
+#include "harness/communicator.h"
 #include "harness/system_under_test.h"
 
 namespace strata::harness {
@@ -26,7 +27,7 @@ class Checkpoints {
  public:
   // Below `folder`. `resumed_after`: the step that the run goes on after; 0 where it begins. All
   // that is taken by reference must outlive it.
-  Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
+  Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system, Communicator& ranks,
               std::filesystem::path folder, int64_t resumed_after);
 
   // Whether to take one after `step`; asked once a step. By time the first rank's clock decides.
@@ -47,6 +48,7 @@ class Checkpoints {
 
   config::CheckpointConfig config_;
   SystemUnderTest& system_;
+  Communicator& ranks_;
   std::filesystem::path folder_;
   std::deque<int64_t> written_;       // steps, rising
   int64_t last_, being_written_ = 0;  // 0: none

@@ -29,6 +29,9 @@ std::optional<ResumePoint> parse_note(const std::string& note);
 
 // Whether a log begins as it was at `point`.
 bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);
+// The latest time, in milliseconds since 1970, that an interrupted run has logged. Its log may have
+// been cut back to `point` before, by a job that was interrupted at once; the copy has the rest.
+int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point);
 // Copies such a log aside and cuts it back to `point`, so that what was trained after it is not in
 // it twice. Returns the copy's path. Throws Error where it cannot be written.
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);
