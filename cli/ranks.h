@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 #include "comm/mpi/mpi_runtime.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::cli {
 

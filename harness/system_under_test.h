@@ -2,7 +2,6 @@
 // no log; training/bert_system.h is the one that the program measures.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -57,16 +56,6 @@ class SystemUnderTest {
   virtual std::vector<std::filesystem::path> data_files() const = 0;
   // The tensors that the model starts with, by MLPerf's names.
   virtual std::vector<std::string> tensors() const = 0;
-
-  // The ranks of the job. The first one's data goes to all.
-  virtual int rank() const = 0;
-  virtual int ranks() const = 0;
-  virtual void broadcast(void* data, size_t bytes) = 0;
-  virtual void barrier() = 0;
-  // Whether this is the first rank of its node, which does what a node needs once.
-  virtual bool first_of_node() const = 0;
-  // Over all ranks, on all of them.
-  virtual int64_t sum(int64_t value) = 0;
 
   // Before the clock starts: weights, optimizer state and the order of the samples for `seed`.
   virtual void prepare(uint64_t seed, const RunFiles& files, const Say& say) = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "harness/communicator.h"
 #include "harness/record/experiment_result.h"
 #include "harness/record/log_keeper.h"
 #include "harness/record/result_tree.h"
@@ -18,7 +19,7 @@ namespace strata::harness {
 // together. Throws Error for bad input; the log up to then stays.
 // A `keeper` on the first rank ends the log of a run whose process is killed.
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
-                                            SystemUnderTest& system,
+                                            SystemUnderTest& system, Communicator& ranks,
                                             ExistingResults existing = ExistingResults::kRefuse,
                                             LogKeeper* keeper = nullptr);
 

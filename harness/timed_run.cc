@@ -23,33 +23,32 @@ ProgressOptions progress_options(int64_t steps, const std::optional<ResumePoint>
 
 }  // namespace
 
-TimedRun::TimedRun(const config::RunConfig& config, SystemUnderTest& system, ExperimentLog& log,
-                   Checkpoints& checkpoints, uint64_t seed,
-                   const std::optional<ResumePoint>& resumed)
-    : config_(config),
-      system_(system),
+TimedRun::TimedRun(const Benchmark& benchmark, ExperimentLog& log, Checkpoints& checkpoints,
+                   uint64_t seed, const std::optional<ResumePoint>& resumed)
+    : config_(benchmark.config),
+      system_(benchmark.system),
+      ranks_(benchmark.ranks),
       log_(log),
       checkpoints_(checkpoints),
       seed_(seed),
       resumed_(resumed),
-      max_steps_(max_steps(config)),
-      global_batch_(std::max<int64_t>(global_batch_size(config, system.ranks()), 1)),
-      progress_(system.rank() == 0 ? Progress(progress_options(max_steps_, resumed)) : Progress()) {
-}
+      max_steps_(max_steps(config_)),
+      global_batch_(std::max<int64_t>(global_batch_size(config_, ranks_.size()), 1)),
+      progress_(ranks_.first() ? Progress(progress_options(max_steps_, resumed)) : Progress()) {}
 
 void TimedRun::say(const std::string& line) { progress_.print(line); }
 
 void TimedRun::show(const std::string& phase) { progress_.begin_phase(phase); }
 
 ExperimentResult TimedRun::run() {
-  system_.barrier();
+  ranks_.barrier();
   progress_.begin_phase("");
   const auto begin_time = Clock::now();
   ExperimentResult result = begin();
   const int64_t begin_ms = logged_ms();
   data_ = start_system();
   while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
-    const int64_t next = samples_at_next_evaluation(config_, system_.ranks(), result.samples);
+    const int64_t next = samples_at_next_evaluation(config_, ranks_.size(), result.samples);
     train_until(next, result);
     const bool on_cadence = result.samples >= next;
     result.accuracy = evaluate(result.samples, on_cadence);
@@ -62,7 +61,7 @@ ExperimentResult TimedRun::run() {
   log_.require_run_stop();
   result.seconds = resumed_ ? log_.logged_seconds() : seconds_;
   progress_.finish();
-  if (system_.rank() == 0) check_clocks(static_cast<double>(logged_ms() - begin_ms) * 1e-3);
+  if (ranks_.first()) check_clocks(static_cast<double>(logged_ms() - begin_ms) * 1e-3);
   return result;
 }
 
@@ -80,15 +79,14 @@ ExperimentResult TimedRun::begin() {
   state_.step = result.steps;
   state_.items = result.samples;
   log_.write([&](EventLog& log) {
-    log.event(
-        log_keys::kResumed, result.steps,
-        {{log_keys::kEpochNum, result.samples}, {log_keys::kRanks, int64_t{system_.ranks()}}});
+    log.event(log_keys::kResumed, result.steps,
+              {{log_keys::kEpochNum, result.samples}, {log_keys::kRanks, int64_t{ranks_.size()}}});
   });
   return result;
 }
 
 DataFacts TimedRun::start_system() {
-  system_.barrier();  // no rank looks at the data before run_start is written
+  ranks_.barrier();  // no rank looks at the data before run_start is written
   const DataFacts data = system_.start();
   began_ = true;
   say(fmt::format("data: {} and {}", counted(data.train_samples, "training sample"),
@@ -154,8 +152,8 @@ void TimedRun::take_checkpoint(const ExperimentResult& result) {
   const std::string text = log_.text();  // of the first rank, which has one
   uint64_t log_bytes = text.size();
   uint32_t log_checksum = crc32c(text);
-  system_.broadcast(&log_bytes, sizeof log_bytes);
-  system_.broadcast(&log_checksum, sizeof log_checksum);
+  ranks_.share(log_bytes);
+  ranks_.share(log_checksum);
   checkpoints_.take(result.steps, to_note({.seed = seed_,
                                            .step = result.steps,
                                            .samples = result.samples,

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "config/run_config.h"
+#include "harness/benchmark.h"
 #include "harness/progress.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/experiment_result.h"
 #include "harness/resume/checkpoints.h"
 #include "harness/resume/resume_point.h"
-#include "harness/system_under_test.h"
 
 namespace strata::harness {
 
@@ -21,9 +21,10 @@ namespace strata::harness {
 // evaluated once more, so that every log has an evaluation; that one never makes it a success.
 class TimedRun {
  public:
-  // Where it goes on from, if from anywhere. All that is taken by reference must outlive it.
-  TimedRun(const config::RunConfig& config, SystemUnderTest& system, ExperimentLog& log,
-           Checkpoints& checkpoints, uint64_t seed, const std::optional<ResumePoint>& resumed);
+  // `resumed`: where the run goes on from, if it was interrupted. All that is taken by reference
+  // must outlive it.
+  TimedRun(const Benchmark& benchmark, ExperimentLog& log, Checkpoints& checkpoints, uint64_t seed,
+           const std::optional<ResumePoint>& resumed);
 
   // Lines and phases for people, from the first rank only, before run().
   void say(const std::string& line);
@@ -51,6 +52,7 @@ class TimedRun {
 
   const config::RunConfig& config_;
   SystemUnderTest& system_;
+  Communicator& ranks_;
   ExperimentLog& log_;
   Checkpoints& checkpoints_;
   const uint64_t seed_;

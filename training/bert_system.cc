@@ -6,7 +6,13 @@
 #include "base/files/crc32c.h"
 #include "base/text/counts.h"
 #include "training/checkpoint/checkpoint.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/data.h"
+#include "training/factories/doubts.h"
+#include "training/factories/model.h"
+#include "training/factories/weights.h"
+#include "training/ranks/ranks.h"
 #include "training/warm_up.h"
 
 namespace strata::training {
@@ -107,20 +113,26 @@ std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
   try {
     const std::deque<CheckpointFile> parts = open_checkpoint(folder);
     header = parts.front().header();
-    for (auto i = static_cast<size_t>(rank()); i < parts.size();
-         i += static_cast<size_t>(ranks())) {
+    for (auto i = static_cast<size_t>(ranks_.rank()); i < parts.size();
+         i += static_cast<size_t>(ranks_.size())) {
       parts[i].verify();
     }
   } catch (const std::exception& error) {
     problem = message_of(error);
   }
-  if (!problem.empty()) print_to_stderr("rank {}: {}\n", rank(), problem);
-  if (sum(problem.empty() ? 0 : 1) > 0) {
+  if (!problem.empty()) print_to_stderr("rank {}: {}\n", ranks_.rank(), problem);
+  if (!all_succeed(problem)) {
     say(fmt::format("{}: cannot be gone on from", folder.string()));
     return std::nullopt;
   }
   check_suits(*header);
   return harness::CheckpointFacts{.step = header->step, .note = header->note};
+}
+
+bool BertSystem::all_succeed(const std::string& problem) const {
+  int64_t problems = problem.empty() ? 0 : 1;
+  ranks_.communicator.all_reduce_sum(std::span(&problems, 1));
+  return problems == 0;
 }
 
 // Refuses a checkpoint before anything is changed.
@@ -133,7 +145,7 @@ void BertSystem::check_suits(const CheckpointHeader& header) const {
     fail("the checkpoint is of a run {} model.precision fp16; resume it with that precision",
          scaled ? "without" : "with");
   }
-  check_global_batch(config_, ranks(), header.plan);
+  check_global_batch(config_, ranks_.size(), header.plan.global_batch());
 }
 
 void BertSystem::restore(const std::filesystem::path& folder) {
@@ -210,13 +222,13 @@ void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std
   try {
     run.trace.flush();
     const TrainingState state = run.trainer.state();
-    run.checkpoints.begin(part_path(folder, rank()),
+    run.checkpoints.begin(part_path(folder, ranks_.rank()),
                           {.step = state.step,
                            .parameters = state.parameters,
                            .plan = state.plan,
                            .loss_scale = state.loss_scale,
-                           .rank = rank(),
-                           .ranks = ranks(),
+                           .rank = ranks_.rank(),
+                           .ranks = ranks_.size(),
                            .model = bert::to_text(bert_),
                            .note = note},
                           state);
@@ -233,16 +245,16 @@ bool BertSystem::finish_checkpoint() {
     problem = message_of(error);
   }
   if (!problem.empty()) {
-    print_to_stderr("\nstrata: rank {}: the checkpoint is lost: {}\n", rank(), problem);
+    print_to_stderr("\nstrata: rank {}: the checkpoint is lost: {}\n", ranks_.rank(), problem);
   }
-  const bool written = sum(problem.empty() ? 0 : 1) == 0;
+  const bool written = all_succeed(problem);
   if (written && ranks_.first()) warn_of_parts_elsewhere();
   return written;
 }
 
 // Rank 0 cannot see the part of a rank that does not share its file system.
 void BertSystem::warn_of_parts_elsewhere() const {
-  for (int other = 0; other < ranks(); ++other) {
+  for (int other = 0; other < ranks_.size(); ++other) {
     const std::filesystem::path part = part_path(run_->checkpoint, other);
     std::error_code ignored;
     if (std::filesystem::exists(part, ignored)) continue;

@@ -12,9 +12,9 @@
 #include "harness/system_under_test.h"
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/evaluation.h"
-#include "training/setup.h"
-#include "training/step_trace.h"
-#include "training/tensorboard_trace.h"
+#include "training/ranks/ranks.h"
+#include "training/trace/step_trace.h"
+#include "training/trace/tensorboard_trace.h"
 #include "training/trace/timeline.h"
 #include "training/trainer.h"
 
@@ -33,18 +33,6 @@ class BertSystem final : public harness::SystemUnderTest {
   harness::SystemFacts system_facts() const override;
   std::vector<std::filesystem::path> data_files() const override;
   std::vector<std::string> tensors() const override;
-  int rank() const override { return ranks_.rank(); }
-  int ranks() const override { return ranks_.size(); }
-  void broadcast(void* data, size_t bytes) override {
-    ranks_.communicator.broadcast(data, bytes, 0);
-  }
-  void barrier() override { ranks_.communicator.barrier(); }
-  bool first_of_node() const override { return ranks_.local.rank == 0; }
-  int64_t sum(int64_t value) override {
-    ranks_.communicator.all_reduce_sum(std::span(&value, 1));
-    return value;
-  }
-
   void prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) override;
   void warm_up(const harness::Say& say) override;
   std::optional<harness::CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
@@ -75,6 +63,8 @@ class BertSystem final : public harness::SystemUnderTest {
     int64_t steps = 0, resumed_after = 0;
   };
 
+  // Whether no rank has a problem, on all ranks. An empty text is none.
+  bool all_succeed(const std::string& problem) const;
   void check_suits(const CheckpointHeader& header) const;
   void warn_of_parts_elsewhere() const;
   uint32_t data_checksum() const;

@@ -11,7 +11,13 @@
 #include "data/loading/shared_samples.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "training/evaluation.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/data.h"
+#include "training/factories/doubts.h"
+#include "training/factories/model.h"
+#include "training/factories/weights.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::training {
 namespace {

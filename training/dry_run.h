@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::training {
 

@@ -6,8 +6,12 @@
 #include "base/error.h"
 #include "base/timing.h"
 #include "training/agreement/losses.h"
-#include "training/options.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/factories/buckets.h"
+#include "training/factories/data.h"
+#include "training/factories/optimizer.h"
+#include "training/factories/schedule.h"
+#include "training/factories/sharding.h"
 
 namespace strata::training {
 
@@ -21,9 +25,9 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       accumulation_(config.batch.gradient_accumulation_steps),
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
-      learning_rate_schedule_(schedule_options(config.schedule, config.optimizer.lr)),
+      learning_rate_schedule_(lr_schedule(config.schedule, config.optimizer.lr)),
       plan_(plan_options(config, communicator.size(), seed)),
-      sharded_(is_sharded(config, ranks_.replicas())),
+      sharded_(shards_state(config, ranks_.replicas().size())),
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
       loss_scale_(make_loss_scale(config)),
       scale_growth_steps_(config.loss_scale.growth_steps),

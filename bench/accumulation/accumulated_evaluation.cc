@@ -2,7 +2,10 @@
 
 #include "bert/model/model.h"
 #include "training/evaluation.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/factories/data.h"
+#include "training/factories/model.h"
+#include "training/factories/weights.h"
 
 namespace strata::bench {
 

@@ -14,7 +14,9 @@
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "device/registry/backends.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/factories/model.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 namespace {

@@ -10,7 +10,9 @@
 #include "bert/batches/device_batch.h"
 #include "bert/parameters/parameters.h"
 #include "training/batches/synthetic_batch.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/model.h"
 
 namespace strata::bench {
 namespace {

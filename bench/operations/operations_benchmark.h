@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

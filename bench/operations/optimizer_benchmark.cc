@@ -10,8 +10,9 @@
 #include "device/cpu/flat/plain_pass.h"
 #include "device/memory/buffer.h"
 #include "device/registry/backends.h"
-#include "training/options.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/factories/model.h"
+#include "training/factories/optimizer.h"
 #include "training/trainer.h"
 
 namespace strata::bench {

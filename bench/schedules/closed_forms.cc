@@ -6,7 +6,8 @@
 
 #include "bench/step/synthetic_training.h"
 #include "comm/buckets/sharding/units.h"
-#include "training/options.h"
+#include "training/factories/buckets.h"
+#include "training/factories/optimizer.h"
 
 namespace strata::bench {
 

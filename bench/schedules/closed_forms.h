@@ -9,6 +9,7 @@
 #include "config/run_config.h"
 #include "plan/step_forms.h"
 #include "training/ranks/parameter_memory.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

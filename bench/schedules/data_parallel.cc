@@ -7,7 +7,8 @@
 
 #include "bench/schedules/closed_forms.h"
 #include "bench/step/synthetic_training.h"
-#include "training/options.h"
+#include "training/factories/buckets.h"
+#include "training/factories/schedule.h"
 #include "training/schedules/step_list.h"
 
 namespace strata::bench {

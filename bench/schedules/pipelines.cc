@@ -7,7 +7,7 @@
 #include <span>
 
 #include "bench/step/synthetic_training.h"
-#include "training/options.h"
+#include "training/factories/buckets.h"
 
 namespace strata::bench {
 namespace {

@@ -16,7 +16,9 @@
 #include "bench/step/synthetic_training.h"
 #include "comm/emulated/slow_link.h"
 #include "plan/model_shape.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/buckets.h"
+#include "training/factories/model.h"
 
 namespace strata::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "config/run_config.h"
 #include "plan/calibration.h"
 #include "plan/step_time.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

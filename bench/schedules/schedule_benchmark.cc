@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "training/factories/backend.h"
 #include "training/trace/timeline.h"
 
 namespace strata::bench {

@@ -11,6 +11,7 @@
 #include "bench/schedules/pipelines.h"
 #include "bench/schedules/section.h"
 #include "bench/schedules/sharding.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

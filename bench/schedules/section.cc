@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "bench/devices/sleeping_device.h"
 #include "config/run_config_checks.h"
+#include "training/factories/checks.h"
+#include "training/factories/model.h"
 
 namespace strata::bench {
 

@@ -13,7 +13,7 @@
 #include "comm/emulated/slow_link.h"
 #include "config/run_config.h"
 #include "device/backend.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 #include "training/trace/timeline.h"
 
 namespace strata::bench {

@@ -10,7 +10,7 @@
 #include "base/files/files.h"
 #include "bench/schedules/closed_forms.h"
 #include "bench/step/synthetic_training.h"
-#include "training/options.h"
+#include "training/factories/buckets.h"
 
 namespace strata::bench {
 namespace {

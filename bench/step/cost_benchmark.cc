@@ -6,8 +6,11 @@
 #include "base/text/counts.h"
 #include "base/timing.h"
 #include "bert/model/model.h"
+#include "bert/weights/weights.h"
 #include "training/batches/synthetic_batch.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/model.h"
 
 namespace strata::bench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "config/run_config.h"
 #include "loadbalance/cost_fit.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

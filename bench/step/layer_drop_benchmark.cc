@@ -10,10 +10,12 @@
 #include "base/timing.h"
 #include "bench/step/synthetic_training.h"
 #include "bert/flops.h"
+#include "bert/weights/weights.h"
 #include "training/batches/batch_shapes.h"
 #include "training/batches/synthetic_batch.h"
-#include "training/options.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/model.h"
 
 namespace strata::bench {
 namespace {

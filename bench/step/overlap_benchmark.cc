@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/text/counts.h"
 #include "bench/step/synthetic_training.h"
-#include "training/options.h"
+#include "training/factories/buckets.h"
+#include "training/factories/checks.h"
 #include "training/trainer.h"
 
 namespace strata::bench {

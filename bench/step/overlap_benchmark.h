@@ -10,7 +10,7 @@
 
 #include "comm/emulated/slow_link.h"
 #include "config/run_config.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

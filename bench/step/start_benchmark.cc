@@ -14,8 +14,7 @@
 #include "loadbalance/length_histogram.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "training/batches/synthetic_batch.h"
-#include "training/options.h"
-#include "training/setup.h"
+#include "training/factories/data.h"
 
 namespace strata::bench {
 namespace {

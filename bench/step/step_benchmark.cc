@@ -7,7 +7,9 @@
 #include "bench/devices/device_peaks.h"
 #include "bench/machine/process_time.h"
 #include "bench/step/synthetic_training.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/buckets.h"
+#include "training/factories/checks.h"
 #include "training/trainer.h"
 
 namespace strata::bench {

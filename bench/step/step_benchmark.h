@@ -8,7 +8,7 @@
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "training/ranks/parameter_memory.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

@@ -6,11 +6,18 @@
 #include "base/error.h"
 #include "base/text/counts.h"
 #include "bert/flops.h"
+#include "bert/weights/weights.h"
 #include "comm/mpi/end_job_on_error.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "loadbalance/sample.h"
 #include "training/batches/synthetic_batch.h"
-#include "training/options.h"
+#include "training/factories/backend.h"
+#include "training/factories/buckets.h"
+#include "training/factories/checks.h"
+#include "training/factories/data.h"
+#include "training/factories/model.h"
+#include "training/factories/optimizer.h"
+#include "training/factories/schedule.h"
 
 namespace strata::bench {
 

@@ -15,7 +15,7 @@
 #include "data/files/instance_file.h"
 #include "loadbalance/length_histogram.h"
 #include "loadbalance/plans/imbalance.h"
-#include "training/setup.h"
+#include "training/factories/data.h"
 
 namespace strata::cli {
 namespace {

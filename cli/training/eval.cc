@@ -13,6 +13,11 @@
 #include "cli/ranks.h"
 #include "comm/mpi/end_job_on_error.h"
 #include "training/evaluation.h"
+#include "training/factories/backend.h"
+#include "training/factories/checks.h"
+#include "training/factories/data.h"
+#include "training/factories/model.h"
+#include "training/factories/weights.h"
 
 namespace strata::cli {
 namespace {

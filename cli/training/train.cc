@@ -18,6 +18,7 @@
 #include "harness/time_to_train.h"
 #include "training/bert_system.h"
 #include "training/dry_run.h"
+#include "training/ranks/harness_communicator.h"
 
 namespace strata::cli {
 namespace {
@@ -99,8 +100,9 @@ int train(const TrainOptions& options) {
     }
     ranks.communicator.end_job_after(config.run.stall_seconds);
     training::BertSystem system(config, ranks);
+    training::HarnessCommunicator communicator(ranks);
     const auto results = comm::end_job_on_error(ranks.communicator, [&] {
-      return harness::time_to_train(config, system, existing_results(options),
+      return harness::time_to_train(config, system, communicator, existing_results(options),
                                     keeper ? &*keeper : nullptr);
     });
     if (ranks.first()) print(results, options.json);

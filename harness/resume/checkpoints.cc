@@ -42,9 +42,13 @@ bool is_marked_whole(const std::filesystem::path& checkpoint) {
 }
 
 Checkpoints::Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
-                         std::filesystem::path folder, int64_t resumed_after)
-    : config_(config), system_(system), folder_(std::move(folder)), last_(resumed_after) {
-  if (system_.rank() != 0) return;
+                         Communicator& ranks, std::filesystem::path folder, int64_t resumed_after)
+    : config_(config),
+      system_(system),
+      ranks_(ranks),
+      folder_(std::move(folder)),
+      last_(resumed_after) {
+  if (!ranks_.first()) return;
   // Checkpoints of later steps cannot be resumed from, and may be needed to tell why.
   for (const int64_t step : checkpoint_steps(folder_)) {
     if (step <= resumed_after) written_.push_front(step);
@@ -59,9 +63,9 @@ bool Checkpoints::due(int64_t step) {
 }
 
 bool Checkpoints::time_is_up() {
-  uint8_t up = seconds_since(last_time_) >= config_.every_seconds ? 1 : 0;
-  system_.broadcast(&up, sizeof up);
-  return up == 1;
+  bool up = seconds_since(last_time_) >= config_.every_seconds;
+  ranks_.share(up);
+  return up;
 }
 
 void Checkpoints::take(int64_t step, const std::string& note) {
@@ -79,7 +83,7 @@ void Checkpoints::wait_for_last() {
   const bool whole = system_.finish_checkpoint();
   const int64_t step = being_written_;
   being_written_ = 0;
-  if (system_.rank() != 0) return;
+  if (!ranks_.first()) return;
   if (!whole) return remove_folder(step);
   written_.push_back(step);
   try {
@@ -92,8 +96,8 @@ void Checkpoints::wait_for_last() {
 }
 
 void Checkpoints::remove_all() {
-  if (config_.enabled()) system_.barrier();
-  if (system_.rank() != 0) return;
+  if (config_.enabled()) ranks_.barrier();
+  if (!ranks_.first()) return;
   std::error_code ignored;
   for (const int64_t step : checkpoint_steps(folder_)) remove_folder(step);
   std::filesystem::remove(folder_, ignored);  // only removes an empty folder

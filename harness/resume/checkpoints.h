@@ -9,6 +9,7 @@
 
 #include "base/timing.h"
 #include "config/run_config.h"
+#include "harness/communicator.h"
 #include "harness/system_under_test.h"
 
 namespace strata::harness {
@@ -27,7 +28,7 @@ class Checkpoints {
  public:
   // Keeps checkpoints in `folder`. `resumed_after` is the step after which the run resumes, or 0
   // for a new run. References must outlive the object.
-  Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
+  Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system, Communicator& ranks,
               std::filesystem::path folder, int64_t resumed_after);
 
   // Returns whether to take a checkpoint after `step`. Call once a step. The first rank's clock
@@ -49,6 +50,7 @@ class Checkpoints {
 
   config::CheckpointConfig config_;
   SystemUnderTest& system_;
+  Communicator& ranks_;
   std::filesystem::path folder_;
   std::deque<int64_t> written_;       // steps in ascending order
   int64_t last_, being_written_ = 0;  // 0: none

@@ -1,13 +1,16 @@
 #include "harness/resume/resume_point.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "base/files/crc32c.h"
 #include "base/files/files.h"
 #include "base/text/json.h"
+#include "harness/record/event_log.h"
 
 namespace strata::harness {
+
 std::string to_note(const ResumePoint& point) {
   return json_text(nlohmann::ordered_json{{"seed", point.seed},
                                           {"step", point.step},
@@ -52,6 +55,18 @@ bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point) {
   const std::string text = read_file(log);
   return text.size() >= point.log_bytes &&
          crc32c(std::string_view(text).substr(0, point.log_bytes)) == point.log_checksum;
+}
+
+int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point) {
+  const std::filesystem::path log = tree.log(experiment);
+  int64_t latest = latest_time_ms(log);
+  for (const std::filesystem::path& path : list_directory(log.parent_path())) {
+    if (path.filename().string().starts_with(log.filename().string() + ".interrupted.") &&
+        begins_as_at(path, point)) {
+      latest = std::max(latest, latest_time_ms(path));
+    }
+  }
+  return latest;
 }
 
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point) {

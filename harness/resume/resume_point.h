@@ -29,6 +29,9 @@ std::optional<ResumePoint> parse_note(const std::string& note);
 
 // Returns whether a log begins as it was at `point`.
 bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);
+// Returns the latest time, in milliseconds since 1970, that an interrupted run has logged. An
+// earlier job may have cut its log back to `point`; the archived copy then has the rest.
+int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point);
 // Archives a copy of such a log and cuts the log back to `point`, so that it has no event twice.
 // Returns the copy's path. Throws Error if it cannot be written.
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);

@@ -6,7 +6,7 @@
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "tests/support/temporary_directory.h"
-#include "training/setup.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::bench {
 

@@ -9,6 +9,7 @@
 #include "tests/comm/mirror_communicator.h"
 #include "tests/training/tiny_run.h"
 #include "training/batches/synthetic_batch.h"
+#include "training/factories/model.h"
 
 namespace strata::bench {
 namespace {

@@ -22,24 +22,6 @@ class FakeSystem final : public SystemUnderTest {
   SystemFacts system_facts() const override { return {.ranks = named_ranks, .device = "a fake"}; }
   std::vector<std::filesystem::path> data_files() const override { return data; }
   std::vector<std::string> tensors() const override { return {"kernel"}; }
-  int rank() const override { return rank_; }
-  int ranks() const override { return 1; }
-  // Keeps the first rank's values, and gives them in turn to another rank, which runs after it.
-  void broadcast(void* memory, size_t bytes) override {
-    auto* const values = static_cast<char*>(memory);
-    if (rank_ == 0) {
-      broadcasts.emplace_back(values, bytes);
-      return;
-    }
-    if (broadcasts.empty()) fail("no other rank broadcasts now");
-    const std::string theirs = std::move(broadcasts.front());
-    broadcasts.pop_front();
-    if (theirs.size() != bytes) fail("{} bytes for {}", theirs.size(), bytes);
-    theirs.copy(values, bytes);
-  }
-  void barrier() override { calls += "barrier "; }
-  bool first_of_node() const override { return true; }
-  int64_t sum(int64_t value) override { return value; }
   void prepare(uint64_t seed, const RunFiles& files, const Say&) override {
     calls += "prepare ";
     seeds.push_back(seed);
@@ -85,8 +67,6 @@ class FakeSystem final : public SystemUnderTest {
     write_file_atomically(files_.checkpoint, "after step " + std::to_string(step_));
   }
 
-  void become_rank(int rank) { rank_ = rank; }
-
   int named_ranks = 1;
   int64_t fails_at = 0, remarkable_step = 0, diverges_at = std::numeric_limits<int64_t>::max();
   int64_t loss_interval = 1, train_samples = 100;
@@ -96,12 +76,38 @@ class FakeSystem final : public SystemUnderTest {
   std::string calls;
   std::function<void()> when_evaluated = [] {};
   std::vector<uint64_t> seeds;
-  std::deque<std::string> broadcasts;
   RunFiles files_;
 
  private:
-  int rank_ = 0;
   int64_t step_ = 0;
+};
+
+// One rank at a time. Rank 0 leaves its broadcasts behind, and a rank that runs after it receives
+// them in turn.
+class FakeCommunicator final : public Communicator {
+ public:
+  // Adds barriers to `calls`.
+  FakeCommunicator(int rank, std::deque<std::string>& broadcasts, std::string& calls)
+      : Communicator(rank, 1, true), broadcasts_(broadcasts), calls_(calls) {}
+
+  void broadcast(void* memory, size_t bytes) override {
+    auto* const values = static_cast<char*>(memory);
+    if (first()) {
+      broadcasts_.emplace_back(values, bytes);
+      return;
+    }
+    if (broadcasts_.empty()) fail("no other rank broadcasts now");
+    const std::string theirs = std::move(broadcasts_.front());
+    broadcasts_.pop_front();
+    if (theirs.size() != bytes) fail("{} bytes for {}", theirs.size(), bytes);
+    theirs.copy(values, bytes);
+  }
+  void barrier() override { calls_ += "barrier "; }
+  int64_t sum(int64_t value) override { return value; }
+
+ private:
+  std::deque<std::string>& broadcasts_;
+  std::string& calls_;
 };
 
 class TimeToTrainTest : public testing_support::TemporaryDirectory {
@@ -120,7 +126,8 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
   }
 
   std::vector<ExperimentResult> run(ExistingResults existing = ExistingResults::kRefuse) {
-    return time_to_train(config_, system_, existing);
+    FakeCommunicator ranks(rank_, broadcasts_, system_.calls);
+    return time_to_train(config_, system_, ranks, existing);
   }
   ResultTree tree() const { return {config_.run.output, "Strata", "fake"}; }
   // Returns "key" or "key=value" of the log's events from the run's start on.
@@ -140,6 +147,8 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
   }
 
   FakeSystem system_;
+  int rank_ = 0;  // that run() is
+  std::deque<std::string> broadcasts_;
   config::RunConfig config_;
 };
 

@@ -17,7 +17,9 @@
 #include "tests/simulation/shared_memory_ranks.h"
 #include "tests/support/deferred_backend.h"
 #include "training/bert_system.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/ranks/harness_communicator.h"
+#include "training/ranks/ranks.h"
 
 namespace strata::simulation {
 namespace {
@@ -56,7 +58,8 @@ void train(const Job& job, SharedMemory& shared, int rank) {
   config::RunConfig config = job.config;
   config.device.graphs = job.graphs;
   training::BertSystem system(config, ranks, std::move(backend));
-  harness::time_to_train(job.config, system, job.existing);
+  training::HarnessCommunicator for_harness(ranks);
+  harness::time_to_train(job.config, system, for_harness, job.existing);
   shared.note(rank) = chaos.moments();
 }
 

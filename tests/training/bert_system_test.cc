@@ -11,6 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/training/small_training.h"
+#include "training/ranks/harness_communicator.h"
 
 namespace strata::training {
 namespace {
@@ -35,7 +36,8 @@ class BertSystemTest : public testing_support::TemporaryDirectory {
   std::vector<harness::ExperimentResult> run() {
     const Ranks ranks{*communicator_};
     BertSystem system(config_, ranks);
-    return harness::time_to_train(config_, system);
+    HarnessCommunicator communicator(ranks);
+    return harness::time_to_train(config_, system, communicator);
   }
 
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();

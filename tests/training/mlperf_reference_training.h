@@ -12,7 +12,6 @@
 #include "data/files/instance_file.h"
 #include "tests/bert/mlperf_reference.h"
 #include "tests/training/small_training.h"
-#include "training/setup.h"
 #include "training/trainer.h"
 
 namespace strata::training {

@@ -13,12 +13,13 @@
 
 #include "base/files/files.h"
 #include "bert/model/model.h"
+#include "bert/weights/weights.h"
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "data/files/instance_file.h"
 #include "training/evaluation.h"
-#include "training/options.h"
-#include "training/setup.h"
+#include "training/factories/backend.h"
+#include "training/factories/model.h"
 #include "training/trainer.h"
 #include "training/warm_up.h"
 

@@ -46,6 +46,14 @@ struct Schedule {
   std::vector<Task> tasks;
 };
 
+// The schedule with delayed backward that training changes to after some steps.
+struct DelayedWork {
+  Schedule schedule;
+  int64_t after_steps = 0;  // the steps without delayed backward
+  // The two parts of the word embeddings' gradient are averaged; else they are summed.
+  bool averages_tied = false;
+};
+
 // Returns how many steps ago the task's micro-batch started: backward is delayed, and a gradient is
 // received as old as it was sent, one step before backward reads it.
 int lag_of(const Schedule& schedule, const Task& task);

@@ -13,14 +13,6 @@
 
 namespace strata::training {
 
-// The schedule with delayed backward that training changes to after some steps.
-struct DelayedWork {
-  Schedule schedule;
-  int64_t after_steps = 0;  // the steps without delayed backward
-  // The word embeddings' gradient averages its two parts; otherwise it sums them.
-  bool averages_tied = false;
-};
-
 class StepWork {
  public:
   // Runs `schedule`, and later `delayed`. Requires a model that was made for the schedule's stage

@@ -12,7 +12,10 @@
 #include "cli/options/config_options.h"
 #include "cli/output/write_json.h"
 #include "cli/ranks.h"
-#include "training/options.h"
+#include "training/factories/buckets.h"
+#include "training/factories/checks.h"
+#include "training/factories/model.h"
+#include "training/factories/schedule.h"
 #include "training/schedules/step_list.h"
 
 namespace strata::cli {

@@ -26,15 +26,15 @@ TEST_F(Resume, EveryRankMakesTheSameCalls) {
   interrupt_at(8);
   const std::filesystem::path aside = directory_ / "aside";
   std::filesystem::copy(config_.run.output, aside, std::filesystem::copy_options::recursive);
-  system_.broadcasts.clear();
+  broadcasts_.clear();
   const auto of_first = run(ExistingResults::kResume);
   const std::string calls = std::exchange(system_.calls, "");
   std::filesystem::remove_all(config_.run.output);
   std::filesystem::rename(aside, config_.run.output);
-  system_.become_rank(1);
+  rank_ = 1;
   const auto of_second = run(ExistingResults::kResume);
   EXPECT_EQ(system_.calls, calls);
-  EXPECT_TRUE(system_.broadcasts.empty());
+  EXPECT_TRUE(broadcasts_.empty());
   ASSERT_EQ(of_second.size(), 1u);
   EXPECT_EQ(of_second[0].steps, of_first[0].steps);
   EXPECT_EQ(of_second[0].seed, of_first[0].seed);

@@ -6,7 +6,7 @@
 #include "tests/training/small_training.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/checkpoint/checkpoint_writer.h"
-#include "training/options.h"
+#include "training/factories/checks.h"
 
 namespace strata::training {
 
@@ -55,7 +55,7 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
   Trainer trainer(config, backend, model, communicator, seed);
   warm_up(config, model, others, trainer);
   const auto parts = open_checkpoint(folder);
-  check_global_batch(config, communicator.size(), parts.front().header().plan);
+  check_global_batch(config, communicator.size(), parts.front().header().plan.global_batch());
   restore(parts, trainer.state().arrays, backend);
   const CheckpointHeader& header = parts.front().header();
   trainer.resume_after(header.step, header.plan, header.loss_scale);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/record/record_file.h"
-#include "training/trainer.h"
+#include "training/trace/step_result.h"
 
 namespace strata::training {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "harness/record/record_file.h"
-#include "training/trainer.h"
+#include "training/trace/step_result.h"
 
 namespace strata::training {
 

@@ -1,4 +1,4 @@
-#include "training/step_trace.h"
+#include "training/trace/step_trace.h"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "training/tensorboard_trace.h"
+#include "training/trace/tensorboard_trace.h"
 
 #include <fmt/format.h>
 

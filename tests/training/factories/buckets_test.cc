@@ -1,17 +1,15 @@
-#include "training/options.h"
+#include "training/factories/buckets.h"
 
 #include <vector>
 
 #include "base/range.h"
-#include "bert/parameters/parameters.h"
-#include "comm/buckets/gradient_buckets.h"
 #include "optim/optimizer.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
 namespace {
 
-class Options : public testing::Test {
+class BucketsFactory : public testing::Test {
  protected:
   config::RunConfig config_ = small_run();
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
@@ -19,27 +17,7 @@ class Options : public testing::Test {
   bert::Model model_{small_bert(), *backend_, {.tokens = 32, .sequences = 1, .masked = 8}};
 };
 
-// As in the paper, gamma is 100 / T by default, so that theta is almost reached at the end.
-TEST_F(Options, LayersAreDroppedFasterTheShorterTheTrainingIs) {
-  config_.layer_drop.theta = 0.5;
-  config_.schedule.training_steps = 250;
-  EXPECT_DOUBLE_EQ(model_options(config_, small_bert()).layer_drop.gamma, 0.4);
-  config_.layer_drop.gamma = 0.01;
-  EXPECT_EQ(model_options(config_, small_bert()).layer_drop.gamma, 0.01);
-}
-
-TEST_F(Options, StatePerWeightIsWhatTheOptimizerKeeps) {
-  using enum config::OptimizerKind;
-  for (const config::OptimizerKind kind : {kAdam, kLamb, kMadgrad, kAcClip, kSgd}) {
-    config_.optimizer.name = kind;
-    const auto optimizer = make_optimizer(config_, *backend_, model_, *communicator_);
-    int64_t kept = 0;
-    for (const device::StateTensor& state : optimizer->state()) kept += state.tensor.size();
-    EXPECT_EQ(state_per_weight(kind) * model_.layout().size, kept) << name_of(kind);
-  }
-}
-
-// Counts how often each element is updated, and changes nothing.
+// Counts how often an element is updated, and changes nothing.
 class CountingOptimizer final : public optim::Optimizer {
  public:
   explicit CountingOptimizer(int64_t elements) : updates(static_cast<size_t>(elements)) {}
@@ -54,7 +32,7 @@ class CountingOptimizer final : public optim::Optimizer {
   std::vector<int> updates;  // by element
 };
 
-TEST_F(Options, AllIsUpdatedButWhatIsHeld) {
+TEST_F(BucketsFactory, UpdatesAllElementsButFrozenOnes) {
   const int64_t elements = model_.layout().size;
   const std::vector<Range> buckets = gradient_buckets(config_, model_.layout());
   ASSERT_GT(buckets.size(), 4u);
@@ -66,17 +44,17 @@ TEST_F(Options, AllIsUpdatedButWhatIsHeld) {
       {{buckets[0].end - 5, buckets[1].begin + 5}, {buckets[1].end - 7, buckets[1].end}},
       {{buckets[1].begin, buckets[1].end}, {buckets[3].begin, buckets[3].begin + 9}},
       {{elements - 3, elements}}};
-  for (const std::vector<Range>& held : cases) {
+  for (const std::vector<Range>& frozen : cases) {
     CountingOptimizer optimizer(elements);
     const auto gradient_buckets = make_gradient_buckets(
-        *backend_, *communicator_, model_, bucket_options(config_, model_), optimizer, &held);
+        *backend_, *communicator_, model_, bucket_options(config_, model_), optimizer, &frozen);
     gradient_buckets->mark_ready(0, elements);
     gradient_buckets->finish_step();
     std::vector<int> expected(static_cast<size_t>(elements), 1);
-    for (const Range& range : held) {
+    for (const Range& range : frozen) {
       std::fill(expected.begin() + range.begin, expected.begin() + range.end, 0);
     }
-    EXPECT_TRUE(optimizer.updates == expected) << held.size() << " ranges are held";
+    EXPECT_TRUE(optimizer.updates == expected) << frozen.size() << " frozen ranges";
   }
 }
 

@@ -1,0 +1,21 @@
+// The checkpoint that an experiment goes on from.
+#pragma once
+
+#include <optional>
+
+#include "harness/benchmark.h"
+#include "harness/resume/resume_point.h"
+
+namespace strata::harness {
+
+// The point of the last checkpoint that is whole and belongs to the experiment's log; nullopt if
+// there is none. All ranks call together and get the same.
+std::optional<ResumePoint> last_whole_checkpoint(const Benchmark& b, int experiment);
+
+// Where an interrupted experiment continues; nullopt for any other. If its first checkpoint was
+// never finished, its files are archived and it starts again. Throws Error if a finished checkpoint
+// is unusable, because the user must decide whether to lose the trained steps. All ranks call
+// together and get the same.
+std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment);
+
+}  // namespace strata::harness

@@ -1,0 +1,240 @@
+#include "harness/resume/opened_results.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files/files.h"
+#include "harness/host/system_description.h"
+#include "harness/resume/checkpoints.h"
+#include "harness/resume/same_configuration.h"
+
+namespace strata::harness {
+namespace {
+
+// Opens the results on the first rank.
+class Opening {
+ public:
+  Opening(const config::RunConfig& config, ResultTree tree, ExistingResults existing,
+          const std::string& system_description, const Say& say)
+      : config_(config),
+        tree_(std::move(tree)),
+        existing_(existing),
+        description_(system_description),
+        say_(say) {}
+
+  OpenedResults run() {
+    find_tree();
+    prepare_result_tree(tree_);
+    OpenedResults opened{.lock = OutputLock(tree_.results())};
+    remove_leftovers(tree_.results());
+    remove_leftovers(tree_.system_description().parent_path());
+    FoundResults found = find_results(tree_, config_.run.experiments, existing_);
+    if (!found.empty()) {
+      opened.on_other_ranks =
+          resumes() && describe_other_ranks(read_file(tree_.system_description()), description_);
+      check_found(found, opened.on_other_ranks);
+      if (opened.on_other_ranks) check_none_begins(found);
+    }
+    for (const ExperimentResult& result : found.results) {
+      if (tidy_ended(result.experiment)) opened.lacking_weights.push_back(result.experiment);
+    }
+    for (const int experiment : found.not_begun) {
+      const auto aside = set_aside(tree_, experiment);
+      say_(
+          fmt::format("result_{}: its run was killed before it began; it begins anew, and the log "
+                      "is now {}",
+                      experiment, aside.string()));
+    }
+    for (const int experiment : found.without_log) {
+      const auto aside = set_aside(tree_, experiment);
+      say_(fmt::format(
+          "result_{}: its log is missing; its other files are archived (a log would be {})",
+          experiment, aside.string()));
+    }
+    for (const int experiment : found.interrupted) {
+      if (resumes() && can_be_resumed(tree_, experiment)) {
+        refuse_links(tree_, experiment);
+        opened.interrupted.push_back(experiment);
+      } else {
+        archive_interrupted(tree_, experiment, say_);
+      }
+    }
+    if (found.empty()) write_system_description();
+    opened.ended = std::move(found.results);
+    opened.tree = std::move(tree_);
+    return opened;
+  }
+
+ private:
+  bool resumes() const { return existing_ == ExistingResults::kResume; }
+
+  // Whether a run that ended could not write its weights, and may still be able to.
+  bool lacks_weights(const ResultTree& tree, int experiment) const {
+    return config_.log.save_checkpoint && !exists_or_is_link(tree.checkpoint(experiment)) &&
+           can_be_resumed(tree, experiment);
+  }
+
+  // Whether --resume continues one of the experiments from a checkpoint.
+  bool any_goes_on(const ResultTree& tree, const FoundResults& found) const {
+    return std::ranges::any_of(found.interrupted,
+                               [&](int experiment) { return can_be_resumed(tree, experiment); }) ||
+           std::ranges::any_of(found.results, [&](const ExperimentResult& result) {
+             return lacks_weights(tree, result.experiment);
+           });
+  }
+
+  // Takes the tree of a system that differs in the number of ranks alone, if this run resumes what
+  // is there.
+  void find_tree() {
+    if (existing_ == ExistingResults::kRefuse ||
+        !find_results(tree_, config_.run.experiments, existing_).empty()) {
+      return;
+    }
+    const std::optional<std::string> other = system_on_other_ranks();
+    if (other && !resumes()) {
+      // This run would begin a second system beside the first.
+      fail(
+          "{}: holds the results to continue, but this run's system is {}; continue on the same "
+          "number of ranks, or choose another run.output",
+          (tree_.results().parent_path().parent_path() / *other).string(), tree_.system);
+    }
+    if (other) tree_.system = *other;
+  }
+
+  // The system with results whose name differs from this one's in the number of ranks alone. With
+  // --resume it counts only if one of its runs, or one's lost weights, can be resumed.
+  std::optional<std::string> system_on_other_ranks() const {
+    const std::filesystem::path systems = tree_.results().parent_path().parent_path();
+    if (!std::filesystem::is_directory(systems)) return std::nullopt;
+    for (const auto& other : list_directory(systems)) {
+      const ResultTree theirs{tree_.output, tree_.organization, other.filename().string()};
+      if (!differ_in_ranks_only(theirs.system, tree_.system)) continue;
+      const FoundResults found = find_results(theirs, config_.run.experiments, existing_);
+      if (resumes() ? any_goes_on(theirs, found) : !found.empty()) return theirs.system;
+    }
+    return std::nullopt;
+  }
+
+  // Results that lie together are of one configuration on one system.
+  void check_found(const FoundResults& found, bool on_other_ranks) const {
+    const std::string described = read_file(tree_.system_description());
+    if (on_other_ranks ? !describe_other_ranks(described, description_)
+                       : !describe_same_system(described, description_)) {
+      fail(
+          "{}: describes another system, or this one otherwise, than the results would be of ({}); "
+          "continue on the same ranks and machines, or choose another run.output",
+          tree_.system_description().string(),
+          fmt::join(differing_fields(described, description_), ", "));
+    }
+    std::vector<int> experiments;  // archived ones may be of any configuration
+    if (resumes()) experiments = found.interrupted;
+    for (const ExperimentResult& result : found.results) experiments.push_back(result.experiment);
+    for (const int experiment : experiments) {
+      const std::filesystem::path theirs = tree_.config(experiment);
+      if (!std::filesystem::exists(theirs)) continue;
+      const bool by_checkpoint = resumes() && (std::ranges::count(found.interrupted, experiment) > 0
+                                                   ? can_be_resumed(tree_, experiment)
+                                                   : lacks_weights(tree_, experiment));
+      const std::vector<std::string> differing = configuration_differences(
+          config::load_resolved_config(theirs), config_, {on_other_ranks, by_checkpoint});
+      if (differing.empty()) continue;
+      fail(
+          "{}: is another configuration than is to be continued with ({}); give the same one, or "
+          "choose another run.output",
+          theirs.string(), fmt::join(differing, "; "));
+    }
+  }
+
+  // A run that is resumed may go on on other ranks, one that begins may not: its result would be of
+  // another system than those it lies beside.
+  void check_none_begins(const FoundResults& found) const {
+    for (int experiment = 0; experiment < config_.run.experiments; ++experiment) {
+      const bool ended = std::ranges::any_of(
+          found.results, [&](const auto& result) { return result.experiment == experiment; });
+      if (ended || can_be_resumed(tree_, experiment)) continue;
+      fail(
+          "{}: result_{} has no checkpoint, so its run would start anew, but on another number of "
+          "ranks than the other runs; give fewer --experiments, or start as many ranks as they had",
+          tree_.results().string(), experiment);
+    }
+  }
+
+  // Removes the checkpoints of a run that was stopped after it had ended. Returns whether it keeps
+  // them because this run writes the weights from them.
+  bool tidy_ended(int experiment) const {
+    std::error_code ignored;
+    if (!std::filesystem::exists(tree_.checkpoints(experiment), ignored)) return false;
+    if (!lacks_weights(tree_, experiment)) {
+      say_(
+          fmt::format("result_{}: was stopped after its run had ended; its checkpoints are removed",
+                      experiment));
+      std::filesystem::remove_all(tree_.checkpoints(experiment), ignored);
+      return false;
+    }
+    if (!resumes()) {
+      say_(
+          fmt::format("result_{}: its weights are missing; --resume writes them from its last "
+                      "checkpoint, which stays",
+                      experiment));
+    }
+    return resumes();
+  }
+
+  // An existing description stays if it is of this system, because somebody may have added to it.
+  void write_system_description() const {
+    const std::filesystem::path path = tree_.system_description();
+    if (!exists_or_is_link(path)) return write_file_atomically(path, description_);
+    const std::string theirs = read_file(path);
+    if (describe_same_system(theirs, description_)) return;
+    fail(
+        "{}: describes another system, as these fields differ: {}; move the file away, or choose "
+        "another run.output",
+        path.string(), fmt::join(differing_fields(theirs, description_), ", "));
+  }
+
+  const config::RunConfig& config_;
+  ResultTree tree_;
+  const ExistingResults existing_;
+  const std::string& description_;
+  const Say& say_;
+};
+
+}  // namespace
+
+OpenedResults open_results(const config::RunConfig& config, ResultTree tree,
+                           ExistingResults existing, const std::string& system_description,
+                           Communicator& ranks, const Say& say) {
+  OpenedResults opened;
+  if (ranks.first()) {
+    opened = Opening(config, std::move(tree), existing, system_description, say).run();
+  } else {
+    opened.tree = std::move(tree);
+  }
+  ranks.share(opened.tree.system);
+  ranks.share(opened.interrupted);
+  ranks.share(opened.lacking_weights);
+  ranks.share(opened.on_other_ranks);
+  size_t ended = opened.ended.size();
+  ranks.share(ended);
+  opened.ended.resize(ended);
+  for (ExperimentResult& result : opened.ended) {
+    ranks.share(result.experiment);
+    ranks.share(result.reached_target);
+  }
+  return opened;
+}
+
+bool can_be_resumed(const ResultTree& tree, int experiment) {
+  return !checkpoint_steps(tree.checkpoints(experiment)).empty();
+}
+
+void archive_interrupted(const ResultTree& tree, int experiment, const Say& say) {
+  const auto aside = set_aside(tree, experiment);
+  say(fmt::format("result_{}: its run was interrupted; the log is now {}", experiment,
+                  aside.string()));
+}
+
+}  // namespace strata::harness

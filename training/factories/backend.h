@@ -1,0 +1,27 @@
+// The device of a rank.
+#pragma once
+
+#include <memory>
+
+#include "config/run_config.h"
+#include "device/backend.h"
+#include "device/graph_cache.h"
+#include "training/ranks/ranks.h"
+
+namespace strata::training {
+
+// device.threads, or the rank's share of the machine's processors (base/threads/processors.h).
+int thread_count(const config::RunConfig& config, const LocalRank& local = {});
+
+// Gives each rank of the machine the next device. Precision `auto` is bf16 if the device multiplies
+// it natively, else fp32. A rank that computes on the host is bound to its NUMA node, if there are
+// several: the calling thread, and all threads that it starts. Throws Error if the device cannot be
+// used.
+std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
+                                              const LocalRank& local = {});
+
+// Null if device.graphs is off.
+std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
+                                                     device::Backend& backend);
+
+}  // namespace strata::training

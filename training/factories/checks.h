@@ -1,0 +1,32 @@
+// Checks of a configuration before anything is made from it. Each throws Error with the key to
+// change.
+#pragma once
+
+#include <cstdint>
+
+#include "bert/config.h"
+#include "config/run_config.h"
+
+namespace strata::training {
+
+// Throws Error if parallel.stages does not divide the layers or the ranks, or if ouroboros.modules
+// has more modules than layers or needs another number of ranks.
+void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks);
+// Throws Error if there are stages or modules, for measurements of whole models.
+void check_one_stage(const config::RunConfig& config);
+// Throws Error if backward is delayed, for measurements of steps that are whole.
+void check_undelayed(const config::RunConfig& config);
+
+// Throws Error if global batches on `ranks` ranks are of another size than `global_batch`, the
+// samples in those of the run that wrote a checkpoint.
+void check_global_batch(const config::RunConfig& config, int ranks, int64_t global_batch);
+
+// Throws Error if model.vocab names no file, or a vocabulary of another size than the model's.
+void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
+// Throws Error if model.checkpoint names no file.
+void check_checkpoint_path(const config::ModelConfig& model);
+// Throws Error if a path in data.train, data.eval or data.shapes does not exist or may not be read.
+// Opens no file.
+void check_data_paths(const config::DataConfig& data);
+
+}  // namespace strata::training

@@ -1,0 +1,31 @@
+// The order of work in a step.
+#pragma once
+
+#include <optional>
+
+#include "bert/config.h"
+#include "bert/stage.h"
+#include "config/run_config.h"
+#include "training/schedules/schedule.h"
+#include "training/schedules/step_list.h"
+
+namespace strata::training {
+
+// The pipeline stage, or the module, of a rank.
+bert::Stage stage_of_rank(const config::RunConfig& config, int rank);
+
+// The schedule of a stage on `ranks` ranks that reduce together.
+Schedule make_schedule(const config::RunConfig& config, const bert::BertConfig& model,
+                       int ranks = 1, const bert::Stage& stage = {});
+
+// The schedule that follows after `ouroboros.warmup_steps`; nullopt without modules.
+std::optional<DelayedWork> make_delayed_work(const config::RunConfig& config,
+                                             const bert::BertConfig& model,
+                                             const bert::Stage& stage);
+
+// Plans a step on `ranks` ranks that reduce together. With modules it is a step after
+// `ouroboros.warmup_steps`.
+StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& model, int ranks,
+                   const bert::Stage& stage);
+
+}  // namespace strata::training
