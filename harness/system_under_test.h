@@ -1,4 +1,4 @@
-// What the harness times: a system that trains a model. The harness knows no model and the system
+// The system that the harness times: it trains a model. The harness knows no model and the system
 // no log; training/bert_system.h is the one that the program measures.
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace strata::harness {
 
-// What is known of the data once it may be looked at.
+// Facts about the data, known once it may be read.
 struct DataFacts {
   int64_t train_samples = 0;
-  int64_t eval_samples = 0;  // that an evaluation takes
-  uint32_t checksum = 0;     // another one: other data; only where runs are resumed
+  int64_t eval_samples = 0;  // samples of an evaluation
+  uint32_t checksum = 0;     // differs if the data differ; computed only if runs are resumed
 };
 
-// Where a system writes what the configuration asks for; an empty path: nowhere.
+// Paths for the outputs that the configuration asks for. An empty path means no output.
 struct RunFiles {
   std::filesystem::path step_trace;   // JSON lines
   std::filesystem::path tensorboard;  // a folder of event files
   std::filesystem::path timeline;     // Chrome trace JSON
   std::filesystem::path checkpoint;   // safetensors
-  bool resumed = false;               // those of an interrupted run are gone on with
+  bool resumed = false;               // append to the files of an interrupted run
 };
 
 struct TrainedStep {
@@ -57,14 +57,15 @@ class SystemUnderTest {
   // The tensors that the model starts with, by MLPerf's names.
   virtual std::vector<std::string> tensors() const = 0;
 
-  // Before the clock starts: weights, optimizer state and the order of the samples for `seed`.
+  // Makes weights, optimizer state and the order of the samples from `seed`, before the clock
+  // starts.
   virtual void prepare(uint64_t seed, const RunFiles& files, const Say& say) = 0;
-  // Still before: what makes the first steps as fast as later ones. Leaves no trace in weights.
+  // Makes the first steps as fast as later ones, before the clock starts. Leaves the weights alone.
   virtual void warm_up(const Say& say) = 0;
 
-  // What begin_checkpoint was given with this folder, once every part of the checkpoint is
-  // read and its checksum is right; nothing, with the reason said, otherwise. The same on every
-  // rank. Throws Error where the checkpoint does not suit the system.
+  // Reads every part of the checkpoint and verifies its checksum. Returns the facts that
+  // begin_checkpoint() was given with this folder, the same on every rank, or nullopt after `say`
+  // got the reason. Throws Error if the checkpoint does not suit the system.
   virtual std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
                                                           const Say& say) = 0;
   // After warm_up, before start: the next step is the one after the checkpoint's.

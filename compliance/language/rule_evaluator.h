@@ -38,8 +38,8 @@ class Evaluator final : private BuiltinHost {
   void execute(const Fragment& fragment, bool keep_locals = false);
 
   const Value& state() const { return state_; }
-  // Of a check that asks whether `ll.timestamp - start` is below a limit: the difference and the
-  // limit, in ms. Nothing for other checks.
+  // Returns the difference and the limit, in ms, of a check that asks whether
+  // `ll.timestamp - start` is below a limit; nullopt for other checks.
   std::optional<std::pair<double, double>> time_and_limit(const Fragment& fragment);
 
  private:

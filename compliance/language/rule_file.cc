@@ -91,7 +91,7 @@ class Compiler {
     }
   }
 
-  // What is read once more through an alias counts once more.
+  // A node counts each time that an alias leads to it.
   void spend(const YAML::Node& at, size_t work) {
     constexpr size_t kMostWork = 2 * kMaxRuleFileBytes;
     work_ += work;
@@ -257,7 +257,7 @@ class Compiler {
 
 }  // namespace
 
-// Of its size and ends: enough to tell keys apart.
+// Hashes the size and both ends of a name, which is enough to tell keys apart.
 uint64_t KeyTable::hash_of(std::string_view name) {
   uint64_t first = 0, last = 0;
   if (name.size() >= sizeof first) {

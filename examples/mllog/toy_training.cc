@@ -29,7 +29,7 @@ struct Line {
   double accuracy() const { return 1 - (3 - slope) / 3; }
 };
 
-// What the rules of a BERT benchmark ask of every log.
+// Writes the events that the rules of a BERT benchmark ask of every log.
 void describe(mllog::LogWriter& log) {
   log.event(keys::kSubmissionBenchmark, "bert");
   log.event(keys::kSubmissionOrg, "Example");

@@ -56,7 +56,7 @@ The library strata::mllog, static, with its headers and its files for CMake
 and pkg-config: logs of whole lines whatever ends the program, and a reader
 that takes and refuses what the official checker does.")
 
-# What Debian wants of every package: its licence, and its changes in Debian's form.
+# Debian wants the licence of every package, and its changes in Debian's form.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 function(strata_debian_documents component package)
   set(folder ${PROJECT_BINARY_DIR}/debian/${package})

@@ -18,7 +18,7 @@ apt() {
   }
   grep 'After this operation' "$scratch/apt.log" | sed "s|^|$1 $(basename "${*: -1}"): |" || true
 }
-# What dpkg does not know of Strata's is a trace.
+# Prints files of Strata that dpkg does not know.
 traces() { find /usr /etc /opt /var/lib -xdev -path '*strata*' -not -path '/var/lib/dpkg/*' -not -path "$folder/*" 2>/dev/null; }
 
 apt update

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What scripts/bench.sh builds, runs in which order, compares and refuses, in a small tree whose benchmarks are a script.
+# Tests what scripts/bench.sh builds, runs, compares and refuses, in a small tree whose benchmarks are a script.
 # Usage: tests/scripts/bench_test.sh STRATA
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

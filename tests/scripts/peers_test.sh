@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the scripts of bench/peers run, with which settings, what they print and refuse, beside programs that are scripts: no PyTorch,
-# GPU, official checker or published logs are needed.
+# Tests what the scripts of bench/peers run, print and refuse. Scripts stand in for the programs, so that no PyTorch, GPU,
+# official checker or published logs are needed.
 # Usage: tests/scripts/peers_test.sh
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

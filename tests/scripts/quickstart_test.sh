@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the quickstart prints at its end, and that a build folder of a checkout that was moved is named.
+# Tests what the quickstart prints at its end, and that it names the build folder of a checkout that was moved.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 source "$root/tests/scripts/expect.sh"

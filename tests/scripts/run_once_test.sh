@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What scripts/run_once.sh keeps, trains anew and refuses, with commands that stand in for training.
+# Tests what scripts/run_once.sh keeps, trains anew and refuses, with commands that stand in for training.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 source "$root/scripts/run_once.sh"
@@ -63,7 +63,7 @@ expect "a second run at the same time is refused" test $? -eq 2
 expect "and does not train" test "$(trainings)" -eq "$before"
 exec {held}>&-
 
-# What the origin depends on.
+# The origin depends on the commit and on the settings.
 command -v git >/dev/null || exit $((failures > 0))
 git init -q "$work/tree" && git -C "$work/tree" -c user.name=a -c user.email=b commit -q --allow-empty -m one
 echo 'a: 1' >"$work/config.yaml"

@@ -16,7 +16,7 @@ options=()
 [[ -z $RULES ]] || options+=("--rules=$RULES")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# What cannot be scored has no scores.
+# Folders that cannot be scored have no scores.
 score() { # TREE OUTPUT
   (cd "$1" && "$STRATA" score --json "${options[@]}" -- "$RESULTS") >"$2" 2>/dev/null || true
   [[ -s $2 ]] || echo '{"scores": []}' >"$2"

@@ -158,7 +158,7 @@ class Heap {
  public:
   explicit Heap(size_t limit_bytes = 256u << 20, uint64_t limit_steps = UINT64_MAX)
       : limit_(limit_bytes), steps_left_(limit_steps) {
-    // What dies may be kept without asking for memory.
+    // Values that die are kept here, and that must not need memory.
     spare_strings_.reserve(kMaxSpare);
     spare_dicts_.reserve(kMaxSpare);
   }
