@@ -36,7 +36,7 @@ enum class ExistingResults : uint8_t { kRefuse, kKeep, kResume };
 // if one cannot.
 void prepare_result_tree(const ResultTree& tree);
 
-// What experiments 0 ... `experiments` - 1 have left.
+// Existing results of experiments 0 ... `experiments` - 1.
 struct FoundResults {
   std::vector<ExperimentResult> results;
   std::vector<int> interrupted;  // experiments whose log holds no result

@@ -40,7 +40,7 @@ struct ReportData {
   std::vector<ReportedFolder> folders;  // by benchmark, fastest first, those without score last
   std::vector<std::string> systems;     // indexed by Owner::system
   std::vector<std::string> benchmarks;  // in order of name
-  // What could not be read, one line each; the rest is shown.
+  // Files that could not be read, one line each; the rest is shown.
   std::vector<std::string> problems;
 };
 
