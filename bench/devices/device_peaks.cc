@@ -16,7 +16,7 @@ using device::Tensor;
 constexpr int64_t kSmallestProduct = 64, kLargestProduct = 16384;
 constexpr double kLongEnough = 1e-2;
 constexpr int64_t kFewestCopied = int64_t{1} << 20, kMostCopied = int64_t{1} << 26;
-constexpr double kLongestCopy = 3e-3;  // of the fewest copies, on an emulated device
+constexpr double kLongestCopy = 3e-3;  // seconds; slower devices are emulated
 constexpr int kCopies = 8;
 
 }  // namespace

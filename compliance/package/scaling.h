@@ -12,7 +12,7 @@ namespace strata::compliance {
 std::string python_float(double number);
 
 struct ScalingWritten {
-  std::string note;     // what was done, or why nothing
+  std::string note;     // action taken, or why there was none
   std::string problem;  // why the factor could not be written; empty if it could
 };
 

@@ -45,7 +45,7 @@ struct Resumption {
 
 // Events whose times contradict their order.
 struct Disorder {
-  std::string text;  // what is early, by how much, and before what
+  std::string text;  // the early event, by how much, and the event it precedes
   uint64_t offset = 0;
   size_t count = 0;  // number of such events; `text` is about the first
 };

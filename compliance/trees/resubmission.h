@@ -35,7 +35,7 @@ struct CodeComparison {
 struct Resubmission {
   std::vector<SystemComparison> systems;
   std::vector<CodeComparison> code;
-  std::vector<std::string> problems;  // what could not be compared, and why
+  std::vector<std::string> problems;  // failed comparisons, and why
 
   bool differs() const;
 };

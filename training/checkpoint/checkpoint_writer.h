@@ -1,4 +1,4 @@
-// Writes a rank's parts of checkpoints on its own thread, beside training.
+// Writes a rank's parts of checkpoints on its own thread, in parallel with training.
 #pragma once
 
 #include <filesystem>

@@ -6,7 +6,7 @@
 
 namespace strata::training {
 
-// A block's gradients are ready after its last micro-batch, and are reduced beside the backwards of
+// A block's gradients are ready after its last micro-batch, and are reduced during the backwards of
 // all micro-batches through the blocks before it. All micro-batches are in flight. The heads run a
 // micro-batch's backward right after its forward, so that with `recompute` all micro-batches share
 // the heads' memory. Sums have the order of micro_batch_order, so gradients have the same bits.

@@ -93,7 +93,7 @@ Schedule schedule_of(const bert::Stage& stage, int blocks, int micro_batches, bo
           .recomputes = recompute};
 }
 
-// Appends the pieces. Each message is received beside the piece before the one that reads it.
+// Appends the pieces. Each message is received during the piece before the one that reads it.
 void append(const std::vector<Piece>& pieces, Schedule& schedule) {
   std::vector<Task>& tasks = schedule.tasks;
   for (size_t i = 0; i < pieces.size(); ++i) {

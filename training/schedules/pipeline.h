@@ -8,7 +8,7 @@ namespace strata::training {
 // The tasks of one stage. Consecutive layers on a stage form a run. Forward takes all micro-batches
 // through one run, then through the next, and backward does the same in reverse. In between, stage
 // 0 takes each micro-batch forward and backward through the heads. Messages of other stages arrive
-// beside the work on the previous micro-batch. A block's gradients become ready after its last
+// during the work on the previous micro-batch. A block's gradients become ready after its last
 // micro-batch. All micro-batches are in flight.
 //
 // With n micro-batches (at least as many as stages P) and L layers, a stage waits for (P - 1) / n
