@@ -1,4 +1,4 @@
-// The matchers of GoogleMock that tests share.
+// GoogleMock matchers that tests share.
 #pragma once
 
 #include <gmock/gmock.h>
