@@ -341,7 +341,8 @@ TEST_F(SmallDisk, ThatFillsUpDuringARunStillTakesTheEndOfTheLog) {
   Process job(command(endless_run({"--set", "run.output=" + path("disk")})));
   wait_until_it_runs();
   fill();
-  expect_no_space_for_events(job.wait(std::chrono::seconds(60)), log_path(), "No space left");
+  expect_no_space_for_events(job.wait(std::chrono::seconds(60)), log_path(),
+                             "No space left on device");
   EXPECT_TRUE(ends_with_run_stop(events(log_path()), "aborted"));
 }
 
