@@ -41,7 +41,7 @@ class Float8Scales {
   // it.
   device::Tensor amax() const;
 
-  // With `training`, also measures the operands.
+  // Also measures the operands if `training`.
   Gemm gemm(int64_t number, bool training) const;
 
  private:

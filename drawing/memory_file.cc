@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/files/write_all.h"
 
 namespace strata::drawing {
 
@@ -23,12 +24,7 @@ MemoryFile::~MemoryFile() { ::close(descriptor_); }
 std::string MemoryFile::path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
 void MemoryFile::fill(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) give_up();
-    text.remove_prefix(static_cast<size_t>(written));
-  }
+  if (!write_all(descriptor_, text)) give_up();
   ::lseek(descriptor_, 0, SEEK_SET);
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spawn.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/files/files.h"
 #include "drawing/marks.h"
@@ -78,12 +78,9 @@ Conversion run(const std::string& program, std::vector<std::string> words, const
   }
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return {"", fmt::format("{} cannot be run: {}", program, std::strerror(error))};
-  int status = 0;
-  pid_t ended = 0;
-  do {
-    ended = ::waitpid(child, &status, 0);
-  } while (ended < 0 && errno == EINTR);
-  if (ended != child) fail("{}: its exit code is lost: {}", program, std::strerror(errno));
+  const std::optional<int> ended = wait_for(child);
+  if (!ended) fail("{}: its exit code is lost: {}", program, std::strerror(errno));
+  const int status = *ended;
   std::string converted = picture.contents();
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !converted.empty()) {
     return {std::move(converted), ""};

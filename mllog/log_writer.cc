@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/files/write_all.h"
 #include "mllog/event_log.h"
 #include "mllog/log_keys.h"
 
@@ -192,14 +193,10 @@ int LogWriter::write_whole(std::string_view lines, bool to_the_end) {
       !reserve(needed + kReservedAtOnce - kKeptForTheEnd)) {
     return errno;
   }
-  for (std::string_view left = lines; !left.empty();) {
-    const ssize_t written = ::write(fd_, left.data(), left.size());
-    if (written < 0 && errno != EINTR) {
-      const int reason = errno;
-      (void)!::ftruncate(fd_, bytes_);
-      return reason;
-    }
-    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
+  if (!write_all(fd_, lines)) {
+    const int reason = errno;
+    (void)!::ftruncate(fd_, bytes_);
+    return reason;
   }
   bytes_ += std::ssize(lines);
   return 0;

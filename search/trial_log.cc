@@ -11,22 +11,9 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/files/write_all.h"
 
 namespace strata::search {
-namespace {
-
-// A disk that fills up writes a part first and reports the error on the next call.
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(file, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
-}
-
-}  // namespace
 
 TrialLog::TrialLog(std::filesystem::path path) : path_(std::move(path)) {
   if (!std::filesystem::exists(path_)) return;

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/files/write_all.h"
 
 namespace strata {
 namespace {
@@ -69,17 +70,6 @@ fs::path follow_links(const fs::path& path) {
     at = at.parent_path() / target;
   }
   return at;
-}
-
-// Returns false, with errno, if not all of `bytes` could be written.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
 }
 
 // Returns PID of the temporary file "NAME.tmp.PID.N", or 0 if `name` has another form, or if `of`

@@ -51,8 +51,8 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   return {bytes_sent / (seconds - latency), latency_seconds};
 }
 
-// With reduce.early_words, embeddings are reduced before the rest of a rank's gradient is known, so
-// a rank cannot clip its gradient.
+// If reduce.early_words is set, embeddings are reduced before the rest of a rank's gradient is
+// known, so a rank cannot clip its gradient.
 std::vector<config::ClipMode> modes_of(const config::RunConfig& config) {
   using enum config::ClipMode;
   if (config.reduce.early_words) return {kNone, kAfterAllReduce};

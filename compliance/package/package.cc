@@ -48,7 +48,7 @@ void drop_log_warnings(PackageVerdict& package) {
   }
 }
 
-// With `strict` the review's remarks are errors.
+// The review's findings are errors if `strict`.
 void drop_warnings(PackageVerdict& package, bool strict) {
   const auto drop = [&](Section& section) {
     section.warnings.clear();

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/files/files.h"
 #include "compliance/sources/rule_store.h"
@@ -105,13 +105,9 @@ int run(std::vector<std::string> words) {
   posix_spawn_file_actions_destroy(&files);
   if (error == ENOENT || error == EACCES) return kNotThere;
   if (error != 0) fail("{} cannot be run: {}", words[0], std::strerror(error));
-  int status = 0;
-  pid_t ended = 0;
-  do {
-    ended = ::waitpid(child, &status, 0);
-  } while (ended < 0 && errno == EINTR);
-  if (ended != child) fail("the exit code of {} is lost: {}", words[0], std::strerror(errno));
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const std::optional<int> status = wait_for(child);
+  if (!status) fail("the exit code of {} is lost: {}", words[0], std::strerror(errno));
+  return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
 }
 
 // A new folder, which is removed with its contents unless it is kept.

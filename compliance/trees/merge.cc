@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/files/lines.h"
+#include "base/files/write_all.h"
 #include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 #include "compliance/trees/same_bytes.h"
@@ -243,13 +244,7 @@ uint64_t copy_regular(const fs::path& from, const fs::path& to) {
       if (!out.close()) give_up(to, "write");
       return copied;
     }
-    for (ssize_t done = 0; done < count;) {
-      const ssize_t written =
-          ::write(out.get(), bytes.get() + done, static_cast<size_t>(count - done));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) give_up(to, "write");
-      done += written;
-    }
+    if (!write_all(out.get(), {bytes.get(), static_cast<size_t>(count)})) give_up(to, "write");
     copied += static_cast<uint64_t>(count);
   }
 }

@@ -109,7 +109,7 @@ std::string_view File::image() {
     fail("{}: cannot finish in memory: {}", where, library_reason());
   }
   char* const bytes = *static_cast<char**>(handle);
-  // As H5Fget_file_image does in its copy: nobody has the file open (HDF5 File Format, III.A).
+  // Clears the flags of open files, like H5Fget_file_image in its copy (HDF5 File Format, III.A).
   const bool is_old = bytes[kSuperblockVersionAt] < 2;
   std::memset(bytes + (is_old ? 20 : 11), 0, is_old ? 4 : 1);
   return {bytes, static_cast<size_t>(size)};

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/child_process.h"
 #include "base/error.h"
 
 namespace strata::data {
@@ -113,13 +113,9 @@ std::optional<std::string> ReaderProcess::answer(std::string_view request) {
 }
 
 int ReaderProcess::death() {
-  int status = 0;
-  pid_t ended = 0;
-  do {
-    ended = ::waitpid(child_, &status, 0);
-  } while (ended < 0 && errno == EINTR);
+  const std::optional<int> status = wait_for(child_);
   child_ = 0;
-  return ended > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return status && WIFSIGNALED(*status) ? WTERMSIG(*status) : 0;
 }
 
 bool ReaderProcess::is_ours() const { return ::getpid() == parent_; }

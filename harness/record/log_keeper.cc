@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "compliance/log/event_log.h"
 #include "harness/record/event_log.h"
@@ -117,8 +117,7 @@ LogKeeper::LogKeeper() {
 LogKeeper::~LogKeeper() {
   keep({});
   ::close(socket_);
-  while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  wait_for(keeper_);
 }
 
 void LogKeeper::keep(const std::filesystem::path& log) noexcept {

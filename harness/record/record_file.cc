@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/write_all.h"
 
 namespace strata::harness {
 
@@ -41,19 +42,13 @@ RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
 
 bool RecordFile::append(std::string_view record, int64_t step) {
   if (fd_ < 0) return true;
-  std::string_view left = record;
-  while (!left.empty()) {
-    const ssize_t written = ::write(fd_, left.data(), left.size());
-    if (written < 0 && errno != EINTR) break;
-    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
-  }
-  if (left.empty()) {
+  if (write_all(fd_, record)) {
     bytes_ += std::ssize(record);
     report();
     return true;
   }
   reason_ = errno;
-  if (left.size() < record.size()) (void)!::ftruncate(fd_, bytes_);
+  (void)!::ftruncate(fd_, bytes_);
   if (missing_++ == 0) first_missing_ = step;
   last_missing_ = step;
   return false;

@@ -20,8 +20,7 @@ void train_to_end(const Benchmark& b, const std::filesystem::path& folder, const
       data.checksum != point.data_checksum) {
     fail(
         "the data have changed since the run, which had {} and {}; give data.train and data.eval "
-        "as "
-        "they were",
+        "as they were",
         counted(point.train_samples, "training sample"),
         counted(point.eval_samples, "evaluation sample"));
   }

@@ -33,9 +33,8 @@ class Opening {
     remove_leftovers(tree_.system_description().parent_path());
     FoundResults found = find_results(tree_, config_.run.experiments, existing_);
     if (!found.empty()) {
-      opened.on_other_ranks =
-          resumes() && describe_other_ranks(read_file(tree_.system_description()), description_);
-      check_found(found, opened.on_other_ranks);
+      opened.on_other_ranks = check_system();
+      check_configurations(found, opened.on_other_ranks);
       if (opened.on_other_ranks) check_none_begins(found);
     }
     for (const ExperimentResult& result : found.results) {
@@ -118,17 +117,21 @@ class Opening {
     return std::nullopt;
   }
 
-  // Results that lie together are of one configuration on one system.
-  void check_found(const FoundResults& found, bool on_other_ranks) const {
+  // Results that lie together are of one system. Returns whether this run resumes them on other
+  // ranks.
+  bool check_system() const {
     const std::string described = read_file(tree_.system_description());
-    if (on_other_ranks ? !describe_other_ranks(described, description_)
-                       : !describe_same_system(described, description_)) {
-      fail(
-          "{}: describes another system, or this one otherwise, than the results would be of ({}); "
-          "continue on the same ranks and machines, or choose another run.output",
-          tree_.system_description().string(),
-          fmt::join(differing_fields(described, description_), ", "));
-    }
+    if (resumes() && describe_other_ranks(described, description_)) return true;
+    if (describe_same_system(described, description_)) return false;
+    fail(
+        "{}: describes another system, or this one otherwise, than the results would be of ({}); "
+        "continue on the same ranks and machines, or choose another run.output",
+        tree_.system_description().string(),
+        fmt::join(differing_fields(described, description_), ", "));
+  }
+
+  // Results that lie together are of one configuration.
+  void check_configurations(const FoundResults& found, bool on_other_ranks) const {
     std::vector<int> experiments;  // archived ones may be of any configuration
     if (resumes()) experiments = found.interrupted;
     for (const ExperimentResult& result : found.results) experiments.push_back(result.experiment);

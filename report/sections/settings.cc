@@ -11,7 +11,7 @@
 namespace strata::report {
 namespace {
 
-// With more systems, values are counted instead.
+// Values of more systems are counted instead.
 constexpr size_t kMostSideBySide = 6;
 
 std::string setting_of(const ReportedFolder& folder, const std::string& name) {

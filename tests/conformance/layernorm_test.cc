@@ -181,7 +181,7 @@ TEST_P(PreNorm, BackwardAddsWhatElseTheSumsGradientIs) {
       expect_conforms(backend(), [&](Bench& bench) {
         ResidualLayerNormBackward op;
         op.dy = bench.compute(values.dy);
-        // With a residual, its gradient overwrites this memory, else the sublayer's does.
+        // The residual's gradient, or else the sublayer's, overwrites this memory.
         const Tensor d_sum = bench.compute_inout("d_sum", values.residual);
         op.d_sum = d_sum;
         op.normalized = bench.compute(saved.normalized);

@@ -21,7 +21,7 @@ struct Packed {
 };
 
 // One token; one sequence; 128 + 1; the shortest among the longest; a mixture; an empty one last.
-// With few_shapes(), only one sequence, and a batch with the empty one last.
+// A single sequence, and a batch whose last sequence is empty, if few_shapes() asks for no more.
 std::vector<Packed> packed_batches();
 
 // True if the environment requests few and small shapes (STRATA_CONFORMANCE_SHAPES=few), because

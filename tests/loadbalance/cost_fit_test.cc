@@ -75,7 +75,7 @@ TEST(CostFit, IsTheConstrainedOptimumOfNoisyTimes) {
 TEST(CostFit, BatchesThatAreAlikeAreRefused) {
   const CostFit truth{1e-3, {1e-5, 1e-9}};
   EXPECT_THROW(fit_cost({}), Error);
-  // With one length, linear and quadratic cost are proportional.
+  // Linear and quadratic cost are proportional if all samples have one length.
   EXPECT_THROW(
       fit_cost(std::vector{batch_of(64, 1, truth), batch_of(64, 2, truth), batch_of(64, 4, truth)}),
       Error);

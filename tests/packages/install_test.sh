@@ -78,7 +78,7 @@ for file in README.md CHANGELOG.md LICENSE docs/README.md docs/packages.md docs/
   [[ -s $prefix/share/doc/strata/$file ]] || fail "the document $file is not installed"
 done
 if [[ $component == training ]]; then
-  # As a user has it who copies them into a folder of his own.
+  # Users copy them into folders of their own.
   cp -r "$prefix/share/strata/scripts" "$scratch/scripts"
   for config in "$source"/scripts/configs/*.yaml; do
     [[ -s $scratch/scripts/configs/${config##*/} ]] || fail "the configuration ${config##*/} is not installed"

@@ -38,6 +38,14 @@ comm::Accumulation accumulation(const config::ReduceConfig& config) {
           .chunk = config.accumulate == Kind::kBf16Chunked ? config.chunk : 0};
 }
 
+// Adds the table of tied-embedding rows.
+comm::BucketOptions bucket_options(const config::RunConfig& config,
+                                   const bert::ParameterLayout& layout) {
+  comm::BucketOptions options = training::bucket_options(config);
+  if (config.reduce.early_words) options.tied_rows.table = layout.words();
+  return options;
+}
+
 }  // namespace
 
 comm::BucketOptions bucket_options(const config::RunConfig& config) {
@@ -67,9 +75,7 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
 
 std::vector<Range> gradient_buckets(const config::RunConfig& config,
                                     const bert::ParameterLayout& layout) {
-  comm::BucketOptions options = bucket_options(config);
-  if (config.reduce.early_words) options.tied_rows.table = layout.words();
-  return comm::make_buckets(model_boundaries(config, layout), options);
+  return comm::make_buckets(model_boundaries(config, layout), bucket_options(config, layout));
 }
 
 comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::ParameterLayout& layout,
@@ -77,8 +83,7 @@ comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::Parame
   constexpr auto kMaster = device::DType::kF32;
   static char present;  // stands for memory, which the plan does not use
   const device::Tensor whole{&present, kMaster, 1, layout.size};
-  comm::BucketOptions options = bucket_options(config);
-  if (config.reduce.early_words) options.tied_rows.table = layout.words();
+  comm::BucketOptions options = bucket_options(config, layout);
   device::Arena gradients(whole);
   if (shards_gradients(config, ranks)) {
     const comm::UnitMemory memory =

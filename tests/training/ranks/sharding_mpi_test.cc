@@ -18,7 +18,7 @@ namespace {
 // So many layers, each a unit.
 constexpr int kDeepLayers = 5;
 
-// With gaps between the parameters of a layer.
+// A model with gaps between the parameters of a layer.
 bert::BertConfig deep_bert() {
   bert::BertConfig bert = small_bert(kDeepLayers);
   bert.intermediate_size = 72;

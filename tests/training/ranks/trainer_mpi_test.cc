@@ -7,7 +7,7 @@
 namespace strata::training {
 namespace {
 
-// Where an update is a function of the global batch alone.
+// Trainings whose update is a function of the global batch alone.
 const auto kShared = testing::Values(
     Mode{config::ClipMode::kNone, 1, kRandom, kF32, kFp32},
     Mode{config::ClipMode::kNone, 1, kRandom, kBF16, kBf16},
@@ -26,7 +26,7 @@ const auto kShared = testing::Values(
     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kMadgrad},
     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kAcClip},
     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kSgd});
-// Where each rank clips its own gradient, so that the number of ranks matters.
+// Trainings in which each rank clips its own gradient, so that the number of ranks matters.
 const auto kOwn = testing::Values(
     Mode{config::ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
     Mode{config::ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
