@@ -135,9 +135,24 @@ run_tests() {
   return 1
 }
 
-# Repeats all failed tests at the end, below the output of the last preset.
+# Repeats all failed tests at the end, below the output of the last preset: the last lines that each printed, then a list.
 say_failed_tests() {
   [[ ${#failed_tests[@]} -gt 0 ]] || return 0
+  python3 -I - "$root/build" "${failed_tests[@]}" <<'PYTHON' || true
+import html
+import sys
+import xml.etree.ElementTree as tree
+
+for failed in sys.argv[2:12]:
+    preset, _, name = failed.partition(": ")
+    try:
+        cases = tree.parse(f"{sys.argv[1]}/{preset}/results.xml").iter("testcase")
+    except (OSError, tree.ParseError):
+        continue
+    for case in cases:
+        if case.get("name") == html.unescape(name) and case.get("status") == "fail":
+            print(f"\n== failed: {failed}", *(case.findtext("system-out") or "").splitlines()[-60:], sep="\n")
+PYTHON
   say "failed:"
   printf '  %s\n' "${failed_tests[@]}"
 }

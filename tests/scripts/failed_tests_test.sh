@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Tests what scripts/common.sh repeats of failed tests, with a ctest that stands in for the real one.
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+source "$root/tests/scripts/expect.sh"
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mkdir -p "$root/build/release"
+processors=1
+
+ctest() {
+  while [[ $1 != --output-junit ]]; do shift; done
+  cat >"$2" <<'XML'
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuite>
+	<testcase name="good" status="run"><system-out>nothing to see</system-out></testcase>
+	<testcase name="a &lt; b" status="fail"><system-out>2 &lt; 1
+FAILED: the reason</system-out></testcase>
+</testsuite>
+XML
+  return 8
+}
+(run_tests release || true; say_failed_tests) >"$root/out" 2>&1
+expect "the output of a failed test is repeated" grep -qx 'FAILED: the reason' "$root/out"
+expect "with its name" grep -q '^== failed: release: a .*b' "$root/out"
+expect "the output of others is not" test "$(grep -c 'nothing to see' "$root/out")" -eq 0
+expect "the list comes last" test "$(tail -n 1 "$root/out")" = '  release: a &lt; b'
+
+ctest() { return 8; }
+failed_tests=()
+(run_tests release || true; say_failed_tests) >"$root/out" 2>&1
+expect "a ctest without results is named" test "$(tail -n 1 "$root/out")" = '  release: ctest itself'
+
+[[ $failures -eq 0 ]]
