@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 
 #include "compliance/checks/rounds.h"
@@ -12,9 +11,21 @@
 namespace strata::compliance {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) {
-  return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
-}
+// The keys that a record holds anywhere in its text. All have a '_', so one pass over these finds them.
+struct Mentions {
+  explicit Mentions(std::string_view record) {
+    for (size_t at = record.find('_'); at != record.npos; at = record.find('_', at + 1)) {
+      const std::string_view before = record.substr(0, at), after = record.substr(at + 1);
+      batch_size |= before.ends_with("global") && after.starts_with("batch_size");
+      benchmark |= before.ends_with("submission") && after.starts_with("benchmark");
+      train_samples |= before.ends_with("train") && after.starts_with("samples");
+      evaluation |= before.ends_with("eval") &&
+                    (after.starts_with("error") || after.starts_with("accuracy"));
+    }
+  }
+
+  bool batch_size = false, benchmark = false, train_samples = false, evaluation = false;
+};
 
 bool counts_samples(std::string_view benchmark) {
   for (const std::string_view name :
@@ -34,19 +45,19 @@ class Reader {
         train_samples_(bert_train_samples) {}
 
   void read(const Event& event) {
-    const std::string_view record = event.line;
-    if (contains(record, "global_batch_size")) {
+    const Mentions mentions(event.line);
+    if (mentions.batch_size) {
       constexpr double kNone = -1;  // the official tool's value
       result_.batch_size = number(event.value, "global_batch_size");
       if (result_.batch_size == kNone) result_.batch_size.reset();
     }
-    if (contains(record, "submission_benchmark") && event.value.starts_with('"')) {
+    if (mentions.benchmark && event.value.starts_with('"')) {
       result_.benchmark = value_from_json(event.value, heap_).text();
       train_samples_ = train_samples_ && result_.benchmark == "bert";
     }
     if (train_samples_) {
-      if (contains(record, "train_samples")) latest_ = train_samples(event);
-    } else if (contains(record, "eval_error") || contains(record, "eval_accuracy")) {
+      if (mentions.train_samples) latest_ = train_samples(event);
+    } else if (mentions.evaluation) {
       read_evaluation(event);
     }
     if (event.key == "run_stop") read_stop(event);
