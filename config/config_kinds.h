@@ -13,6 +13,7 @@
 
 #include "config/config_value.h"
 #include "config/cost_file.h"
+#include "config/run_config.h"
 #include "config/run_config_names.h"
 #include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"

@@ -34,9 +34,9 @@ TEST_F(PlotCommand, WritesPicturesAndSaysWhatIsInThem) {
   const ProcessResult timeline = plot({"timeline", path("trace.json"), "-o", path("timeline.svg")});
   EXPECT_EQ(timeline.exit_code, 0) << timeline.err;
   EXPECT_THAT(timeline.out, HasSubstr("timeline.svg: 1 drawn"));
-  const ProcessResult json = plot({"curves", path(""), "--json"});
-  EXPECT_EQ(json.exit_code, 0) << json.err;
-  EXPECT_THAT(json.out, HasSubstr("\"accuracy\": 0.7201"));
+  const ProcessResult printed = plot({"curves", path(""), "--json"});
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("\"accuracy\": 0.7201"));
 }
 
 TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {

@@ -85,7 +85,7 @@ TEST(RatioTestTest, IsWelchsAndYuensTest) {
 }
 
 // Draws of two samples whose centers have the ratio 1.1.
-class Coverage : public testing::Test {
+class Coverage : public ::testing::Test {
  protected:
   double normal() {
     const double u = unit_interval(random_.next()), v = unit_interval(random_.next());

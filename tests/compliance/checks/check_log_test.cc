@@ -25,7 +25,7 @@ LogVerdict check_text(const std::string& text, const std::string& ruleset = "5.0
   return check_log(EventLog::from_text(text, "test.txt"), rules, "training", ruleset, werror);
 }
 
-LogVerdict check(const BertLog& log, const std::string& ruleset = "5.0.0") {
+LogVerdict verdict_of(const BertLog& log, const std::string& ruleset = "5.0.0") {
   return check_text(log.text(), ruleset);
 }
 
@@ -44,7 +44,7 @@ std::string only_error(const LogVerdict& verdict) {
 TEST(CheckLog, OpenLogPassesInEveryRoundWithBert) {
   for (const char* ruleset :
        {"1.0.0", "1.1.0", "2.0.0", "2.1.0", "3.0.0", "3.1.0", "4.0.0", "4.1.0", "5.0.0"}) {
-    const LogVerdict verdict = check(BertLog::passing(), ruleset);
+    const LogVerdict verdict = verdict_of(BertLog::passing(), ruleset);
     EXPECT_TRUE(verdict.passed()) << ruleset << "\n" << all(verdict.errors);
     EXPECT_TRUE(verdict.warnings.empty()) << ruleset << "\n" << all(verdict.warnings);
   }
@@ -52,14 +52,14 @@ TEST(CheckLog, OpenLogPassesInEveryRoundWithBert) {
 
 TEST(CheckLog, ClosedLogPassesWhereNoWeightsAreAskedFor) {
   for (const char* ruleset : {"0.7.0", "1.0.0", "3.0.0", "3.1.0", "4.0.0", "4.1.0", "5.0.0"}) {
-    const LogVerdict verdict = check(BertLog::passing("closed"), ruleset);
+    const LogVerdict verdict = verdict_of(BertLog::passing("closed"), ruleset);
     EXPECT_TRUE(verdict.passed()) << ruleset << "\n" << all(verdict.errors);
   }
 }
 
 TEST(CheckLog, ClosedRoundsWithWeightsWantEveryTensorOnce) {
   BertLog log = BertLog::passing("closed");
-  EXPECT_EQ(check(log, "2.0.0").errors.size(),
+  EXPECT_EQ(verdict_of(log, "2.0.0").errors.size(),
             2u);  // no weights_initialization, and not the right tensors
   std::vector<std::string> tensors = {"bert/embeddings/word_embeddings",
                                       "bert/embeddings/position_embeddings",
@@ -88,14 +88,14 @@ TEST(CheckLog, ClosedRoundsWithWeightsWantEveryTensorOnce) {
   }
   for (const std::string& tensor : tensors)
     log.append({"weights_initialization", "null", "\"tensor\": \"" + tensor + "\""});
-  EXPECT_TRUE(check(log, "2.0.0").passed()) << all(check(log, "2.0.0").errors);
+  EXPECT_TRUE(verdict_of(log, "2.0.0").passed()) << all(verdict_of(log, "2.0.0").errors);
   log.append({"weights_initialization", "null", R"("tensor": "bert/pooler/dense/bias")"});
-  EXPECT_THAT(only_error(check(log, "2.0.0")), HasSubstr("failed test: sorted("));
+  EXPECT_THAT(only_error(verdict_of(log, "2.0.0")), HasSubstr("failed test: sorted("));
 }
 
 TEST(CheckLog, ClosedTargetMustBeReachedOnceAndIsExplained) {
   BertLog log = BertLog::passing("closed", 0.7199);
-  const LogVerdict verdict = check(log);
+  const LogVerdict verdict = verdict_of(log);
   ASSERT_EQ(verdict.errors.size(), 1u) << all(verdict.errors);
   const Finding& finding = verdict.errors.front();
   EXPECT_EQ(finding.rule, "0.720 <= v['value'] < 1.0");
@@ -104,14 +104,14 @@ TEST(CheckLog, ClosedTargetMustBeReachedOnceAndIsExplained) {
   EXPECT_EQ(finding.log_line, 29u);
   EXPECT_THAT(finding.found, HasSubstr("0.7199"));
   log.append({"eval_accuracy", "0.72", R"("epoch_num": 1280)"});
-  EXPECT_TRUE(check(log).passed());
+  EXPECT_TRUE(verdict_of(log).passed());
 }
 
 TEST(CheckLog, TargetOfRound07DependsOnTheBatch) {
   BertLog log = BertLog::passing("closed", 0.707);
-  EXPECT_FALSE(check(log, "0.7.0").passed());
+  EXPECT_FALSE(verdict_of(log, "0.7.0").passed());
   log.set("global_batch_size", "8192");
-  EXPECT_TRUE(check(log, "0.7.0").passed()) << all(check(log, "0.7.0").errors);
+  EXPECT_TRUE(verdict_of(log, "0.7.0").passed()) << all(verdict_of(log, "0.7.0").errors);
 }
 
 TEST(CheckLog, EveryRequiredKeyIsMissedWhenAbsent) {
@@ -121,29 +121,30 @@ TEST(CheckLog, EveryRequiredKeyIsMissedWhenAbsent) {
                           "opt_lamb_beta_1", "opt_lamb_beta_2", "opt_lamb_weight_decay_rate",
                           "opt_learning_rate_training_steps", "opt_learning_rate_warmup_steps",
                           "num_warmup_steps", "start_warmup_step", "eval_accuracy"}) {
-    const LogVerdict verdict = check(BertLog::passing("closed").without(key));
+    const LogVerdict verdict = verdict_of(BertLog::passing("closed").without(key));
     EXPECT_FALSE(verdict.passed()) << key;
     EXPECT_THAT(all(verdict.errors), HasSubstr(std::string("'") + key + "'")) << key;
   }
   for (const char* key : {"submission_org", "submission_platform", "submission_status"}) {
-    EXPECT_FALSE(check(BertLog::passing().without(key), "4.0.0").passed()) << key;
-    EXPECT_TRUE(check(BertLog::passing().without(key), "5.0.0").passed()) << key;
+    EXPECT_FALSE(verdict_of(BertLog::passing().without(key), "4.0.0").passed()) << key;
+    EXPECT_TRUE(verdict_of(BertLog::passing().without(key), "5.0.0").passed()) << key;
   }
 }
 
 TEST(CheckLog, RepeatedEqualValuesWarnDifferentOnesFail) {
-  const LogVerdict same = check(BertLog::passing().append({"train_samples", "1"}));
+  const LogVerdict same = verdict_of(BertLog::passing().append({"train_samples", "1"}));
   EXPECT_TRUE(same.passed());
   EXPECT_EQ(same.warnings.size(), 1u);
-  const LogVerdict equal = check(BertLog::passing().append({"train_samples", "1.0"}));  // 1 == 1.0
+  const LogVerdict equal =
+      verdict_of(BertLog::passing().append({"train_samples", "1.0"}));  // 1 == 1.0
   EXPECT_TRUE(equal.passed());
-  const LogVerdict other = check(BertLog::passing().append({"train_samples", "2"}));
+  const LogVerdict other = verdict_of(BertLog::passing().append({"train_samples", "2"}));
   EXPECT_EQ(only_error(other),
             "Required EXACTLY_ONE occurrence of 'train_samples' but found 2 with different values: "
             "[1, 2]");
   // NaN differs from itself, but the official checker's are one object.
   const LogVerdict nan =
-      check(BertLog::passing().set("train_samples", "NaN").append({"train_samples", "NaN"}));
+      verdict_of(BertLog::passing().set("train_samples", "NaN").append({"train_samples", "NaN"}));
   EXPECT_TRUE(nan.passed());
   EXPECT_EQ(nan.warnings.size(), 1u);
   EXPECT_FALSE(
@@ -154,7 +155,7 @@ TEST(CheckLog, OrderOfTheTimelineIsChecked) {
   for (const auto& [key, other] :
        {std::pair("run_start", "init_stop"), std::pair("init_stop", "init_start"),
         std::pair("run_stop", "run_start"), std::pair("block_start", "run_start")}) {
-    EXPECT_FALSE(check(BertLog::passing().move_before(key, other)).passed())
+    EXPECT_FALSE(verdict_of(BertLog::passing().move_before(key, other)).passed())
         << key << " before " << other;
   }
 }
@@ -176,11 +177,11 @@ TEST(CheckLog, InitialisationIsLimitedByDivisionAndRound) {
                           Case{"open", 239.9, "5.0.0", true}, Case{"open", 240, "5.0.0", false},
                           Case{"open", 29.9, "1.0.0", true}, Case{"open", 30, "1.0.0", false},
                           Case{"closed", 20, "0.7.0", false}}) {
-    EXPECT_EQ(check(log_initialised_in(one.division, one.minutes), one.ruleset).passed(),
+    EXPECT_EQ(verdict_of(log_initialised_in(one.division, one.minutes), one.ruleset).passed(),
               one.passes)
         << one.division << " in " << one.ruleset << ", " << one.minutes << " minutes";
   }
-  EXPECT_THAT(only_error(check(log_initialised_in("closed", 30))), HasSubstr("init_stop"));
+  EXPECT_THAT(only_error(verdict_of(log_initialised_in("closed", 30))), HasSubstr("init_stop"));
 }
 
 TEST(CheckLog, FieldsThatEventsMustCarry) {
@@ -188,25 +189,25 @@ TEST(CheckLog, FieldsThatEventsMustCarry) {
                           "eval_start", "eval_stop", "eval_accuracy"}) {
     BertLog log = BertLog::passing();
     log.at(key).metadata.clear();
-    const LogVerdict verdict = check(log);
+    const LogVerdict verdict = verdict_of(log);
     EXPECT_THAT(only_error(verdict), HasSubstr(key)) << key << all(verdict.errors);
   }
   BertLog log = BertLog::passing();
   log.at("block_start").metadata = R"("first_epoch_num": 1, "epoch_count": 0)";
-  EXPECT_FALSE(check(log).passed());
+  EXPECT_FALSE(verdict_of(log).passed());
 }
 
 TEST(CheckLog, SamplesMayStandForEpochsFromRound4) {
   BertLog log = BertLog::passing();
   for (const char* key : {"block_start", "block_stop", "eval_start", "eval_stop"})
     log.at(key).metadata = R"("samples_count": 0)";
-  EXPECT_TRUE(check(log, "4.0.0").passed()) << all(check(log, "4.0.0").errors);
-  EXPECT_FALSE(check(log, "3.0.0").passed());
+  EXPECT_TRUE(verdict_of(log, "4.0.0").passed()) << all(verdict_of(log, "4.0.0").errors);
+  EXPECT_FALSE(verdict_of(log, "3.0.0").passed());
   log.at("epoch_start").metadata = R"("samples_count": 0)";
-  EXPECT_TRUE(check(log, "5.0.0").passed());
-  EXPECT_FALSE(check(log, "4.1.0").passed());
+  EXPECT_TRUE(verdict_of(log, "5.0.0").passed());
+  EXPECT_FALSE(verdict_of(log, "4.1.0").passed());
   log.at("block_start").metadata = R"("samples_count": -1)";
-  EXPECT_FALSE(check(log, "5.0.0").passed());
+  EXPECT_FALSE(verdict_of(log, "5.0.0").passed());
 }
 
 TEST(CheckLog, WrongValuesFail) {
@@ -223,8 +224,9 @@ TEST(CheckLog, WrongValuesFail) {
         Case{"closed", "eval_accuracy", "NaN"}, Case{"closed", "eval_accuracy", "\"0.73\""},
         Case{"closed", "seed", "123456789012345678901234567890", true},
         Case{"closed", "gradient_accumulation_steps", "99999999999999999999", true}}) {
-    EXPECT_EQ(check(BertLog::passing(one.division).set(one.key, one.value), one.ruleset).passed(),
-              one.passes)
+    EXPECT_EQ(
+        verdict_of(BertLog::passing(one.division).set(one.key, one.value), one.ruleset).passed(),
+        one.passes)
         << one.division << ": " << one.key << " = " << one.value;
   }
 }
@@ -242,7 +244,7 @@ TEST(CheckLog, OfManyFailuresOfAKeyTheLastIsKeptWithItsLine) {
   BertLog log = BertLog::passing();
   const size_t before = log.events.size();
   for (int i = 0; i < 3; ++i) log.append({"eval_accuracy", "0.5"});
-  const LogVerdict verdict = check(log);
+  const LogVerdict verdict = verdict_of(log);
   EXPECT_EQ(only_error(verdict),
             "CHECK for 'eval_accuracy' failed in line " + std::to_string(before + 3) + ":");
   EXPECT_EQ(verdict.errors.at(0).log_line, before + 3);
@@ -252,7 +254,7 @@ TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
   const std::string too_long(400, 'x');
   for (const std::string& division : {std::string("\"../x\""), std::string("\"/x\""),
                                       std::string("\"a\\u0000b\""), '"' + too_long + '"'}) {
-    const LogVerdict verdict = check(BertLog::passing().set("submission_division", division));
+    const LogVerdict verdict = verdict_of(BertLog::passing().set("submission_division", division));
     EXPECT_FALSE(verdict.passed());
     const std::string errors = all(verdict.errors);
     EXPECT_THAT(errors, HasSubstr("Could not find config file: training_5.0.0/"));
@@ -272,7 +274,7 @@ TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
       LogEvent other = *accuracy;
       other.value = value;
       log.events.insert(before ? accuracy : accuracy + 1, other);
-      const LogVerdict verdict = check(log);
+      const LogVerdict verdict = verdict_of(log);
       EXPECT_EQ(only_error(verdict),
                 "A value of 'eval_accuracy' ends the official checker with an error")
           << value;
@@ -289,7 +291,7 @@ TEST(CheckLog, ATimeLimitSaysBothNumbers) {
        {std::pair(32.3, "initialisation took 32.3 of 30 minutes"),
         std::pair(30.001, "initialisation took 30.00100 of 30 minutes"),
         std::pair(300.0, "initialisation took 300.0 of 30 minutes")}) {
-    const LogVerdict verdict = check(log_initialised_in("closed", minutes));
+    const LogVerdict verdict = verdict_of(log_initialised_in("closed", minutes));
     EXPECT_EQ(verdict.errors.size(), 1u) << all(verdict.errors);
     EXPECT_EQ(verdict.errors.at(0).found, found);
   }
@@ -336,7 +338,7 @@ TEST(CheckLog, ARoundThatNeverWasIsRefused) {
 
 TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
   const LogVerdict verdict =
-      check(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");
+      verdict_of(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
   EXPECT_FALSE(verdict.passed());
   EXPECT_THAT(verdict.not_judged, HasSubstr("--rules"));
@@ -344,7 +346,7 @@ TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
 
 TEST(CheckLog, ABenchmarkThatTheRoundDoesNotHaveFails) {
   for (const char* name : {"\"brt\"", "\"resnet\"", "\"\"", "7", "null"}) {
-    const LogVerdict verdict = check(BertLog::passing().set("submission_benchmark", name));
+    const LogVerdict verdict = verdict_of(BertLog::passing().set("submission_benchmark", name));
     EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;
     EXPECT_THAT(all(verdict.errors), HasSubstr("submission_benchmark"));
   }
