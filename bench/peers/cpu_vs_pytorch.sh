@@ -8,7 +8,7 @@
 #   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
 #                                 [--precision bf16|fp32] [--isa portable|avx2|avx512] [--strata PROGRAM] [--venv DIR] [--output FILE]
 # --model: bert-large (default), minilm (the quickstart's) or a model's config.json.
-# A row whose memory is not there is left out, with a line that says so: bert-large takes 8 GB in Strata, 8 to 27 GB in PyTorch.
+# A row whose memory is not there is left out, with a line that says so: bert-large takes 8 GB in Strata, 8 to 35 GB in PyTorch.
 # --tokens: of a step (2048). --length: tokens of every sequence, for example 512; default MLPerf's mix.
 # --steps: measured in each process (8). --turns: processes of each (3).
 # --precision: of GEMMs and attention (bf16). --isa: holds all programs and their libraries to an instruction set, named as by

@@ -120,10 +120,10 @@ expect "without libxsmm, too" test $? -eq 0
 expect "which is said" said "without libxsmm's peak"
 expect "with the peak of the others" said 'matrix peaks, GFLOP/s: strata 400, pytorch 300'
 
-only_sorted() {  # WHERE: rows padded to 512 need 11.5 GB, sorted ones 8.2 at most
+only_sorted() {  # WHERE: rows padded to 512 need 11 GB or more, sorted ones 8.3 at most
   steps
   expect "$1: the rows that fit are compared" test $? -eq 0
-  expect "$1: padded ones are left out" test "$(grep -c 'padded is left out: needs about 1[1-3].[0-9] GB of memory, 9.0 GB are there' "$work/out")" -eq 2
+  expect "$1: padded ones are left out" test "$(grep -c 'padded is left out: needs about 1[1-4].[0-9] GB of memory, 9.0 GB are there' "$work/out")" -eq 2
   expect "$1: and not started" test "$(grep -c 'pytorch_step.py' "$work/calls")" -eq "$(grep -c -- '--sorted' "$work/calls")"
   expect "$1: sorted ones run in every turn" test "$(grep -c -- '--sorted' "$work/calls")" -eq 4
   expect "$1: and are in the table" grep -qE '^pytorch, eager, sorted +1000 ' "$work/out"
@@ -220,7 +220,7 @@ memory 9
 STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --turns 1 --steps 4 --output "$work/gpu.json"
 expect "GPU: on the processor, too, what fits is compared" test $? -eq 0
 expect "GPU: padded steps are not started" test "$(grep -c 'pytorch_step.py' "$work/calls")" -eq 2
-expect "GPU: which is said" said 'missing: pytorch.eager.1, needs about 11.'
+expect "GPU: which is said" said 'missing: pytorch.eager.1, needs about 14.'
 memory 1000
 cp "$work/data/minilm/config.json" "$work/own.json"
 STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --short --seconds 60 --steps 2 --model "$work/own.json" \
