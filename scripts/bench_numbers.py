@@ -1,4 +1,4 @@
-"""What scripts/bench.sh does with numbers. Usage:
+"""Makes and reads the numbers of scripts/bench.sh. Usage:
   bench_numbers.py logs FILE FOLDER COUNT      fills the folder with large logs of passing runs, made of the events of FILE
   bench_numbers.py check STRATA FOLDER         prints JSON: processor seconds of `strata check log` on one thread
   bench_numbers.py times KIND FILE...          prints as JSON what is compared of commands' JSON; KIND: step, overlap, operations, check

@@ -186,8 +186,9 @@ for ((turn = 1; turn <= turns; ++turn)); do
     attempt "pytorch.$variant.$turn" "${pytorch[@]}" "$root/bench/peers/pytorch/pytorch_step.py" "$model" "$work/lengths" \
       "${variant%_sorted}" --device "$device" --masked-only --steps "$steps" "${sorted[@]}" || true
   done
-  [[ -n $short ]] || attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
-    --set model.precision=fp8 --set batch.round_tokens=64 || true
+  [[ -n $short ]] || { has_room "fp8.$turn" strata-step "$model" "$work/lengths" &&
+    attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
+    --set model.precision=fp8 --set batch.round_tokens=64; } || true
   ((turn == 1)) || continue
   # Runs once, before the turns that only repeat.
   attention_lengths=$work/first_lengths
