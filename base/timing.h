@@ -30,4 +30,19 @@ inline double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+struct Quartiles {
+  double lower = 0, median = 0, upper = 0;
+
+  // Returns whether the quartiles are more than a tenth of the median apart. A repetition may then
+  // find a median that differs by as much.
+  bool unsteady() const { return upper - lower > 0.1 * median; }
+};
+
+// The lower and upper quartile are values that occur. Requires at least one value.
+inline Quartiles quartiles_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t last = values.size() - 1;
+  return {.lower = values[last / 4], .median = median(values), .upper = values[last - last / 4]};
+}
+
 }  // namespace strata

@@ -1,6 +1,7 @@
 #include "compare/measurement_side.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,14 +69,29 @@ void refuse_many_keys(std::istringstream& text, const fs::path& file, std::strea
   text.seekg(offset);
 }
 
-// Returns an object's name in an array: its first text, else its index.
-std::string name_of(const ordered_json& item, size_t place) {
-  if (item.is_object()) {
-    for (const auto& [key, value] : item.items()) {
-      if (value.is_string()) return value.get<std::string>();
+// Returns the names of an array's objects: their first text, or all their texts if several begin
+// alike, else their index.
+std::vector<std::string> names_of(const ordered_json& array) {
+  std::vector<std::string> first, all;
+  std::map<std::string, int> uses;
+  for (const ordered_json& item : array) {
+    std::vector<std::string> texts;
+    if (item.is_object()) {
+      for (const auto& [key, value] : item.items()) {
+        if (value.is_string() && !(value.get_ref<const std::string&>().empty())) {
+          texts.push_back(value.get<std::string>());
+        }
+      }
     }
+    if (texts.empty()) texts.push_back(std::to_string(first.size()));
+    first.push_back(texts.front());
+    all.push_back(fmt::format("{}", fmt::join(texts, ", ")));
+    ++uses[texts.front()];
   }
-  return std::to_string(place);
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (uses[first[i]] > 1) first[i] = all[i];
+  }
+  return first;
 }
 
 // Returns whether it is a time, a size or a rate, not a difference.
@@ -90,8 +106,9 @@ void collect(const ordered_json& value, const std::string& name, int depth, Meas
   if (value.is_object()) {
     for (const auto& [key, item] : value.items()) collect(item, below(key), depth + 1, side);
   } else if (value.is_array()) {
+    const std::vector<std::string> names = names_of(value);
     for (size_t i = 0; i < value.size(); ++i) {
-      if (value[i].is_object()) collect(value[i], below(name_of(value[i], i)), depth + 1, side);
+      if (value[i].is_object()) collect(value[i], below(names[i]), depth + 1, side);
     }
   } else if (value.is_number()) {
     const auto number = value.get<double>();

@@ -13,9 +13,9 @@
 namespace strata::compare {
 
 // Numbers and texts by their path in the JSON, such as "modes.none.step_seconds", with a value per
-// document. Objects in arrays are named by their first text, or by their index. Google Benchmark's
-// JSON only gives times: "NAME.seconds" is CPU time, or real time if the benchmark's name says so,
-// with a value per repetition.
+// document. Objects in arrays are named by their first text, by all their texts if several begin
+// alike, or by their index. Google Benchmark's JSON only gives times: "NAME.seconds" is CPU time,
+// or real time if the benchmark's name says so, with a value per repetition.
 struct MeasurementSide {
   std::string name;
   size_t documents = 0;

@@ -1,22 +1,30 @@
 #!/usr/bin/env bash
 # Micro-benchmarks (bench/micro/) of this checkout, and whether it is faster than another commit: both are built the same way,
 # the other in a worktree below build/, and run in turns on one processor, by turns one or the other first. 'strata compare' then
-# prints every benchmark's means, their difference, its 95 % interval and the U test of Mann and Whitney.
-# Usage: scripts/bench.sh [--against COMMIT] [--filter REGEX] [--repetitions N] [--seconds S] [--output DIR]
-#   --against COMMIT   what to compare with; without it the benchmarks run once and are listed
-#   --filter REGEX     only benchmarks that this extended regular expression finds, for example '^attention.*bf16'
+# prints every number's means, their difference, its 95 % interval and the U test of Mann and Whitney.
+# Usage: scripts/bench.sh [--against COMMIT] [--measure LIST] [--filter REGEX] [--repetitions N] [--seconds S] [--output DIR]
+#                         [--config FILE] [--tokens N] [--history FILE]
+#   --against COMMIT   what to compare with; without it the micro-benchmarks run once and are listed
+#   --measure LIST     of micro (default), step, overlap (two ranks), operations (all three of 'strata bench') and check ('strata check
+#                      log' of large logs, on one thread), with commas; or all
+#   --filter REGEX     only micro-benchmarks that this extended regular expression finds, for example '^attention.*bf16'
 #   --repetitions N    turns, of both builds each; 9 or more say something about small differences; default 9
-#   --seconds S        of every benchmark in a turn; default 0.1
-#   --output DIR       where Google Benchmark's JSON goes, a file a turn; default build/bench/results
-# Exits with 1 if a benchmark of this checkout is clearly slower by more than 5 %.
+#   --seconds S        of every micro-benchmark in a turn; default 0.1
+#   --config FILE      of step, overlap and operations; default scripts/configs/quickstart.yaml with its model, without data
+#   --tokens N         of their micro-batches; default 512
+#   --output DIR       where the JSON goes, files of every turn; default build/bench/results
+#   --history FILE     gets a line of JSON with the ratios and their intervals; default bench/results/history.jsonl.
+#                      'strata plot history' draws it.
+# Exits with 1 if a number of this checkout is clearly slower by more than 5 %; the more numbers there are, the surer each must be.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 against='' filter=. repetitions=9 seconds=0.1 output=$root/build/bench/results
+measure=micro config=$root/scripts/configs/quickstart.yaml tokens=512 history=$root/bench/results/history.jsonl
 while [[ $# -gt 0 ]]; do
   case $1 in
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-    --against | --filter | --repetitions | --seconds | --output)
+    --against | --filter | --repetitions | --seconds | --output | --measure | --config | --tokens | --history)
       [[ $# -ge 2 ]] || give_up "$1 wants a value; see --help"
       printf -v "${1#--}" '%s' "$2"
       shift 2
@@ -26,11 +34,22 @@ while [[ $# -gt 0 ]]; do
 done
 [[ $repetitions =~ ^[1-9][0-9]*$ ]] || give_up "--repetitions $repetitions: expected a number of at least 1"
 [[ $seconds =~ ^[0-9]*\.?[0-9]+$ ]] || give_up "--seconds $seconds: expected a number"
+[[ $tokens =~ ^[1-9][0-9]*$ ]] || give_up "--tokens $tokens: expected a number of at least 1"
+every=(micro step overlap operations check)
+[[ $measure != all ]] || measure=$(IFS=,; echo "${every[*]}")
+IFS=, read -ra kinds <<<"$measure"
+for kind in "${kinds[@]}"; do
+  [[ " ${every[*]} " == *" $kind "* ]] || give_up "--measure $measure: expected all, or some of ${every[*]} with commas between them"
+done
+[[ ${#kinds[@]} -gt 0 ]] || give_up "--measure names nothing"
+[[ -n $against || $measure == micro ]] || give_up "--measure $measure: needs --against; 'strata bench' measures one build"
+[[ -f $config ]] || give_up "--config $config: there is no such file"
+with() { [[ ,$measure, == *,$1,* ]]; }
 commit=''
 if [[ -n $against ]]; then
   commit=$(git -C "$root" rev-parse --quiet --verify "$against^{commit}" 2>/dev/null) ||
     give_up "--against $against: there is no such commit"
-  git -C "$root" cat-file -e "$commit:bench/micro/CMakeLists.txt" 2>/dev/null ||
+  ! with micro || git -C "$root" cat-file -e "$commit:bench/micro/CMakeLists.txt" 2>/dev/null ||
     give_up "--against $against: has no micro-benchmarks (bench/micro/)"
 fi
 
@@ -55,8 +74,8 @@ if command -v taskset >/dev/null; then
   processors=$(taskset -cp $$ | sed 's/.*: //')
   pinned=(taskset -c "${processors%%[,-]*}")
 fi
-# measure FOLDER [OPTION...]: runs the micro-benchmarks that are built in FOLDER.
-measure() {
+# measure_micro FOLDER [OPTION...]: runs the micro-benchmarks that are built in FOLDER.
+measure_micro() {
   local program=$1/bench/micro/strata_micro
   shift
   OMP_NUM_THREADS=1 "${pinned[@]}" "$program" "--benchmark_filter=$filter" "--benchmark_min_time=$seconds" "$@"
@@ -65,15 +84,54 @@ measure() {
 here=$root/build/bench/checkout
 if [[ -z $against ]]; then
   build_in "$root" "$here" strata_micro
-  measure "$here"
+  measure_micro "$here"
   exit
 fi
 
 there=$root/build/bench/$commit
 git -C "$root" worktree prune
 [[ -e $there/source/.git ]] || git -C "$root" worktree add --quiet --detach "$there/source" "$commit"
-build_in "$root" "$here" strata_micro strata
-build_in "$there/source" "$there/build" strata_micro
+targets=(strata)
+! with micro || targets+=(strata_micro)
+build_in "$root" "$here" "${targets[@]}"
+[[ $measure != micro ]] || targets=(strata_micro)
+build_in "$there/source" "$there/build" "${targets[@]}"
+
+numbers=(python3 -I "$root/scripts/bench_numbers.py")
+logs=$root/build/bench/logs
+if with check; then
+  python3 -I "$root/tests/docs/bert_log.py" >"$root/build/bench/log.txt"
+  "${numbers[@]}" logs "$root/build/bench/log.txt" "$logs" 300
+fi
+model=(--config "$config" --set model.vocab=none --set model.checkpoint=none --set data.train=/tmp --set data.eval=/tmp
+  --tokens "$tokens" --steps 3 --json)
+[[ $config != "$root/scripts/configs/quickstart.yaml" ]] || model+=(--set model.config=minilm)
+# measure_kind FOLDER KIND: prints the JSON of one kind.
+measure_kind() {
+  local strata=$1/cli/strata
+  case $2 in
+    step | operations) OMP_NUM_THREADS=1 "${pinned[@]}" "$strata" bench "$2" "${model[@]}" ;;
+    # The link's speed is given, since it would follow the build's backward.
+    overlap) OMP_NUM_THREADS=1 "$root/scripts/mpirun.sh" -n 2 "$strata" bench overlap "${model[@]}" --gbits 2 ;;
+    check) "${pinned[@]}" "${numbers[@]}" check "$strata" "$logs" ;;
+  esac
+}
+# measure_turn SIDE TURN
+measure_turn() {
+  local folder=${folders[$1]} file=$output/${names[$1]}/$2 kind found=()
+  for kind in "${kinds[@]}"; do
+    if [[ $kind == micro ]]; then
+      measure_micro "$folder" --benchmark_out_format=json --benchmark_out="$file.micro.json" >"$output/running.txt" 2>&1 ||
+        { cat "$output/running.txt" >&2; give_up "the benchmarks of ${names[$1]} failed"; }
+      grep -q '"name"' "$file.micro.json" || give_up "--filter $filter: finds no benchmark of ${names[$1]}"
+    else
+      measure_kind "$folder" "$kind" >"$output/running.$kind" 2>"$output/running.txt" ||
+        { cat "$output/running.txt" >&2; give_up "$kind of ${names[$1]} failed"; }
+      found+=("$kind" "$output/running.$kind")
+    fi
+  done
+  [[ ${#found[@]} -eq 0 ]] || "${numbers[@]}" times "${found[@]}" >"$file.json"
+}
 
 names=("$(git -C "$root" rev-parse --short "$commit")" checkout)
 folders=("$there/build" "$here")
@@ -82,12 +140,17 @@ mkdir -p "$output/${names[0]}" "$output/${names[1]}"
 for ((turn = 1; turn <= repetitions; ++turn)); do
   say "turn $turn of $repetitions"
   for side in $((turn % 2)) $((1 - turn % 2)); do
-    measure "${folders[side]}" --benchmark_out_format=json --benchmark_out="$output/${names[side]}/$turn.json" \
-      >"$output/running.txt" 2>&1 || { cat "$output/running.txt" >&2; give_up "the benchmarks of ${names[side]} failed"; }
-    grep -q '"name"' "$output/${names[side]}/$turn.json" ||
-      give_up "--filter $filter: finds no benchmark of ${names[side]}"
+    measure_turn "$side" "$turn"
   done
 done
-rm -f "$output/running.txt"
+rm -f "$output"/running.*
 echo
-"$here/cli/strata" compare "$output/${names[0]}" "$output/${names[1]}" --fail-above 5%
+status=0
+"$here/cli/strata" compare "$output/${names[0]}" "$output/${names[1]}" --fail-above 5% || status=$?
+[[ $status -le 1 ]] || exit "$status"
+"$here/cli/strata" compare "$output/${names[0]}" "$output/${names[1]}" --json >"$output/comparison.json"
+new=$(git -C "$root" rev-parse --short HEAD)
+[[ -z $(git -C "$root" status --porcelain --untracked-files=no) ]] || new+=+
+"${numbers[@]}" history "${names[0]}" "$new" "$output/comparison.json" >>"$history"
+say "the ratios are in $history"
+exit "$status"

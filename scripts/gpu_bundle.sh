@@ -37,7 +37,7 @@ cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.sh,common.sh,surroundings.sh,limited_steps.sh,mpirun.sh} \
   "$folder.unfinished/scripts/"
 cp "$root"/bench/peers/gpu_{vs_pytorch,follows_cpu}.sh "$folder.unfinished/bench/peers/"
-cp "$root"/bench/peers/pytorch/pytorch_{step,bert,attention}.py "$folder.unfinished/bench/peers/pytorch/"
+cp "$root"/bench/peers/pytorch/pytorch_{step,bert,attention,memory}.py "$folder.unfinished/bench/peers/pytorch/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
 # The training data of bench/peers/gpu_follows_cpu.sh.
 if [[ -f $cache/kjv.txt ]]; then

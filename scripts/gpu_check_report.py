@@ -66,7 +66,8 @@ def why_it_failed(name):
 def is_whole(name, found):
     """Whether a step's object has what is read from it below."""
     if name in OPERATIONS:
-        return {"operations", "copy_peak_bytes_per_second"} <= found.keys()
+        return {"operations", "copy_peak_bytes_per_second"} <= found.keys() and all(
+            "unsteady" in o for o in found["operations"])
     seconds = found.get("seconds")
     return isinstance(seconds, dict) and "step" in seconds and {
         "sequences_per_step", "sequences_per_second", "share_of_matrix_peak",
@@ -178,11 +179,15 @@ def pytorch():
             f"Strata {found['strata_sequences_per_second']:.0f}){missing}")
 
 
+def share(o):
+    return f"{100 * o['share_of_peak']:.0f} %" + (" (unsteady)" if o["unsteady"] else "")
+
+
 def memory_bound():
     operations = [o for o in operations_of("operations") if o["flops"] == 0]
     if not operations:
         return absent("operations")
-    slow = [f"{o['operation']} {100 * o['share_of_peak']:.0f} %" for o in operations if o["share_of_peak"] < 0.8]
+    slow = [f"{o['operation']} {share(o)}" for o in operations if o["share_of_peak"] < 0.8]
     copy = named("operations")["copy_peak_bytes_per_second"]
     return f"below 80 % of the copy peak of {1e-9 * copy:.0f} GB/s: {', '.join(slow) or 'none'}"
 
@@ -241,7 +246,7 @@ def fp8_operations():
         return absent("operations", "operations_fp8")
     pairs = [f"{o['where']} {1e3 * bf16[key]['seconds']:.3f} -> {1e3 * o['seconds']:.3f} ms" for o in fp8
              if o["operation"] == "linear_weight_gradient" and (key := (o["operation"], o["where"])) in bf16]
-    writers = [f"{o['operation']} {100 * o['share_of_peak']:.0f} %" for o in fp8
+    writers = [f"{o['operation']} {share(o)}" for o in fp8
                if o["flops"] == 0 and o["operation"].split("_")[0] in ("residual", "embeddings", "round")]
     return (f"linear_weight_gradient, transposition included: {', '.join(pairs)}; what writes FP8 data, of the copy peak: "
             f"{', '.join(dict.fromkeys(writers))}")
@@ -253,6 +258,11 @@ def one_by_one():
         return absent("benchmark", "operations")
     together = sum(o["per_step"] * o["seconds"] for o in operations)
     return f"operations one by one take {1e3 * together:.2f} ms, a step {1e3 * whole:.2f} ms"
+
+
+def time_and_share(o, precision):
+    """Time of an operation, its share of the peak, and a "~" if the rounds' quartiles are far apart."""
+    return f"{1e3 * o['seconds']:>9.4f} ms{precision}{100 * o['share_of_peak']:>7.1f} %{'~' if o['unsteady'] else ' '}"
 
 
 large, small = (f"{named(name)['sequences_per_step']} sequences" if named(name) else "a step"
@@ -309,14 +319,13 @@ for name in STEPS:
               f"{bench['seconds'].get('start_to_first_measured_step', 0):.1f} s to the first step")
 if operations_of("operations"):
     in_fp8 = {(o["operation"], o["where"]): o for o in operations_of("operations_fp8")}
-    print("operations, share of the matrix or copy peak:")
+    print("operations, share of the matrix or copy peak; ~: quartiles of the time are more than 10 % of it apart:")
     for o in operations_of("operations"):
         name = o["operation"] + (f" ({o['where']})" if o["where"] else "")
         fp8 = in_fp8.pop((o["operation"], o["where"]), None)
-        print(f"  {name:<62}{1e3 * o['seconds']:>9.4f} ms{100 * o['share_of_peak']:>7.1f} %"
-              + (f"{1e3 * fp8['seconds']:>9.4f} ms in fp8{100 * fp8['share_of_peak']:>7.1f} %" if fp8 else ""))
+        print(f"  {name:<62}{time_and_share(o, '')}" + (time_and_share(fp8, " in fp8") if fp8 else ""))
     for (operation, where), o in in_fp8.items():
-        print(f"  {f'{operation} ({where})':<83}{1e3 * o['seconds']:>9.4f} ms in fp8{100 * o['share_of_peak']:>7.1f} %")
+        print(f"  {f'{operation} ({where})':<83}{time_and_share(o, ' in fp8')}")
 print("\nanswers (docs/cuda.md, \"The first run must answer these questions\")")
 for question, answer in answers.items():
     print(f"{question:<26} {answer}")

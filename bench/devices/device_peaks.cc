@@ -14,45 +14,71 @@ using device::Stream;
 using device::Tensor;
 
 constexpr int64_t kSmallestProduct = 64, kLargestProduct = 16384;
-constexpr double kLongEnough = 1e-2;
+constexpr double kLongEnough = 1e-2;  // seconds
+constexpr int kRunsToJudge = 5;
 constexpr int64_t kFewestCopied = int64_t{1} << 20, kMostCopied = int64_t{1} << 26;
-constexpr double kLongestCopy = 3e-3;  // seconds; slower devices are emulated
+constexpr double kSlowestMemory = 6e9;  // bytes a second; slower devices are emulated
 constexpr int kCopies = 8;
 
 }  // namespace
 
-void fill_normal(device::Backend& backend, const Tensor& tensor, float mean, float stddev,
-                 uint64_t seed) {
-  // The random numbers repeat. Their period has no small divisors, so that no two rows are alike.
-  constexpr int64_t kPeriod = 1'000'003;
+NormalNumbers::NormalNumbers(device::Backend& backend, int64_t largest, float mean, float stddev,
+                             uint64_t seed)
+    : backend_(backend),
+      // The random numbers repeat. Their period has no small divisors, so that no two rows are
+      // alike.
+      count_(std::clamp<int64_t>(largest, 1, 1'000'003)),
+      numbers_(backend, static_cast<size_t>(count_) * size_of(backend.master_dtype())) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal(mean, stddev);
-  std::vector<float> values(static_cast<size_t>(std::min(tensor.size(), kPeriod)));
+  std::vector<float> values(static_cast<size_t>(count_));
   for (float& value : values) value = normal(random);
-  device::Buffer master(backend, values.size() * size_of(backend.master_dtype()));
   if (backend.master_dtype() == DType::kF64) {
     const std::vector<double> wide(values.begin(), values.end());
-    backend.copy_to_device(Stream::kCompute, master.data(), wide.data(), master.bytes());
+    backend.copy_to_device(Stream::kCompute, numbers_.data(), wide.data(), numbers_.bytes());
     backend.synchronize(Stream::kCompute);
   } else {
-    backend.copy_to_device(Stream::kCompute, master.data(), values.data(), master.bytes());
+    backend.copy_to_device(Stream::kCompute, numbers_.data(), values.data(), numbers_.bytes());
     backend.synchronize(Stream::kCompute);
   }
-  for (int64_t begin = 0; begin < tensor.size(); begin += kPeriod) {
-    const int64_t count = std::min(kPeriod, tensor.size() - begin);
-    char* at = tensor.as<char>() + begin * static_cast<int64_t>(size_of(tensor.dtype));
-    backend.convert(Stream::kCompute, {.source = {master.data(), backend.master_dtype(), 1, count},
-                                       .destination = {at, tensor.dtype, 1, count}});
+}
+
+void NormalNumbers::fill(const Tensor& tensor, int64_t seed) const {
+  constexpr int64_t kAligned = 64;  // elements
+  int64_t first = kAligned * (seed * 997 % std::max<int64_t>(1, count_ / kAligned));
+  const DType dtype = backend_.master_dtype();
+  for (int64_t begin = 0; begin < tensor.size();) {
+    const int64_t count = std::min(count_ - first, tensor.size() - begin);
+    char* from = numbers_.as<char>() + first * static_cast<int64_t>(size_of(dtype));
+    char* to = tensor.as<char>() + begin * static_cast<int64_t>(size_of(tensor.dtype));
+    backend_.convert(Stream::kCompute, {.source = {from, dtype, 1, count},
+                                        .destination = {to, tensor.dtype, 1, count}});
+    begin += count;
+    first = 0;
   }
-  backend.synchronize(Stream::kCompute);
+  backend_.synchronize(Stream::kCompute);
+}
+
+void fill_normal(device::Backend& backend, const Tensor& tensor, float mean, float stddev,
+                 uint64_t seed) {
+  NormalNumbers(backend, tensor.size(), mean, stddev, seed).fill(tensor);
 }
 
 MatrixPeak::MatrixPeak(device::Backend& backend) : backend_(backend) {
   for (int64_t size = kSmallestProduct; size <= kLargestProduct; size *= 2) {
     make_operands(size);
-    seconds();
-    if (std::min(seconds(), seconds()) >= kLongEnough) break;
+    flops_per_second();
+    if (is_long_enough()) break;
   }
+}
+
+// Other processes make some runs of a short product long, but hardly all of them.
+bool MatrixPeak::is_long_enough() const {
+  const auto size = static_cast<double>(size_);
+  for (int run = 0; run < kRunsToJudge; ++run) {
+    if (2.0 * size * size * size / flops_per_second() < kLongEnough) return false;
+  }
+  return true;
 }
 
 void MatrixPeak::make_operands(int64_t size) {
@@ -66,47 +92,54 @@ void MatrixPeak::make_operands(int64_t size) {
   fill_normal(backend_, {weight_.data(), backend_.compute_dtype(), size, size}, 0.0f, 1.0f, 2);
 }
 
-double MatrixPeak::seconds() const {
-  const auto tensor = [&](const device::Buffer& buffer) {
-    return Tensor{buffer.data(), backend_.compute_dtype(), size_, size_};
-  };
-  const auto begin = Clock::now();
-  backend_.linear_data_gradient(Stream::kCompute,
-                                {.dy = tensor(y_), .weight = tensor(weight_), .dx = tensor(x_)});
-  backend_.synchronize(Stream::kCompute);
-  return seconds_since(begin);
+Tensor MatrixPeak::tensor(const device::Buffer& buffer) const {
+  return {buffer.data(), backend_.compute_dtype(), size_, size_};
 }
 
 double MatrixPeak::flops_per_second() const {
-  const auto size = static_cast<double>(size_);
-  return 2.0 * size * size * size / seconds();
+  return flops_per_second(backend_, tensor(y_), tensor(weight_), tensor(x_));
 }
 
-CopyPeak::CopyPeak(device::Backend& backend) : backend_(backend) {
-  for (elements_ = kFewestCopied;; elements_ = kMostCopied) {
-    for (device::Buffer* buffer : {&from_, &to_}) {
-      *buffer = device::Buffer();
-      *buffer = device::Buffer(backend, elements_ * size_of(backend.master_dtype()));
-    }
-    seconds(1);
-    if (elements_ == kMostCopied || std::min(seconds(1), seconds(1)) > kLongestCopy) break;
-  }
+double MatrixPeak::flops_per_second(device::Backend& backend, const Tensor& dy,
+                                    const Tensor& weight, const Tensor& dx) {
+  const auto begin = Clock::now();
+  backend.linear_data_gradient(Stream::kCompute, {.dy = dy, .weight = weight, .dx = dx});
+  backend.synchronize(Stream::kCompute);
+  const auto size = static_cast<double>(dy.rows);
+  return 2.0 * size * size * size / seconds_since(begin);
+}
+
+int64_t CopyPeak::elements_for(device::Backend& backend) {
+  const CopyPeak few(backend, kFewestCopied);
+  return std::max(few.bytes_per_second(), few.bytes_per_second()) < kSlowestMemory ? kFewestCopied
+                                                                                   : kMostCopied;
+}
+
+CopyPeak::CopyPeak(device::Backend& backend) : CopyPeak(backend, elements_for(backend)) {}
+
+CopyPeak::CopyPeak(device::Backend& backend, int64_t elements)
+    : backend_(backend),
+      elements_(elements),
+      from_(backend, static_cast<size_t>(elements) * size_of(backend.master_dtype())),
+      to_(backend, from_.bytes()) {
   bytes_per_second();
 }
 
-double CopyPeak::seconds(int copies) const {
-  const DType dtype = backend_.master_dtype();
-  const auto begin = Clock::now();
-  for (int i = 0; i < copies; ++i) {
-    backend_.convert(Stream::kCompute, {.source = {from_.data(), dtype, 1, elements_},
-                                        .destination = {to_.data(), dtype, 1, elements_}});
-  }
-  backend_.synchronize(Stream::kCompute);
-  return seconds_since(begin);
+Tensor CopyPeak::tensor(const device::Buffer& buffer) const {
+  return {buffer.data(), backend_.master_dtype(), 1, elements_};
 }
 
 double CopyPeak::bytes_per_second() const {
-  return kCopies * 2.0 * static_cast<double>(from_.bytes()) / seconds(kCopies);
+  return bytes_per_second(backend_, tensor(from_), tensor(to_));
+}
+
+double CopyPeak::bytes_per_second(device::Backend& backend, const Tensor& from, const Tensor& to) {
+  const auto begin = Clock::now();
+  for (int i = 0; i < kCopies; ++i) {
+    backend.convert(Stream::kCompute, {.source = from, .destination = to});
+  }
+  backend.synchronize(Stream::kCompute);
+  return kCopies * 2.0 * static_cast<double>(from.bytes()) / seconds_since(begin);
 }
 
 }  // namespace strata::bench

@@ -1,6 +1,8 @@
 // The measured peaks of a device, which all other figures are compared with.
 #pragma once
 
+#include <cstdint>
+
 #include "device/backend.h"
 #include "device/memory/buffer.h"
 
@@ -16,10 +18,14 @@ class MatrixPeak {
   int64_t size() const { return size_; }
   // Measures one GEMM.
   double flops_per_second() const;
+  // The same for square operands of the caller: dx = dy weight.
+  static double flops_per_second(device::Backend& backend, const device::Tensor& dy,
+                                 const device::Tensor& weight, const device::Tensor& dx);
 
  private:
   void make_operands(int64_t size);
-  double seconds() const;
+  device::Tensor tensor(const device::Buffer& buffer) const;
+  bool is_long_enough() const;
 
   device::Backend& backend_;
   int64_t size_ = 0;
@@ -31,15 +37,37 @@ class CopyPeak {
  public:
   explicit CopyPeak(device::Backend& backend);
 
+  // Returns the elements of the master dtype that a copy moves on this device.
+  static int64_t elements_for(device::Backend& backend);
   // Measures a few copies in a row. Counts bytes read and bytes written.
   double bytes_per_second() const;
+  // The same for tensors of the caller.
+  static double bytes_per_second(device::Backend& backend, const device::Tensor& from,
+                                 const device::Tensor& to);
 
  private:
-  double seconds(int copies) const;
+  CopyPeak(device::Backend& backend, int64_t elements);
+  device::Tensor tensor(const device::Buffer& buffer) const;
 
   device::Backend& backend_;
-  int64_t elements_ = 0;
+  int64_t elements_;
   device::Buffer from_, to_;
+};
+
+// Normally distributed numbers in device memory, which tensors are filled with.
+class NormalNumbers {
+ public:
+  // Draws as many numbers as the largest tensor has, or a million. `backend` must outlive the
+  // object.
+  NormalNumbers(device::Backend& backend, int64_t largest, float mean, float stddev, uint64_t seed);
+
+  // Fills `tensor`. Tensors with different `seed` get the numbers from another one on.
+  void fill(const device::Tensor& tensor, int64_t seed = 0) const;
+
+ private:
+  device::Backend& backend_;
+  int64_t count_;
+  device::Buffer numbers_;
 };
 
 // Fills device memory with random values of a normal distribution.

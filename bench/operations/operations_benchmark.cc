@@ -1,5 +1,7 @@
 #include "bench/operations/operations_benchmark.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/error.h"
@@ -33,6 +35,7 @@ class Bench {
       : model_(model),
         backend_(backend),
         layout_(model),
+        arena_(backend),
         batch_(backend, bert::capacity_of(batch), model_options.rounding),
         float8_(model_options.float8),
         rounds_(options.rounds),
@@ -42,60 +45,145 @@ class Bench {
     for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
   }
 
-  std::vector<OperationTime> run() {
-    linear_layers();
-    attention();
-    layernorm();
-    embeddings();
-    rows();
-    losses();
-    flat();
-    if (times_.empty()) fail("no operation's name begins with {}", only_);
-    return std::move(times_);
+  // Sets operations and peaks of `result`.
+  void run(OperationsBenchmark& result) {
+    std::vector<Group> groups = groups_to_measure();
+    if (groups.empty()) fail("no operation's name begins with {}", only_);
+    matrix_peak_size_ = MatrixPeak(backend_).size();
+    copied_elements_ = CopyPeak::elements_for(backend_);
+    groups.push_back(counted([this] { peaks(); }));
+    size_t most = 0;
+    for (const Group& group : groups) most = std::max(most, group.bytes);
+    arena_.allocate(most);
+    for (int round = 1; round <= rounds_; ++round) {
+      if (round > 1) describe_(fmt::format("round {} of {}", round, rounds_));
+      next_ = 0;
+      for (size_t i = 0; i < groups.size(); ++i) {
+        if (round > 1) arena_.set_overwritten(most_of_others(groups, i));
+        groups[i].run();
+      }
+    }
+    for (Measured& each : measured_) {
+      each.time.rounds = quartiles_of(std::move(each.seconds));
+      each.time.seconds = each.time.rounds.median;
+      result.operations.push_back(std::move(each.time));
+    }
+    result.matrix_peak_size = matrix_peak_size_;
+    result.matrix_peak_rounds = quartiles_of(std::move(matrix_peaks_));
+    result.copy_peak_rounds = quartiles_of(std::move(copy_peaks_));
+    result.matrix_peak_flops_per_second = result.matrix_peak_rounds.median;
+    result.copy_peak_bytes_per_second = result.copy_peak_rounds.median;
   }
 
  private:
+  // Operations that share operands.
+  struct Group {
+    std::function<void()> run;
+    size_t bytes;
+  };
+  struct Measured {
+    OperationTime time;
+    int repeats = 0;  // in a round
+    std::vector<double> seconds;
+  };
+
+  // Counts the bytes that a group's operations need before the arena is allocated.
+  Group counted(std::function<void()> run) {
+    counted_bytes_ = 0;
+    run();
+    return {std::move(run), counted_bytes_};
+  }
+
+  static size_t most_of_others(const std::vector<Group>& groups, size_t group) {
+    size_t most = 0;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (i != group) most = std::max(most, groups[i].bytes);
+    }
+    return most;
+  }
+
+  std::vector<Group> groups_to_measure() {
+    std::vector<Group> groups;
+    const auto add = [&](std::function<void()> run) {
+      const size_t before = measured_.size();
+      Group group = counted(std::move(run));
+      if (measured_.size() > before) groups.push_back(std::move(group));
+    };
+    using enum device::Activation;
+    const int64_t h = model_.hidden_size, i = model_.intermediate_size, layers = model_.layers;
+    add([=, this] { linear("query, key, value", h, 3 * h, layers, kNone); });
+    add([=, this] { linear("attention output", h, h, layers, kNone); });
+    add([=, this] { linear("intermediate", h, i, layers, model_.activation); });
+    add([=, this] { linear("output", i, h, layers, kNone); });
+    // Measures the other GELU form for comparison: libraries fuse only one of them into their
+    // GEMMs.
+    const bool exact = model_.activation != kGelu;
+    add([=, this] {
+      activated_linear(exact ? "intermediate, exact GELU" : "intermediate, GELU by tanh",
+                       exact ? "output, through exact GELU" : "output, through GELU by tanh", h, i,
+                       0, exact ? kGelu : kGeluTanh);
+    });
+    add([this] { attention(); });
+    add([this] { layernorm(); });
+    add([this] { embeddings(); });
+    add([this] { rows(); });
+    add([this] { losses(); });
+    add([this] { flat(); });
+    return groups;
+  }
+
   template <typename Operation>
   void time(const std::string& operation, const std::string& where, int64_t per_step, double flops,
             double bytes, const Operation& run) {
     if (!operation.starts_with(only_)) return;
-    describe_(operation + " " + where);
+    if (arena_.counts()) {
+      counted_bytes_ = std::max(counted_bytes_, arena_.used());
+      measured_.emplace_back();
+      return;
+    }
     const auto seconds_of = [&](int repeats) {
       const auto begin = Clock::now();
       for (int i = 0; i < repeats; ++i) run();
       backend_.synchronize(kCompute);
       return seconds_since(begin);
     };
-    seconds_of(2);
-    // Repeats often enough that issuing the first and waiting for the last do not matter.
-    constexpr double kRound = 5e-3;
-    constexpr int kMostRepeats = 200;
-    const int repeats =
-        static_cast<int>(std::clamp(kRound / seconds_of(1), 1.0, double{kMostRepeats}));
-    std::vector<double> rounds;
-    for (int round = 0; round < rounds_; ++round) rounds.push_back(seconds_of(repeats) / repeats);
-    times_.push_back({operation, where, per_step, median(rounds), flops, bytes});
+    Measured& measured = measured_[next_++];
+    if (measured.repeats == 0) {
+      describe_(operation + " " + where);
+      measured.time = {operation, where, per_step, 0, flops, bytes, {}};
+      seconds_of(2);
+      // Repeats often enough that issuing the first and waiting for the last do not matter.
+      constexpr double kRound = 5e-3;
+      constexpr int kMostRepeats = 200;
+      measured.repeats =
+          static_cast<int>(std::clamp(kRound / seconds_of(1), 1.0, double{kMostRepeats}));
+    } else if (measured.repeats > 1) {
+      seconds_of(1);  // short operations find their operands in caches
+    }
+    measured.seconds.push_back(seconds_of(measured.repeats) / measured.repeats);
   }
 
-  void linear_layers() {
-    const int64_t h = model_.hidden_size, i = model_.intermediate_size, layers = model_.layers;
-    linear("query, key, value", h, 3 * h, layers, device::Activation::kNone);
-    linear("attention output", h, h, layers, device::Activation::kNone);
-    linear("intermediate", h, i, layers, model_.activation);
-    linear("output", i, h, layers, device::Activation::kNone);
-    // Measures the other GELU form for comparison: libraries fuse only one of them into their
-    // GEMMs.
-    using enum device::Activation;
-    const auto other = model_.activation == kGelu ? kGeluTanh : kGelu;
-    activated_linear(other == kGelu ? "intermediate, exact GELU" : "intermediate, GELU by tanh",
-                     other == kGelu ? "output, through exact GELU" : "output, through GELU by tanh",
-                     h, i, 0, other);
+  void peaks() {
+    Operands operands(backend_, false, arena_);
+    const int64_t size = matrix_peak_size_;
+    const Tensor dy = operands.compute(size, size), weight = operands.compute(size, size),
+                 dx = operands.compute(size, size), from = operands.unfilled(copied_elements_),
+                 to = operands.unfilled(copied_elements_);
+    if (arena_.counts()) {
+      counted_bytes_ = arena_.used();
+      return;
+    }
+    if (matrix_peaks_.empty()) describe_("peaks");
+    const auto matrix_peak = [&] { return MatrixPeak::flops_per_second(backend_, dy, weight, dx); };
+    matrix_peak();
+    matrix_peaks_.push_back(matrix_peak());
+    copy_peaks_.push_back(CopyPeak::bytes_per_second(backend_, from, to));
   }
 
   // Measures forward, and the next layer's data gradient with the activation's backward.
   void activated_linear(const std::string& where, const std::string& where_backward, int64_t in,
                         int64_t out, int64_t per_step, device::Activation activation) {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t t = batch_.sequences.tokens;
     const ConstTensor x = operands.operand(DType::kE4M3, t, in),
                       weight = operands.operand(DType::kE4M3, out, in),
@@ -128,7 +216,7 @@ class Bench {
 
   void linear(const std::string& where, int64_t in, int64_t out, int64_t per_step,
               device::Activation activation) {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t t = batch_.sequences.tokens;
     const ConstTensor x = operands.operand(DType::kE4M3, t, in),
                       weight = operands.operand(DType::kE4M3, out, in),
@@ -167,7 +255,7 @@ class Bench {
   }
 
   void attention() {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
     const Copied context = operands.copied(DType::kE4M3, t, h),
                  d_qkv = operands.only_for_gemms(DType::kE5M2, t, 3 * h);
@@ -203,7 +291,7 @@ class Bench {
   }
 
   void layernorm() {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
     const Copied y = operands.copied(DType::kE4M3, t, h),
                  d_x = operands.only_for_gemms(DType::kE5M2, t, h);
@@ -244,7 +332,7 @@ class Bench {
   }
 
   void embeddings() {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
     const Tensor word = operands.compute(model_.vocab_size, h),
                  position = operands.compute(model_.max_positions, h),
@@ -300,7 +388,7 @@ class Bench {
   }
 
   void rows() {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t t = batch_.sequences.tokens, m = batch_.masked, h = model_.hidden_size;
     const Tensor all = operands.compute(t, h), some = operands.compute(m, h);
     time("gather_rows", "masked positions", 1, 0, bytes_of({some, some}), [&] {
@@ -317,7 +405,7 @@ class Bench {
   }
 
   void losses() {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t m = batch_.masked, h = model_.hidden_size, v = model_.vocab_size;
     const Tensor x = operands.compute(m, h), weight = operands.compute(v, h),
                  bias = operands.compute(1, v), d_x = operands.compute(m, h),
@@ -342,7 +430,7 @@ class Bench {
   }
 
   void flat() {
-    Operands operands(backend_, float8_);
+    Operands operands(backend_, float8_, arena_);
     const int64_t n = layout_.size;
     const Tensor weights = operands.master(1, n), gradients = operands.master(1, n),
                  first = operands.master(1, n), second = operands.master(1, n),
@@ -373,13 +461,18 @@ class Bench {
   const bert::BertConfig& model_;
   device::Backend& backend_;
   bert::ParameterLayout layout_;
+  OperandArena arena_;
   bert::DeviceBatch batch_;
   bool float8_;
   int rounds_;
   std::string only_;
   const std::function<void(const std::string&)>& describe_;
   double squared_lengths_ = 0;  // their sum
-  std::vector<OperationTime> times_;
+  int64_t matrix_peak_size_ = 0, copied_elements_ = 0;
+  size_t counted_bytes_ = 0;
+  size_t next_ = 0;  // index of the next operation in `measured_`
+  std::vector<Measured> measured_;
+  std::vector<double> matrix_peaks_, copy_peaks_;
 };
 
 }  // namespace
@@ -399,20 +492,8 @@ OperationsBenchmark benchmark_operations(const config::RunConfig& config,
   const data::PackedBatch batch = training::synthetic_batch(model, lengths, 1);
   OperationsBenchmark result{
       .device = backend->description(), .lengths = lengths, .tokens = std::ssize(batch.tokens)};
-  result.operations = Bench(model, *backend, batch, lengths, training::model_options(config, model),
-                            options, describe)
-                          .run();
-  describe("peaks");
-  const MatrixPeak matrix(*backend);
-  const CopyPeak copy(*backend);
-  std::vector<double> flops, bytes;
-  for (int round = 0; round < options.rounds; ++round) {
-    flops.push_back(matrix.flops_per_second());
-    bytes.push_back(copy.bytes_per_second());
-  }
-  result.matrix_peak_size = matrix.size();
-  result.matrix_peak_flops_per_second = median(flops);
-  result.copy_peak_bytes_per_second = median(bytes);
+  Bench(model, *backend, batch, lengths, training::model_options(config, model), options, describe)
+      .run(result);
   return result;
 }
 

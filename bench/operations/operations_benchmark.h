@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/timing.h"
 #include "config/run_config.h"
 #include "training/ranks/ranks.h"
 
 namespace strata::bench {
 
 struct OperationsBenchmarkOptions {
-  int rounds = 7;                  // rounds per operation; medians count
+  int rounds = 7;                  // medians of the rounds count
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
   int32_t length = 0;              // length of every sequence; 0: MLPerf Wikipedia's mix
   std::string only;                // prefix of the measured operations' names
@@ -24,9 +25,10 @@ struct OperationTime {
   std::string operation;  // name in device::Backend
   std::string where;      // place in the model
   int64_t per_step = 1;   // runs per step
-  double seconds = 0;     // time of one run
+  double seconds = 0;     // time of one run: the median of the rounds
   double flops = 0;       // FLOPs of the model's GEMMs
   double bytes = 0;       // bytes that it must read and write at least
+  Quartiles rounds;       // of the time of one run
 };
 
 struct OperationsBenchmark {
@@ -36,6 +38,7 @@ struct OperationsBenchmark {
   int64_t matrix_peak_size = 0;
   double matrix_peak_flops_per_second = 0;
   double copy_peak_bytes_per_second = 0;
+  Quartiles matrix_peak_rounds, copy_peak_rounds;  // in the same units
   std::vector<OperationTime> operations;
 
   // Returns the least time that the peaks allow as a share of the time taken. For an operation that
@@ -46,7 +49,9 @@ struct OperationsBenchmark {
   }
 };
 
-// Runs on one rank over random numbers. Calls `describe` with the name of the next operation.
+// Runs on one rank over random numbers. A round measures every operation and both peaks once, so
+// that a burst of other work falls on all of them. Calls `describe` with the name of the next
+// operation in the first round, then with the number of the next round.
 // Throws Error for several ranks, or if the model has too few positions for the length.
 OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const OperationsBenchmarkOptions& options,

@@ -124,6 +124,17 @@ PY
 
 report_at_end report
 
+# has_room NAME ARGUMENT...: whether the processor has the memory that pytorch_memory.py estimates; a GPU says so itself. If it has not,
+# the reason is in NAME.missing.
+has_room() {
+  local name=$1 status=0
+  shift
+  [[ $device == cpu && -s $work/lengths ]] || return 0
+  python3 -I "$root/bench/peers/pytorch/pytorch_memory.py" "$@" > "$work/$name.missing" 2>&1 || status=$?
+  if [[ $status -eq 0 ]]; then rm "$work/$name.missing"; else cat "$work/$name.missing" >&2; fi
+  return "$status"
+}
+
 # attempt NAME COMMAND...: writes the output to NAME.json, or the reason of a failure to
 # NAME.missing.
 attempt() {
@@ -162,7 +173,8 @@ if attempt lengths "$strata" bench step "${strata_options[@]}" --set device.back
   keep_lengths lengths || true
 fi
 for ((turn = 1; turn <= turns; ++turn)); do
-  if attempt "strata.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps"; then
+  if has_room "strata.$turn" strata-step "$model" "$work/lengths" &&
+    attempt "strata.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps"; then
     keep_lengths "strata.$turn" || true
   fi
   # The variant that is probably fastest runs first. Variants that PyTorch cannot run here are left
@@ -170,15 +182,17 @@ for ((turn = 1; turn <= turns; ++turn)); do
   for variant in compiled_sorted eager_sorted eager compiled; do
     sorted=()
     [[ $variant != *_sorted ]] || sorted=(--sorted)
+    has_room "pytorch.$variant.$turn" pytorch-step "$model" "$work/lengths" --variant "${variant%_sorted}" "${sorted[@]}" || continue
     attempt "pytorch.$variant.$turn" "${pytorch[@]}" "$root/bench/peers/pytorch/pytorch_step.py" "$model" "$work/lengths" \
       "${variant%_sorted}" --device "$device" --masked-only --steps "$steps" "${sorted[@]}" || true
   done
-  [[ -n $short ]] || attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
-    --set model.precision=fp8 --set batch.round_tokens=64 || true
+  [[ -n $short ]] || { has_room "fp8.$turn" strata-step "$model" "$work/lengths" &&
+    attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
+    --set model.precision=fp8 --set batch.round_tokens=64; } || true
   ((turn == 1)) || continue
   # Runs once, before the turns that only repeat.
   attention_lengths=$work/first_lengths
-  if [[ -z $short ]] && attempt operations "$strata" bench operations "${on_device[@]}"; then
+  if [[ -z $short ]] && has_room operations strata-step "$model" "$work/lengths" && attempt operations "$strata" bench operations "${on_device[@]}"; then
     attention_lengths=$work/operations.json
   fi
   attempt attention "${pytorch[@]}" "$root/bench/peers/pytorch/pytorch_attention.py" "$model" "$attention_lengths" \

@@ -30,6 +30,7 @@ make_venv "$venv" torch PyTorch torch numpy
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+has_memory "an update" optimizer "$model" || exit 2
 for ((turn = 1; turn <= turns; ++turn)); do
   echo "turn $turn of $turns" >&2
   "$strata" bench optimizer --model "$model" --precision bf16 --threads "$threads" --rounds "$rounds" --json \

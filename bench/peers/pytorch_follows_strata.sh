@@ -9,6 +9,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/bench/peers/venv.sh"
 steps=8 heads=strata strata=$root/build/release/cli/strata python=python3 data=$root/data-cache
 give_up() { echo "$*" >&2; exit 2; }
 while [[ $# -gt 0 ]]; do
@@ -30,6 +31,7 @@ done
 data=$(realpath "$data")
 reason=$("$python" -c 'import torch, transformers, h5py, yaml' 2>&1) || give_up "--python $python: ${reason##*$'\n'}"
 
+has_memory PyTorch pytorch-step "$data/minilm/config.json" 8x512 --precision fp32 || exit 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" - "$data/quickstart/train.hdf5" "$work/eight.hdf5" << 'PY'

@@ -72,6 +72,9 @@ run() {
   "$@" > "$work/$name.json" 2> "$work/$name.err" || status=$?
   [[ $status -eq 0 || ($status -eq 1 && -s $work/$name.json) ]] || { cat "$work/$name.err" >&2; give_up "$name failed"; }
 }
+shape=("$data/minilm/config.json" "${micro_batch}x512" --precision "$precision")
+has_memory Strata strata-step "${shape[@]}" --ranks "$ranks" && has_memory PyTorch pytorch-step "${shape[@]}" --variant "$variant" ||
+  give_up "both are needed to compare them"
 for seed in ${seeds//,/ }; do
   echo "seed $seed: Strata" >&2
   run "strata.$seed" env OMP_NUM_THREADS=$((threads / ranks)) "$root/scripts/mpirun.sh" -n "$ranks" "$strata" train \

@@ -11,7 +11,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/scripts/common.sh"
 source "$root/bench/peers/venv.sh"
-model=bert-large strata=$root/build/release/cli/strata venv=$root/build/pytorch json= options=()
+model=bert-large strata=$root/build/release/cli/strata venv=$root/build/pytorch json= options=() layers=()
 give_up() { echo "$*" >&2; exit 2; }
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -22,6 +22,7 @@ while [[ $# -gt 0 ]]; do
       shift 2 ;;
     --layers | --samples | --length | --threads)
       [[ $# -ge 2 && $2 =~ ^[1-9][0-9]*$ ]] || give_up "$1 ${2-}: expected a number of at least 1"
+      [[ $1 != --layers ]] || layers=(--layers "$2")
       options+=("$1" "$2")
       shift 2 ;;
     --std | --set)
@@ -35,6 +36,7 @@ done
 [[ -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
 make_venv "$venv" torch,transformers,h5py,safetensors PyTorch torch transformers h5py safetensors
 
+has_memory "the update" cosines "$model" "${layers[@]}" || exit 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$venv/bin/python" "$root/bench/peers/pytorch/pytorch_update_cosines.py" "$strata" "$model" "$work" "${options[@]}" > "$work/figures.json"

@@ -1,4 +1,4 @@
-# The virtual environment of another program. Source this file; do not run it.
+# The virtual environment of another program, and its memory. Source this file; do not run it.
 
 # make_venv VENV MODULES NAME PACKAGE...: if VENV's Python cannot import MODULES (separated by commas), installs the packages from PyPI.
 # Messages call it NAME.
@@ -16,3 +16,13 @@ make_venv() {
 # PyTorch's tuning guide recommends other allocators for this. A step of the quickstart takes a sixth less time.
 pytorch_tunables=glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456
 pytorch_memory=(env "GLIBC_TUNABLES=${GLIBC_TUNABLES-$pytorch_tunables}")
+
+# has_memory NAME ARGUMENT...: whether the memory that pytorch_memory.py estimates is there now. If it is not, says that NAME is left out.
+has_memory() {
+  local name=$1 reason
+  shift
+  reason=$(python3 -I "$(dirname "${BASH_SOURCE[0]}")/pytorch/pytorch_memory.py" "$@" 2>&1) && return
+  [[ $reason == needs* ]] || { echo "$reason" >&2; exit 2; }
+  echo "$name is left out: $reason" >&2
+  return 1
+}

@@ -125,14 +125,12 @@ double LayerDropBenchmark::time_share() const {
   return kept / all;
 }
 
-LayerDropBenchmark::Quartiles LayerDropBenchmark::time_over_flops() const {
+Quartiles LayerDropBenchmark::time_over_flops() const {
   std::vector<double> ratios;
   for (const LayerDropStep& step : steps) {
     ratios.push_back(step.time_share() / step.flops_share());
   }
-  std::ranges::sort(ratios);
-  const size_t last = ratios.size() - 1;
-  return {.lower = ratios[last / 4], .median = median(ratios), .upper = ratios[last - last / 4]};
+  return quartiles_of(std::move(ratios));
 }
 
 LayerDropBenchmark benchmark_layer_drop(const config::RunConfig& config,

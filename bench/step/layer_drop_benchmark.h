@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/timing.h"
 #include "config/run_config.h"
 
 namespace strata::bench {
@@ -43,9 +44,6 @@ struct LayerDropBenchmark {
   double time_share() const;
   // Quartiles of time_share() / flops_share() over the steps; 1 means that time falls like
   // arithmetic.
-  struct Quartiles {
-    double lower = 0, median = 0, upper = 0;
-  };
   Quartiles time_over_flops() const;
 };
 

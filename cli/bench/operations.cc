@@ -22,6 +22,8 @@ struct BenchOperationsOptions {
   bool json = false;
 };
 
+nlohmann::ordered_json range(const Quartiles& rounds) { return {rounds.lower, rounds.upper}; }
+
 void print_json(const bench::OperationsBenchmark& b) {
   nlohmann::ordered_json operations = nlohmann::ordered_json::array();
   for (const bench::OperationTime& o : b.operations) {
@@ -29,6 +31,8 @@ void print_json(const bench::OperationsBenchmark& b) {
                           {"where", o.where},
                           {"per_step", o.per_step},
                           {"seconds", o.seconds},
+                          {"seconds_quartiles", range(o.rounds)},
+                          {"unsteady", o.rounds.unsteady()},
                           {"flops", o.flops},
                           {"bytes", o.bytes},
                           {"share_of_peak", b.share_of_peak(o)}});
@@ -39,7 +43,9 @@ void print_json(const bench::OperationsBenchmark& b) {
       {"lengths", b.lengths},
       {"tokens", b.tokens},
       {"matrix_peak_flops_per_second", b.matrix_peak_flops_per_second},
+      {"matrix_peak_quartiles", range(b.matrix_peak_rounds)},
       {"copy_peak_bytes_per_second", b.copy_peak_bytes_per_second},
+      {"copy_peak_quartiles", range(b.copy_peak_rounds)},
       {"operations", operations}};
   write_json(result);
 }
@@ -47,22 +53,38 @@ void print_json(const bench::OperationsBenchmark& b) {
 void print_table(const bench::OperationsBenchmark& b) {
   fmt::print("{}; {}, {}\n", b.device, counted(b.lengths.size(), "sequence"),
              counted(b.tokens, "token"));
-  fmt::print("{:<62}{:>8}{:>11}{:>11}{:>10}{:>10}\n", "operation", "a step", "ms once", "GFLOP/s",
-             "GB/s", "of peak");
+  fmt::print("{:<62}{:>8}{:>11}{:>23}{:>11}{:>10}{:>10}\n", "operation", "a step", "ms once",
+             "quartiles", "GFLOP/s", "GB/s", "of peak");
   double step = 0;
+  size_t unsteady = 0;
+  const auto mark = [&](const Quartiles& rounds) {
+    unsteady += rounds.unsteady() ? 1 : 0;
+    return rounds.unsteady() ? "  unsteady" : "";
+  };
   for (const bench::OperationTime& o : b.operations) {
     step += static_cast<double>(o.per_step) * o.seconds;
     const std::string rate =
         o.flops > 0 ? fmt::format("{:.0f}", 1e-9 * o.flops / o.seconds) : std::string("-");
-    fmt::print("{:<62}{:>8}{:>11.4f}{:>11}{:>10.1f}{:>8.1f} %\n",
+    const std::string quartiles =
+        fmt::format("{:.4f} to {:.4f}", 1e3 * o.rounds.lower, 1e3 * o.rounds.upper);
+    fmt::print("{:<62}{:>8}{:>11.4f}{:>23}{:>11}{:>10.1f}{:>8.1f} %{}\n",
                o.where.empty() ? o.operation : fmt::format("{} ({})", o.operation, o.where),
-               o.per_step, 1e3 * o.seconds, rate, 1e-9 * o.bytes / o.seconds,
-               100 * b.share_of_peak(o));
+               o.per_step, 1e3 * o.seconds, quartiles, rate, 1e-9 * o.bytes / o.seconds,
+               100 * b.share_of_peak(o), mark(o.rounds));
   }
   fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of these in a step", "", 1e3 * step);
-  fmt::print("matrix peak {:.0f} GFLOP/s (GEMMs of {} x {}), copy peak {:.1f} GB/s\n",
-             1e-9 * b.matrix_peak_flops_per_second, b.matrix_peak_size, b.matrix_peak_size,
-             1e-9 * b.copy_peak_bytes_per_second);
+  const Quartiles &matrix = b.matrix_peak_rounds, &copy = b.copy_peak_rounds;
+  fmt::print("matrix peak {:.0f} GFLOP/s ({:.0f} to {:.0f}; GEMMs of {} x {}){}\n",
+             1e-9 * b.matrix_peak_flops_per_second, 1e-9 * matrix.lower, 1e-9 * matrix.upper,
+             b.matrix_peak_size, b.matrix_peak_size, mark(matrix));
+  fmt::print("copy peak {:.1f} GB/s ({:.1f} to {:.1f}){}\n", 1e-9 * b.copy_peak_bytes_per_second,
+             1e-9 * copy.lower, 1e-9 * copy.upper, mark(copy));
+  if (unsteady > 0) {
+    fmt::print(
+        "{} unsteady: quartiles of the rounds are more than 10 % of the median apart; measure "
+        "again with nothing else at work, or with more --steps\n",
+        counted(unsteady, "number"));
+  }
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cli/results/score_options.h"
 #include "drawing/picture.h"
 #include "plan/report/plan_plot.h"
+#include "results/plots/history_plot.h"
 #include "results/plots/plots.h"
 #include "results/plots/rcp_plot.h"
 #include "results/plots/timeline_plot.h"
@@ -324,17 +325,42 @@ void add_timeline_command(CLI::App& plot) {
   });
 }
 
+// ---- Histories
+
+struct HistoryCommand {
+  std::vector<std::filesystem::path> paths;
+  std::string output;
+  std::vector<std::string> only;
+};
+
+void add_history_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "history", "Builds that scripts/bench.sh compared: differences and their intervals");
+  const auto options = std::make_shared<HistoryCommand>();
+  command->add_option("FILE", options->paths, "Histories, such as bench/results/history.jsonl")
+      ->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
+  command->add_option("--only", options->only, "Numbers whose name contains this (repeatable)")
+      ->expected(1)
+      ->take_all();
+  command->callback([options] {
+    draw(results::plot_history(results::read_build_comparisons(options->paths), options->only),
+         options->output, true);
+  });
+}
+
 }  // namespace
 
 void add_plot_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("plot", "Draw runs, scores, reference points, plans and timelines");
+  CLI::App* command = app.add_subcommand(
+      "plot", "Draw runs, scores, reference points, plans, timelines and histories");
   command->require_subcommand(1);
   add_curves_command(*command, exit_code);
   add_scores_command(*command, exit_code);
   add_rcp_plot_command(*command, exit_code);
   add_timeline_command(*command);
   add_plan_plot_command(*command);
+  add_history_command(*command);
 #ifdef STRATA_TRAINING
   add_search_plot_command(*command);
 #endif

@@ -62,7 +62,7 @@ TEST_F(LayerDropBenchmarkTest, TimeFallsWithTheLayers) {
   ASSERT_GT(result.dropped_layer, 0);
   EXPECT_LT(result.dropped_layer, 0.2 * result.kept_layer);
   EXPECT_LT(result.flops_share(), 0.7);
-  const LayerDropBenchmark::Quartiles ratio = result.time_over_flops();
+  const Quartiles ratio = result.time_over_flops();
   EXPECT_NEAR(ratio.median, 1, 0.2);
   EXPECT_LE(ratio.lower, ratio.median);
   EXPECT_GE(ratio.upper, ratio.median);

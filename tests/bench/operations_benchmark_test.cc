@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "bench/devices/operands.h"
 #include "bench/step/synthetic_training.h"
 #include "bert/flops.h"
 #include "device/registry/backends.h"
@@ -16,8 +19,8 @@ namespace {
 
 class OperationsBenchmarkTest : public testing::Test {
  protected:
-  OperationsBenchmark run(config::RunConfig config, const char* only = "") {
-    return benchmark_operations(config, {.rounds = 1, .micro_batch_tokens = 200, .only = only},
+  OperationsBenchmark run(config::RunConfig config, const char* only = "", int rounds = 1) {
+    return benchmark_operations(config, {.rounds = rounds, .micro_batch_tokens = 200, .only = only},
                                 training::Ranks{*communicator_},
                                 [this](const std::string& next) { described_.push_back(next); });
   }
@@ -43,6 +46,60 @@ TEST_F(OperationsBenchmarkTest, OperationsAddUpToTheModelsStep) {
   EXPECT_NEAR(flops, expected, 1e-9 * expected);
   EXPECT_EQ(result.tokens, 200);
   EXPECT_EQ(described_.size(), result.operations.size() + 1);
+}
+
+TEST_F(OperationsBenchmarkTest, EveryRoundMeasuresAllOperations) {
+  const OperationsBenchmark result = run(training::tiny_run(2), "attention", 3);
+  EXPECT_EQ(described_, (std::vector<std::string>{"attention_forward ", "attention_backward ",
+                                                  "peaks", "round 2 of 3", "round 3 of 3"}));
+  for (const OperationTime& o : result.operations) {
+    EXPECT_LE(o.rounds.lower, o.seconds) << o.operation;
+    EXPECT_GE(o.rounds.upper, o.seconds) << o.operation;
+    EXPECT_GT(o.rounds.lower, 0) << o.operation;
+  }
+  EXPECT_GT(result.matrix_peak_rounds.lower, 0);
+  EXPECT_GE(result.copy_peak_rounds.upper, result.copy_peak_bytes_per_second);
+}
+
+TEST_F(OperationsBenchmarkTest, ArenaIsFilledAgainWhereOthersWrote) {
+  const auto backend = device::make_backend({.name = "cpu", .threads = 1});
+  OperandArena arena(*backend);
+  const auto values = [&](const device::Tensor& tensor) {
+    const auto* begin = tensor.as<float>();
+    return std::vector<float>(begin, begin + tensor.size());
+  };
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  EXPECT_FALSE(Operands(*backend, false, arena).master(1, 3 * kPage));
+  EXPECT_TRUE(arena.counts());
+  EXPECT_EQ(arena.used(), 0u);
+  arena.allocate(4 * kPage * sizeof(float));
+  std::vector<float> first, second;
+  for (int round = 0; round < 2; ++round) {
+    Operands operands(*backend, false, arena);
+    const device::Tensor one = operands.master(1, kPage), two = operands.master(1, 3 * kPage);
+    EXPECT_EQ(arena.used(), 4 * kPage * sizeof(float));
+    if (round == 0) {
+      first = values(one);
+      second = values(two);
+      EXPECT_NE(first, std::vector<float>(second.begin(), second.begin() + kPage));
+      std::fill_n(one.as<float>(), 4 * kPage, 9.0f);
+      arena.set_overwritten(2 * kPage * sizeof(float));
+      continue;
+    }
+    EXPECT_EQ(values(one), first);
+    std::fill(second.begin() + kPage, second.end(), 9.0f);
+    EXPECT_EQ(values(two), second);
+  }
+}
+
+TEST_F(OperationsBenchmarkTest, QuartilesFarApartAreUnsteady) {
+  const Quartiles close = quartiles_of({1.04, 1.0, 1.0, 5.0, 0.96});
+  EXPECT_EQ(close.lower, 1.0);
+  EXPECT_EQ(close.median, 1.0);
+  EXPECT_EQ(close.upper, 1.04);
+  EXPECT_FALSE(close.unsteady());
+  EXPECT_TRUE(quartiles_of({1.04, 1.0, 1.2, 5.0, 0.96}).unsteady());
+  EXPECT_FALSE(quartiles_of({3.0}).unsteady());
 }
 
 TEST_F(OperationsBenchmarkTest, SharesAreOfTheLeastTimeThatThePeaksAllow) {

@@ -85,6 +85,7 @@ const std::vector<std::pair<std::string, Call>>& calls() {
       {"plot scores", {{"round", "-o", "scores.svg"}}},
       {"plot rcp", {{"-o", "rcp.svg"}}},
       {"plot timeline", {{"timeline.json", "-o", "timeline.svg"}}},
+      {"plot history", {{"history.jsonl", "-o", "history.svg"}}},
       {"plot plan", {{"none.json", "-o", "plan.svg"}, 2}},
       {"plot search", {{"searched", "-o", "search.svg"}, 2}},
       {"report", {{"round", "-o", "report.html"}}},
@@ -109,6 +110,10 @@ class EveryCommand : public SmallBenchmark {
           path("round/Acme/results/fast/bert/power/result_" + std::to_string(run) + "/node_0.txt"),
           "no readings");
     }
+    ::strata::testing::write_text(
+        path("history.jsonl"),
+        R"({"version": 1, "date": "2031-02-03", "old": "a", "new": "b", "processor": "Zen 5",)"
+        R"( "numbers": {"step.seconds": {"ratio": 1.1, "interval": [1.05, 1.15]}}})");
     ::strata::testing::write_text(
         path("timeline.json"),
         R"({"traceEvents": [{"name": "forward", "ph": "X", "ts": 1, "dur": 2, "pid": 0, "tid": 0}]})");

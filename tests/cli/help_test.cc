@@ -30,11 +30,12 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"plot", "curves"}, std::vector<std::string>{"plot", "scores"},
         std::vector<std::string>{"plot", "timeline"}, std::vector<std::string>{"plot", "plan"},
         std::vector<std::string>{"plan"}, std::vector<std::string>{"report"},
-        std::vector<std::string>{"plot", "search"}, std::vector<std::string>{"search"},
-        std::vector<std::string>{"rules"}, std::vector<std::string>{"rules", "list"},
-        std::vector<std::string>{"rules", "diff"}, std::vector<std::string>{"rules", "install"},
-        std::vector<std::string>{"rcp", "diff"}, std::vector<std::string>{"completion"},
-        std::vector<std::string>{"man"}, std::vector<std::string>{"export", "tensorboard"}),
+        std::vector<std::string>{"plot", "history"}, std::vector<std::string>{"plot", "search"},
+        std::vector<std::string>{"search"}, std::vector<std::string>{"rules"},
+        std::vector<std::string>{"rules", "list"}, std::vector<std::string>{"rules", "diff"},
+        std::vector<std::string>{"rules", "install"}, std::vector<std::string>{"rcp", "diff"},
+        std::vector<std::string>{"completion"}, std::vector<std::string>{"man"},
+        std::vector<std::string>{"export", "tensorboard"}),
     [](const auto& test) {
       std::string name = "strata";
       for (const std::string& word : test.param) name += "_" + word;

@@ -55,6 +55,7 @@ const std::vector<Output> kOutputs = {
     {"plot rcp", "--output", "--custom-rcps FILE"},
     {"plot plan", "--output", "FILE"},
     {"plot timeline", "--output", "FILE"},
+    {"plot history", "--output", "FILE"},
     {"plot search", "--output", "TREE"},
     {"report", "--output", "TREE"},
     {"man", "--all", "score"},

@@ -27,6 +27,19 @@ TEST(MeasurementSideTest, ReadsDocumentsThatFollowEachOther) {
   EXPECT_FALSE(side.numbers.contains("lengths.0"));
 }
 
+TEST(MeasurementSideTest, ObjectsWhoseFirstTextsAreAlikeHaveNamesOfTheirOwn) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.json", R"({"operations": [
+    {"operation": "linear", "where": "output", "seconds": 1},
+    {"operation": "linear", "where": "input", "seconds": 2},
+    {"operation": "adam", "where": "", "seconds": 3}, {"seconds": 4}]})");
+  const MeasurementSide side = read_measurement_side(file);
+  EXPECT_EQ(side.numbers.at("operations.linear, output.seconds"), std::vector<double>{1});
+  EXPECT_EQ(side.numbers.at("operations.linear, input.seconds"), std::vector<double>{2});
+  EXPECT_EQ(side.numbers.at("operations.adam.seconds"), std::vector<double>{3});
+  EXPECT_EQ(side.numbers.at("operations.3.seconds"), std::vector<double>{4});
+}
+
 TEST(MeasurementSideTest, ReadsTheJsonFilesOfAFolder) {
   const TemporaryFolder folder;
   folder.write("runs/1.json", kDocument);

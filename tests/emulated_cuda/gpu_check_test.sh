@@ -46,6 +46,8 @@ expect "every suite of the programs that has a cuda test is a step" diff <(
     "$programs/test_$program" --gtest_list_tests | sed -n 's,^Backends/\(.*\)\.$,\1,p'
   done | sort) <(printf '%s\n' AcClip Adam Attention Capture Classifier Concurrency Embeddings Flat Float8 GoldenModel Lamb \
   Linear Madgrad Memory MlperfReference PreNorm PreNormModel ResidualLayerNorm Rows Sgd Standardization StandardizedModel | sort)
+expect "operations say whether their rounds agree" of_check "
+  {type(o['unsteady']) for name in ('bench_operations', 'bench_operations_fp8') for o in check[name]['operations']} == {bool}"
 expect "every question is answered" of_check "
   not [a for q, a in check['answers'].items() if 'nothing measured' in a or 'not run' in a]"
 for answer in '3 speed .*% of the matrix peak' '3 PyTorch .* times the fastest of PyTorch 9' \

@@ -32,7 +32,7 @@ echo '{"model_flops_per_step": 2e9, "tokens_per_step": 20, "tokens_per_second": 
 SH
 program "$work/venv/bin/python" <<'SH'
 case $1 in
-  -c | -) [[ $2 == import* ]] || exec python3 "$@" ;;
+  -c | -) [[ $2 == import* && $2 != *json* ]] || exec python3 "$@" ;;
   *pytorch_step.py) echo '{"torch": "9", "tokens_per_second": 1000, "matrix_peak_flops_per_second": 3e11,
                            "sequences_per_second": 20, "copy_peak_bytes_per_second": 1e11}' ;;
   *pytorch_attention.py) echo '[]' ;;
@@ -50,6 +50,23 @@ while [[ \$1 != -o ]]; do shift; done
 printf '#!/bin/sh\necho "libxsmm \$* [\$LIBXSMM_TARGET]" >>"$work/calls"\necho "{\\\\"matrix_peak_flops_per_second\\\\": 6e11}"\n' >"\$2"
 chmod +x "\$2"
 SH
+
+# memory GIGABYTES: so much is said to be there, without a control group.
+export STRATA_MEMORY_ROOT=$work/machine
+memory() {
+  rm -rf "$STRATA_MEMORY_ROOT"
+  mkdir -p "$STRATA_MEMORY_ROOT/proc/self"
+  echo "MemAvailable: $(python3 -c "print(int($1 * 1e9 / 1024))") kB" >"$STRATA_MEMORY_ROOT/proc/meminfo"
+}
+# group FOLDER LIMIT USED [INACTIVE]: of a control group's version 2
+group() {
+  local folder=$STRATA_MEMORY_ROOT/sys/fs/cgroup/$1
+  mkdir -p "$folder"
+  echo "$2" >"$folder/memory.max"
+  echo "$3" >"$folder/memory.current"
+  printf 'anon 1\ninactive_file %s\n' "${4:-0}" >"$folder/memory.stat"
+}
+memory 1000
 
 script=cpu_vs_pytorch.sh
 peers() {
@@ -103,6 +120,39 @@ expect "without libxsmm, too" test $? -eq 0
 expect "which is said" said "without libxsmm's peak"
 expect "with the peak of the others" said 'matrix peaks, GFLOP/s: strata 400, pytorch 300'
 
+only_sorted() {  # WHERE: rows padded to 512 need 11 GB or more, sorted ones 8.3 at most
+  steps
+  expect "$1: the rows that fit are compared" test $? -eq 0
+  expect "$1: padded ones are left out" test "$(grep -c 'padded is left out: needs about 1[1-4].[0-9] GB of memory, 9.0 GB are there' "$work/out")" -eq 2
+  expect "$1: and not started" test "$(grep -c 'pytorch_step.py' "$work/calls")" -eq "$(grep -c -- '--sorted' "$work/calls")"
+  expect "$1: sorted ones run in every turn" test "$(grep -c -- '--sorted' "$work/calls")" -eq 4
+  expect "$1: and are in the table" grep -qE '^pytorch, eager, sorted +1000 ' "$work/out"
+}
+memory 9
+only_sorted memory
+memory 1000
+echo 0::/service/job >"$STRATA_MEMORY_ROOT/proc/self/cgroup"
+group service/job max 5000000000
+group service 12000000000 5000000000 2000000000
+only_sorted "group above"
+memory 1000
+printf '5:cpu,memory:/docker/x\n3:pids:/docker/x\n' >"$STRATA_MEMORY_ROOT/proc/self/cgroup"
+mkdir -p "$STRATA_MEMORY_ROOT/sys/fs/cgroup/memory"
+echo 9000000000 >"$STRATA_MEMORY_ROOT/sys/fs/cgroup/memory/memory.limit_in_bytes"
+echo 0 >"$STRATA_MEMORY_ROOT/sys/fs/cgroup/memory/memory.usage_in_bytes"
+only_sorted "group of version 1"
+memory 6.8
+steps --tokens 20
+expect "Strata alone: is measured" test $? -eq 0
+expect "Strata alone: is in the table" grep -qE '^strata +3000 ' "$work/out"
+expect "Strata alone: all of PyTorch is left out" test "$(grep -c 'is left out' "$work/out")" -eq 4
+memory 5
+steps
+expect "without memory for Strata nothing is compared" test $? -eq 2
+expect "which is said" said 'strata is left out: needs about 8.0 GB of memory, 5.0 GB are there'
+expect "and nothing is started" not called 'bench step'
+memory 1000
+
 refused 'expected bf16 or fp32' --precision fp8
 refused 'expected portable, avx2 or avx512' --isa sse
 refused 'has no bf16' --isa avx2
@@ -113,7 +163,9 @@ refused 'build it first' --strata "$work/nothing"
 
 script=quickstart_vs_pytorch.sh
 mkdir -p "$work/data"/{minilm,quickstart}
-touch "$work/data/minilm"/{config.json,vocab.txt,model.safetensors} "$work/data/quickstart"/{train,eval}.hdf5
+echo '{"vocab_size": 30522, "hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}' \
+  >"$work/data/minilm/config.json"
+touch "$work/data/minilm"/{vocab.txt,model.safetensors} "$work/data/quickstart"/{train,eval}.hdf5
 # Two ranks run it; one of them writes.
 cat >"$work/strata_train" <<'SH'
 #!/usr/bin/env bash
@@ -133,6 +185,12 @@ if command -v mpirun >/dev/null; then
   expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1 --micro-batch 4 --variant compiled'
   expect "quickstart: the ratio of medians" said "PyTorch's time over Strata's, medians: 3.00"
 fi
+memory 0.9
+peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --threads 2
+expect "quickstart: without memory is refused" test $? -eq 2
+expect "quickstart: with both figures" said 'GB of memory, 0.9 GB are there'
+expect "quickstart: before it trains" not called train
+memory 1000
 refused 'needs KEY=VALUE' --set seed
 refused 'expected a number' --micro-batch 0
 refused 'expected compiled or eager' --threads 2 --variant fast
@@ -158,12 +216,19 @@ done
 expect "GPU: nothing is missing" not said missing
 expect "GPU: Strata is thrice as fast" said "Strata over the fastest of PyTorch's: 3.00"
 expect "GPU: fp8 and operations are measured, too" called 'model.precision=fp8'
-STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --short --seconds 60 --steps 2 --model own.json \
+memory 9
+STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --turns 1 --steps 4 --output "$work/gpu.json"
+expect "GPU: on the processor, too, what fits is compared" test $? -eq 0
+expect "GPU: padded steps are not started" test "$(grep -c 'pytorch_step.py' "$work/calls")" -eq 2
+expect "GPU: which is said" said 'missing: pytorch.eager.1, needs about 14.'
+memory 1000
+cp "$work/data/minilm/config.json" "$work/own.json"
+STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --short --seconds 60 --steps 2 --model "$work/own.json" \
   --config own.yaml --set device.options.attention=mma --output "$work/gpu.json"
 expect "GPU: the short form compares steps" test $? -eq 0
 expect "GPU: in the configuration that was given" called 'bench step --config own.yaml --set device.options.attention=mma'
 expect "GPU: and nothing else" not grep -qE 'fp8|bench operations' "$work/calls"
-expect "GPU: but PyTorch's attention" called 'pytorch_attention.py own.json'
+expect "GPU: but PyTorch's attention" called "pytorch_attention.py $work/own.json"
 expect "GPU: nothing is missing in the short form" not said missing
 refused 'needs a value' --device
 refused 'expected a number' --seconds soon
@@ -207,6 +272,11 @@ expect "cosines: layer by layer" grep -qE '^ +0 +0.9848 +0.8695 +0.1642 +0.9848 
 expect "cosines: and the whole update's error" said 'Strata 0.2072, unfused 0.2803, fused 0.3681'
 expect "cosines: options are passed on" grep -qE 'pytorch_update_cosines.py .*strata bert-large .* --layers 1 --set device.backend=cuda' "$work/calls"
 expect "cosines: --json writes the figures" grep -q whole_update_error "$work/cosines.json"
+memory 12
+peers --strata "$work/strata" --venv "$work/venv"
+expect "cosines: without memory is refused" test $? -eq 2
+expect "cosines: with both figures" said 'the update is left out: needs about 14.1 GB of memory, 12.0 GB are there'
+memory 1000
 refused 'expected a number' --layers none
 refused 'needs a value' --set
 refused 'expected bert-large or a config.json' --model "$work/nothing"
@@ -216,6 +286,11 @@ refused 'unknown option --fast' --fast
 script=optimizer_vs_pytorch.sh
 mkdir "$work/modules"
 echo '__version__ = "9"' >"$work/modules/torch.py"
+memory 6
+peers --strata "$work/strata" --venv "$work/venv" --threads 2 --turns 1
+expect "optimizer: without memory is refused" test $? -eq 2
+expect "optimizer: with both figures" said 'an update is left out: needs about 7.1 GB of memory, 6.0 GB are there'
+memory 1000
 PYTHONPATH=$work/modules peers --strata "$work/strata" --venv "$work/venv" --threads 2 --turns 1
 expect "optimizer: succeeds" test $? -eq 0
 expect "optimizer: Strata takes half the time" said "PyTorch's time over Strata's: 2.00; of the update alone, without either norm: 2.00"

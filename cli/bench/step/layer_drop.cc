@@ -22,7 +22,7 @@ struct BenchLayerDropOptions {
 };
 
 void print_json(const bench::LayerDropBenchmark& b) {
-  const bench::LayerDropBenchmark::Quartiles ratio = b.time_over_flops();
+  const Quartiles ratio = b.time_over_flops();
   auto steps = nlohmann::ordered_json::array();
   for (const bench::LayerDropStep& step : b.steps) {
     steps.push_back({{"step", step.step},
@@ -53,7 +53,7 @@ void print_json(const bench::LayerDropBenchmark& b) {
 }
 
 void print_table(const bench::LayerDropBenchmark& b) {
-  const bench::LayerDropBenchmark::Quartiles ratio = b.time_over_flops();
+  const Quartiles ratio = b.time_over_flops();
   fmt::print("{}; {}, {}; theta {}, gamma {:.4g}\n", b.device, counted(b.layers, "layer"),
              counted(b.tokens, "token"), b.theta, b.gamma);
   fmt::print("{:>8}{:>8}{:>12}{:>12}{:>18}{:>12}{:>8}\n", "step", "kept", "ms, all", "ms, kept",
