@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,12 +11,14 @@
 #include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/plan_layout.h"
+#include "cli/options/plan_network.h"
 #include "cli/output/listing.h"
 #include "cli/output/print.h"
 #include "cli/output/progress.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "plan/layout_checks.h"
 #include "plan/measured_step.h"
+#include "plan/network_fit.h"
 #include "plan/published/series.h"
 #include "plan/report/report.h"
 #include "plan/search.h"
@@ -28,15 +28,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostRanks = 1 << 20;
-
 struct PlanCommand {
   std::vector<fs::path> measured, fit, check;
   std::vector<int64_t> ranks;
   std::vector<double> batches;
   PlanLayoutOptions layout;
   std::string strategy = "planned";
-  std::string network;
+  PlanNetworkOptions network;
   int64_t ranks_per_node = 0;  // 0: as calibrated
   double samples = 0;          // 0: reference points
   std::string round;           // reference points; empty: calibration or newest
@@ -45,32 +43,6 @@ struct PlanCommand {
   double memory_gb = 0;
   bool json = false;
 };
-
-// Parses "5e-6,25e9": seconds and bytes per second.
-plan::Link parse_network(const std::string& text) {
-  const size_t comma = text.find(',');
-  const auto number = [&](size_t begin, size_t end) {
-    double value = std::nan("");
-    if (begin <= end && end <= text.size()) {
-      const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-      if (error != std::errc() || rest != text.data() + end) value = std::nan("");
-    }
-    return value;
-  };
-  plan::Link link;
-  if (comma != std::string::npos) {
-    link = {number(0, comma), number(comma + 1, text.size())};
-  }
-  constexpr double kLongest = 3600, kSlowest = 1, kFastest = 1e18;
-  if (!(link.latency >= 0 && link.latency <= kLongest) ||
-      !(link.bytes_per_second >= kSlowest && link.bytes_per_second <= kFastest)) {
-    fail(
-        "--network {}: SECONDS,BYTES_A_SECOND was expected, such as 5e-6,25e9: up to an hour, and "
-        "at least a byte a second",
-        text);
-  }
-  return link;
-}
 
 // Adds the reason of every unusable folder to `left_out`, or throws Error if that is null.
 std::vector<plan::PublishedSystem> read_folders(
@@ -129,8 +101,9 @@ plan::Planner measured_planner(const PlanCommand& command) {
 
 void set_options(const PlanCommand& command, plan::Planner& planner) {
   planner.shape = command.layout.shape();
-  if (!command.network.empty()) planner.network = parse_network(command.network);
   if (command.ranks_per_node > 0) planner.ranks_per_node = command.ranks_per_node;
+  planner.network = command.network.chosen(planner.ranks_per_node);
+  if (planner.network) plan::fit_beside_network(planner);
   if (command.start) planner.start = {*command.start, 0};
   if (command.samples > 0) {
     planner.samples = [samples = command.samples](double) {
@@ -254,7 +227,7 @@ void check_usage(const PlanCommand& command) {
   if (command.search && (command.ranks.empty() || command.memory_gb <= 0)) {
     fail("--search: needs --ranks, --batch and --memory, the gigabytes of a rank");
   }
-  if (command.search && command.network.empty()) {
+  if (command.search && !command.network.given()) {
     fail("--search: needs --network; layouts differ by what they send");
   }
 }
@@ -302,7 +275,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->type_name("PATH");
   command->add_option("--ranks", options->ranks, "Numbers of ranks (accelerators) to predict")
       ->delimiter(',')
-      ->check(CLI::Range(int64_t{1}, kMostRanks));
+      ->check(CLI::Range(int64_t{1}, kMostPlannedRanks));
   command->add_option("--batch", options->batches, "Global batch sizes to predict, in samples")
       ->delimiter(',')
       ->check(number_within(1, 1e7));
@@ -313,16 +286,11 @@ void add_plan_command(CLI::App& app, int& exit_code) {
           "Load-balance strategy whose imbalance is simulated, as in 'strata bench balance'")
       ->check(CLI::IsMember(loadbalance::strategies()))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--network", options->network,
-          "A rank's share of the link between nodes: seconds of a message, bytes a second. "
-          "Default: several nodes cost what was calibrated")
-      ->type_name("SECONDS,BYTES");
+  add_network_options(*command, options->network);
   command
       ->add_option("--ranks-per-node", options->ranks_per_node,
                    "Ranks on a node (default: as calibrated)")
-      ->check(CLI::Range(int64_t{1}, kMostRanks));
+      ->check(CLI::Range(int64_t{1}, kMostPlannedRanks));
   command
       ->add_option("--samples", options->samples,
                    "Samples to converge (default: the reference points' at the batch size)")

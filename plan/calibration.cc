@@ -73,12 +73,14 @@ double known_evaluation_share(const MeasuredStep& step) {
   return step.evaluation_seconds.value_or(kUsualEvaluationConstant) / step.steps_per_evaluation;
 }
 
-// Returns the shares of per_sample, per_step and between_nodes in a step's time.
-Observation parts_of(const MeasuredStep& step, const StepCosts& costs) {
+// Returns the shares of per_sample, per_step and between_nodes in a step's time. Of this time
+// `known` seconds are none of theirs.
+Observation parts_of(const MeasuredStep& step, const StepCosts& costs, double known) {
   const double seconds = step.seconds - known_evaluation_share(step);
   if (!(seconds > 0)) fail("{}: evaluations take all the time of its steps", step.name);
   return {{(step.samples_per_rank() * step.imbalance + evaluated_samples(step)) / seconds,
-           repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds}};
+           repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds},
+          1 - known / seconds};
 }
 
 double evaluation_constant(std::span<const MeasuredStep> steps, double per_sample) {
@@ -136,7 +138,7 @@ double evaluation_seconds(const Calibration& calibration, int64_t ranks) {
          calibration.evaluation_constant;
 }
 
-Calibration calibrate(std::span<const MeasuredStep> steps) {
+Calibration calibrate(std::span<const MeasuredStep> steps, std::span<const double> known) {
   check_batches(steps);
   Calibration calibration;
   StepCosts& costs = calibration.costs;
@@ -144,7 +146,9 @@ Calibration calibrate(std::span<const MeasuredStep> steps) {
   if (spread(steps, samples_a_micro_batch) < kEqualMicroBatches) costs.repeated = 0;
 
   std::vector<Observation> observations;
-  for (const MeasuredStep& step : steps) observations.push_back(parts_of(step, costs));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    observations.push_back(parts_of(steps[i], costs, known.empty() ? 0 : known[i]));
+  }
   const auto fit = fit_nonnegative(observations);
   if (!fit || (*fit)[0] <= 0) {
     fail(

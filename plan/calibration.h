@@ -35,7 +35,7 @@ struct MeasuredStep {
 struct StepCosts {
   double per_sample = 0;     // seconds of a sample on a rank
   double per_step = 0;       // constant seconds of a step with one micro-batch
-  double between_nodes = 0;  // extra seconds of a step on several nodes
+  double between_nodes = 0;  // extra seconds of a step on several nodes, beyond a given network's
   double repeated = 0.5;     // share of per_step that every further micro-batch repeats
   double update = 0;         // the optimizer's part of per_step; 0: not known
 };
@@ -56,8 +56,9 @@ double evaluation_seconds(const Calibration& calibration, int64_t ranks);
 
 // Fits least squares of the relative errors, with no cost below zero. `repeated` is half, because
 // so few systems cannot determine it, or zero if all micro-batches hold equally many samples: their
-// time is then part of a sample's. Throws Error with the reason if the steps have one batch size
-// per rank, or do not take longer for more samples.
-Calibration calibrate(std::span<const MeasuredStep> steps);
+// time is then part of a sample's. `known` are seconds of each step that are no cost of these, such
+// as communication on a given network; empty means none. Throws Error with the reason if the steps
+// have one batch size per rank, or do not take longer for more samples.
+Calibration calibrate(std::span<const MeasuredStep> steps, std::span<const double> known = {});
 
 }  // namespace strata::plan

@@ -38,7 +38,8 @@ Prediction predict_with(const Planner& planner, int64_t ranks, double batch, con
   Prediction prediction;
   StepInput& input = prediction.input;
   input.ranks = ranks;
-  input.nodes = (ranks + planner.ranks_per_node - 1) / planner.ranks_per_node;
+  input.nodes = planner.network ? domains_of(*planner.network, ranks)
+                                : (ranks + planner.ranks_per_node - 1) / planner.ranks_per_node;
   input.batch = batch;
   input.imbalance = imbalance;
   input.network = planner.network;

@@ -31,7 +31,7 @@ struct Planner {
   ModelShape shape;
   StartCosts start;
   std::string strategy = "planned";
-  std::optional<Link> network;
+  std::optional<Network> network;
   int64_t ranks_per_node = 1;
   // Returns the samples to converge at a batch size.
   std::function<Samples(double batch)> samples;

@@ -54,13 +54,15 @@ struct PlanLayoutOptions {
   plan::Layout layout;
   double bucket_megabytes = 0;
   std::string clip{plan::name_of(plan::Clip::kBucketBeforeAllReduce)},
-      order = "micro_batch", sharded = "none", activations = "keep", pipeline = "modular";
+      order = "micro_batch", sharded = "none", activations = "keep", pipeline = "modular",
+      reduce_dtype = "bf16";
 
   plan::ModelShape shape() const {
     constexpr uint64_t kMostBytes = 1 << 20;
     plan::ModelShape shape;
     if (!model.empty()) shape = plan::parse_model_shape(read_file(model, kMostBytes), model);
     if (mean_tokens > 0) shape.mean_tokens = mean_tokens;
+    shape.gradient_bytes = reduce_dtype == "fp32" ? 4 : 2;
     return shape;
   }
   plan::Layout chosen() const {
@@ -102,6 +104,8 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
   add("--activations", options.activations, {"keep", "recompute"},
       "batch.activations: recompute goes forward once more");
   add("--sharded", options.sharded, names_of(kShardings), "optimizer.sharded");
+  add("--reduce-dtype", options.reduce_dtype, {"fp32", "bf16", "fp16"},
+      "reduce.dtype: what gradients are sent in. Counts with --network");
   command
       .add_option("--stages", options.layout.stages, "parallel.stages: ranks that share a model")
       ->check(CLI::Range(1, 1 << 10))

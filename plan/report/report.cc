@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
@@ -130,6 +131,19 @@ ordered_json to_json(const Calibration& calibration, const StartCosts& start) {
           {"step_error_ground", calibration.step_error_ground},
           {"residuals", calibration.residuals},
           {"notes", calibration.notes}};
+}
+
+ordered_json to_json(const Network& network) {
+  const auto to_json = [](const Link& link) {
+    return ordered_json{{"seconds", link.latency},
+                        {"bytes_per_second", std::isfinite(link.bytes_per_second)
+                                                 ? ordered_json(link.bytes_per_second)
+                                                 : ordered_json()}};
+  };
+  return {{"domain", network.domain},
+          {"inside", to_json(network.inside)},
+          {"cards", network.cards},
+          {"card", to_json(network.card)}};
 }
 
 ordered_json to_json(const MeasuredStep& step) {
@@ -285,6 +299,7 @@ std::string plan_json(std::span<const PlanReport> reports) {
                          {"measured", list_of(report.planner.measured)},
                          {"strategy", report.planner.strategy},
                          {"predictions", list_of(report.predictions)}};
+    if (report.planner.network) plan["network"] = to_json(*report.planner.network);
     if (report.search) {
       plan["search"] = {{"tried", report.search->tried},
                         {"fitting", report.search->fitting},

@@ -301,6 +301,20 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     EXPECT_EQ(result.exit_code, 2) << network;
     EXPECT_THAT(result.err, HasSubstr("SECONDS,BYTES_A_SECOND"));
   }
+  const std::vector<std::pair<std::vector<std::string>, std::string>> networks = {
+      {{"--domain", "nvl72"}, "--domain: needs --network"},
+      {{"--cards", "2"}, "--cards: needs --network"},
+      {{"--network", "0,1e9", "--domain", "ethernet"}, "nvlink-a100 (8 A100"},
+      {{"--network", "0,1e9", "--domain", "2.5,0,1e9"}, "ACCELERATORS,SECONDS,BYTES_A_SECOND"},
+      {{"--network", "0,1e9", "--domain", "8,0,0"}, "--domain 8,0,0: SECONDS,BYTES_A_SECOND"}};
+  for (const auto& [words, reason] : networks) {
+    std::vector<std::string> command = {"plan",    "--measured", step,      large,
+                                        "--ranks", "8",          "--batch", "80"};
+    command.insert(command.end(), words.begin(), words.end());
+    const ProcessResult result = strata(command);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+  }
   for (const char* option : {"--batch", "--samples", "--start", "--sample-tokens", "--memory"}) {
     const ProcessResult result =
         strata({"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", option, "nan"});

@@ -17,7 +17,7 @@ Planner planner() {
 
 TEST(Search, WithMemoryAndAFreeNetworkOneStageAndOneMicroBatchAreFastest) {
   Planner fast = planner();
-  fast.network = Link{0, 1e15};
+  fast.network = flat_network({0, 1e15});
   const SearchResult result = search(fast, {{64}, {4096}, 1e12});
   EXPECT_EQ(result.fitting, result.tried);
   EXPECT_GT(result.tried, 20u);
@@ -28,7 +28,7 @@ TEST(Search, WithMemoryAndAFreeNetworkOneStageAndOneMicroBatchAreFastest) {
 
 TEST(Search, LittleMemoryTakesLayoutsThatNeedLess) {
   Planner slow = planner();
-  slow.network = Link{1e-6, 1e11};
+  slow.network = flat_network({1e-6, 1e11});
   const SearchResult result = search(slow, {{64}, {4096}, 6e9});
   EXPECT_LT(result.fitting, result.tried);
   EXPECT_LE(result.fastest.memory, 6e9);
@@ -39,7 +39,7 @@ TEST(Search, LittleMemoryTakesLayoutsThatNeedLess) {
 // The result is the least of the planner's own predictions.
 TEST(Search, IsExhaustive) {
   Planner slow = planner();
-  slow.network = Link{1e-6, 2e9};
+  slow.network = flat_network({1e-6, 2e9});
   const SearchResult result = search(slow, {{16}, {256}, 1e12});
   for (const int64_t n : {1, 2, 4, 8, 16}) {
     for (const Sharding sharding : {Sharding::kNone, Sharding::kAll}) {
@@ -64,7 +64,7 @@ TEST(Search, IsExhaustive) {
 
 TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
   Planner fast = planner();
-  fast.network = Link{0, 1e15};
+  fast.network = flat_network({0, 1e15});
   fast.calibration.costs.per_step = 3;  // twice the ranks save hardly anything
   const SearchResult result = search(fast, {{32, 64}, {1024}, 1e12});
   EXPECT_EQ(result.fastest.input.ranks, 64);

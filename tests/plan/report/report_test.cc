@@ -17,7 +17,7 @@ PlanReport report_of_everything() {
   planner.measured.push_back({.name = "made", .ranks = 8, .batch = 80, .seconds = 0.05});
   planner.calibration.costs = {.per_sample = 3e-3, .per_step = 20e-3};
   planner.calibration.residuals = {0};
-  planner.network = Link{1e-6, 1e10};
+  planner.network = flat_network({1e-6, 1e10});
   planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
   report.predictions.push_back(planner.predict(8, 800, {.micro_batches = 2}));
   report.search = search(planner, {{8}, {800}, 1e12});
