@@ -16,6 +16,7 @@
 #include "cli/output/print.h"
 #include "cli/output/progress.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "plan/fewest_ranks.h"
 #include "plan/layout_checks.h"
 #include "plan/measured_step.h"
 #include "plan/network_fit.h"
@@ -41,6 +42,8 @@ struct PlanCommand {
   std::optional<double> start;
   bool search = false;
   double memory_gb = 0;
+  double under = 0;  // seconds; 0: not asked
+  plan::Rates rates;
   bool json = false;
 };
 
@@ -87,9 +90,11 @@ std::vector<plan::PublishedSystem> read_fitted(const std::vector<fs::path>& path
 
 plan::Planner measured_planner(const PlanCommand& command) {
   plan::Planner planner;
+  planner.shape = command.layout.shape();
   for (const fs::path& path : command.measured) {
     planner.measured.push_back(plan::read_measured_step(path));
     plan::MeasuredStep& step = planner.measured.back();
+    plan::check_model(step, planner.shape);
     step.imbalance = plan::simulated_imbalance(command.strategy, step.ranks, step.batch);
   }
   planner.calibration = plan::calibrate(planner.measured);
@@ -139,6 +144,10 @@ void predict(const PlanCommand& command, plan::PlanReport& report) {
       warn_of_memory(command, report.predictions.back());
     }
   }
+  if (command.under > 0) {
+    report.under = plan::fewest_ranks(report.planner, command.batches, layout, command.under);
+  }
+  report.rates = command.rates;
   if (command.search) {
     report.search = plan::search(report.planner, {.ranks = command.ranks,
                                                   .batches = command.batches,
@@ -195,6 +204,8 @@ void print(const std::vector<plan::PlanReport>& reports, const std::vector<std::
     say("{}\n", plan::calibration_text(report));
     const std::string predictions = plan::prediction_table(report);
     if (!predictions.empty()) say("{}\n", predictions);
+    const std::string decisions = plan::decision_text(report);
+    if (!decisions.empty()) say("{}\n", decisions);
     if (report.checked.empty()) continue;
     say("{}\n", plan::check_table(report));
     checked.insert(checked.end(), report.checked.begin(), report.checked.end());
@@ -213,15 +224,18 @@ void check_usage(const PlanCommand& command) {
         "nothing to calibrate from: name steps by --measured, published systems by --fit, or "
         "published series by --check");
   }
-  if (!calibrated && !command.ranks.empty()) {
+  if (!calibrated && (!command.ranks.empty() || command.under > 0)) {
     fail(
         "--ranks: --check alone predicts published systems; name what to calibrate from by --fit "
         "or --measured");
   }
-  if (calibrated && command.check.empty() && command.ranks.empty()) {
+  if (calibrated && command.check.empty() && command.ranks.empty() && command.under == 0) {
     fail("nothing to predict: name numbers of ranks by --ranks, or published systems by --check");
   }
-  if (command.ranks.empty() != command.batches.empty()) {
+  if (command.under > 0 && command.batches.empty()) {
+    fail("--under: needs --batch, the global batch sizes to choose from");
+  }
+  if (command.ranks.empty() != command.batches.empty() && command.under == 0) {
     fail("--ranks and --batch go together: the batch decides how many samples a rank takes");
   }
   if (command.search && (command.ranks.empty() || command.memory_gb <= 0)) {
@@ -307,8 +321,22 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--memory", options->memory_gb,
-          "Gigabytes of a rank: what --search may use; without it, what needs more is said")
-      ->check(number_within(0.001, 1e6));
+          "Memory of a rank, such as 40GB: what --search may use; without it, what needs more is "
+          "said")
+      ->transform(
+          number_with_unit({{"GB", 1}, {"GiB", 1.073741824}, {"TB", 1000}}, 0.001, 1e6, true));
+  command
+      ->add_option("--under", options->under,
+                   "Find the fewest ranks that train in this time, such as 2min, at any of --batch")
+      ->transform(number_with_unit({{"s", 1}, {"min", 60}, {"h", 3600}}, 0.001, 1e7, false));
+  command
+      ->add_option("--price", options->rates.price,
+                   "Price of an accelerator's hour: prints what runs cost, and the cheapest")
+      ->check(number_within(1e-9, 1e9));
+  command
+      ->add_option("--watts", options->rates.watts,
+                   "Watts of an accelerator: prints what runs take, and the most frugal")
+      ->check(number_within(1e-9, 1e9));
   command->add_flag("--json", options->json, "Print JSON; 'strata plot plan' draws it");
   command->callback([options, &exit_code] { exit_code = run_plan(*options); });
 }

@@ -26,6 +26,8 @@ struct MeasuredStep {
   double update = 0;                         // the optimizer's part of `seconds`; 0: not measured
   double steps_per_evaluation = 0;           // 0: `seconds` holds no evaluation
   std::optional<double> evaluation_seconds;  // absent: not measured
+  // The numbers of parameters that the measured bytes can stand for; empty: not measured.
+  std::vector<double> parameters = {};
 
   double samples_per_rank() const { return batch / static_cast<double>(ranks); }
 };

@@ -79,6 +79,13 @@ std::vector<Layout> layouts_of(const ModelShape& shape, int64_t ranks, double ba
 
 }  // namespace
 
+int64_t Planner::most_ranks() const {
+  constexpr int64_t kFarthest = 1024;
+  int64_t most = 1;
+  for (const MeasuredStep& step : measured) most = std::max(most, step.ranks);
+  return kFarthest * most;
+}
+
 Prediction Planner::predict(int64_t ranks, double batch, const Layout& layout) const {
   return predict_with(*this, ranks, batch, layout,
                       simulated_imbalance(strategy, ranks / layout.stages, batch));

@@ -354,6 +354,8 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
   const double crossing = tokens * count(shape.hidden) * shape.compute_bytes;  // to the next block
   const double layers = count(shape.layers) / count(layout.stages);
   return bytes + in_flight * layers * crossing +
+         workspace_bytes(tokens, count(shape.hidden), count(shape.intermediate),
+                         shape.compute_bytes) +
          (layout.recompute ? 1 : in_flight * layers) * layer;
 }
 

@@ -95,7 +95,8 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
 double simulated_imbalance(const std::string& strategy, int64_t replicas, double batch);
 
 // Returns the bytes per rank: parameters, gradients and Adam's state as ZeRO shards them, and the
-// activations of each micro-batch in flight with samples of the longest length.
+// activations of each micro-batch in flight and the workspace, for samples of the longest length,
+// for which the program reserves memory.
 double rank_memory(const ModelShape& shape, const StepInput& input);
 
 }  // namespace strata::plan

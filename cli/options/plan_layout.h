@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files/files.h"
@@ -34,6 +35,33 @@ inline CLI::Validator number_within(double least, double most) {
                                  count_text(most));
       },
       fmt::format("NUMBER in [{} - {}]", count_text(least), count_text(most)));
+}
+
+// Accepts a number with one of the units, and turns it into the number of times the first unit. A
+// number alone counts as `units.front()` if `may_lack_unit`.
+inline CLI::Validator number_with_unit(std::vector<std::pair<std::string, double>> units,
+                                       double least, double most, bool may_lack_unit) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        const size_t digits = text.find_last_of("0123456789.") + 1;
+        const std::string unit = text.substr(digits);
+        const auto found =
+            std::ranges::find(units, unit, [](const auto& each) { return each.first; });
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text.substr(0, digits), value);
+        const double factor = found != units.end()            ? found->second
+                              : unit.empty() && may_lack_unit ? 1.0
+                                                              : 0.0;
+        if (!is_number || factor == 0 || !(value * factor >= least && value * factor <= most)) {
+          std::string names;
+          for (const auto& [name, ignored] : units) names += (names.empty() ? "" : ", ") + name;
+          return fmt::format("Value {} is no number in {} from {} to {}", text, names,
+                             count_text(least), count_text(most));
+        }
+        text = fmt::format("{}", value * factor);
+        return std::string();
+      },
+      "NUMBER" + units.front().first);
 }
 
 template <typename Value, size_t N>

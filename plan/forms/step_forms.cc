@@ -55,4 +55,8 @@ double layer_activation_bytes(double tokens, double hidden, double intermediate,
          tokens * (heads + 2) * master_bytes;
 }
 
+double workspace_bytes(double tokens, double hidden, double intermediate, double compute_bytes) {
+  return tokens * (6 * hidden + intermediate) * compute_bytes;
+}
+
 }  // namespace strata::plan

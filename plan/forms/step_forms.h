@@ -77,4 +77,7 @@ int64_t message_bytes(int64_t runs, int64_t tokens, int64_t hidden, int64_t elem
 double layer_activation_bytes(double tokens, double hidden, double intermediate, double heads,
                               double compute_bytes, double master_bytes);
 
+// Returns the bytes that all blocks share for a micro-batch of T tokens: T (6 H + I) c.
+double workspace_bytes(double tokens, double hidden, double intermediate, double compute_bytes);
+
 }  // namespace strata::plan

@@ -269,14 +269,17 @@ TEST(StepTime, MemoryIsSharedAsZeroDoes) {
   shape.parameters = 1e9;
   StepInput input{.ranks = 4, .batch = 4};
   // One sample of 512 tokens: T (7 H + 2 I) 2 + T (A + 2) 4 + T H 2, 24 layers.
-  const double layers = 24 * (512.0 * (7 * 1024 + 2 * 4096) * 2 + 512 * 18 * 4 + 512 * 1024 * 2);
+  // All layers share T (6 H + I) 2.
+  const double layers = 24 * (512.0 * (7 * 1024 + 2 * 4096) * 2 + 512 * 18 * 4 + 512 * 1024 * 2) +
+                        512 * (6 * 1024 + 4096) * 2;
   EXPECT_NEAR(rank_memory(shape, input), 18e9 + layers, 1);
   input.layout.sharding = Sharding::kState;
   EXPECT_NEAR(rank_memory(shape, input), 10e9 + 8e9 / 4 + layers, 1);
   input.layout.sharding = Sharding::kAll;
   const double turns = 2 * shape.layer_parameters * 6;
   EXPECT_NEAR(rank_memory(shape, input), 18e9 / 4 + turns + layers, 1);
-  // Two stages hold half the model; their replicas take two samples each, all in flight.
+  // Two stages hold half the model; their replicas take two samples each, all in flight, with a
+  // workspace of one sample.
   input.layout = {.stages = 2, .micro_batches = 2};
   EXPECT_NEAR(rank_memory(shape, input), 9e9 + layers, 1);
 }

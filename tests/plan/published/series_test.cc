@@ -76,6 +76,18 @@ TEST(PublishedSystem, IsReadFromItsLogsAndItsDescription) {
   EXPECT_EQ(system.samples, 50 * 3200);
 }
 
+TEST(PublishedSystem, ProcessorsTrainWithoutAccelerators) {
+  Tree tree;
+  tree.write("cpu", 8, 3200);
+  tree.describe("cpu", R"({"number_of_nodes": 8, "accelerators_per_node": 0,
+                           "host_processors_per_node": 2,
+                           "host_processor_model_name": "EPYC 9654"})");
+  const PublishedSystem system = tree.read("cpu");
+  EXPECT_EQ(system.step.ranks, 16);
+  EXPECT_EQ(system.step.nodes, 8);
+  EXPECT_EQ(system.accelerator, "EPYC 9654");
+}
+
 TEST(PublishedSystem, GenerationsAreTheFirstWordWithADigit) {
   const auto generation = [](const std::string& accelerator) {
     PublishedSystem system;
