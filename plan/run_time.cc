@@ -18,6 +18,9 @@ namespace {
 // Counting runs of a submission, without the fastest and the slowest.
 constexpr double kCountingRuns = 8;
 constexpr double kCriticalBatch = 12'800;
+// Standard deviation of published submissions' samples over the reference points', as a share
+// (docs/measurements/plan.md).
+constexpr double kSubmissionSpread = 0.09;
 
 // Returns how the needed samples grow with the batch size beyond the reference points.
 double growth(double batch) { return 1 + batch / kCriticalBatch; }
@@ -39,12 +42,17 @@ Samples reference_samples(const std::string& round, double batch) {
   const std::vector<compliance::ReferencePoint>& full = points->full();
   const auto of = [&](double mean, double stdev, std::string ground) {
     Samples samples = given_samples(mean, stdev, kCountingRuns);
+    samples.error = std::hypot(samples.error, kSubmissionSpread);
     samples.ground = std::move(ground);
     return samples;
   };
   const auto beyond = [&](const compliance::ReferencePoint& end) {
     const double factor = growth(batch) / growth(end.batch_size);
-    return of(end.mean * factor, end.stdev * factor, "beyond the reference points");
+    Samples samples = of(end.mean * factor, end.stdev * factor, "beyond the reference points");
+    constexpr double kEachDoubling = 0.1;
+    samples.error =
+        std::hypot(samples.error, kEachDoubling * std::fabs(std::log2(batch / end.batch_size)));
+    return samples;
   };
   if (batch < full.front().batch_size) return beyond(full.front());
   if (batch > full.back().batch_size) return beyond(full.back());

@@ -97,7 +97,7 @@ RunInput Planner::run_input(const StepInput& input, const StepTime& step,
           .evaluation = evaluation_seconds(calibration, input.ranks),
           .batch = input.batch,
           .start = start.seconds(step.total()),
-          .step_error = calibration.step_error,
+          .step_error = step.error,
           .samples = run_samples};
 }
 

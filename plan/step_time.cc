@@ -293,7 +293,10 @@ std::string_view StepTime::binding() const {
                                                                      {constant, "constant"},
                                                                      {bubble, "bubble"},
                                                                      {exposed, "communication"}}};
-  return std::ranges::max_element(terms, {}, &std::pair<double, std::string_view>::first)->second;
+  const std::string_view largest =
+      std::ranges::max_element(terms, {}, &std::pair<double, std::string_view>::first)->second;
+  const bool either = largest == "constant" || largest == "communication";
+  return either && !tells_exposed ? "communication or constant" : largest;
 }
 
 StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
@@ -307,6 +310,15 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
                   count(input.layout.stages);
   step.bubble = bubble(shape, input, step.compute);
   step.exposed = exposed(calibration, shape, input, samples);
+  const bool several =
+      input.network ? domains_of(*input.network, input.ranks) > 1 : input.nodes > 1;
+  const double repeats = 1 + costs.repeated * count(input.layout.micro_batches - 1);
+  const double work = step.compute + step.imbalance + step.bubble;
+  step.error = predicted_error(calibration,
+                               {costs.per_sample > 0 ? work / costs.per_sample : 0,
+                                repeats / count(input.layout.stages), several ? 1.0 : 0.0},
+                               step.total(), input.ranks);
+  step.tells_exposed = !several || calibration.tells_nodes_apart;
   return step;
 }
 

@@ -69,8 +69,12 @@ struct StepTime {
   double bubble = 0;     // stages' waits for each other, and their messages
   double exposed = 0;    // communication that backward does not hide, and between_nodes
 
+  double error = 0;  // standard deviation as a share of total(), see predicted_error
+  // False if the calibration cannot tell `exposed` from `constant`.
+  bool tells_exposed = true;
+
   double total() const { return compute + imbalance + constant + bubble + exposed; }
-  // Returns the name of the largest term.
+  // Returns the name of the largest term, or "communication or constant".
   std::string_view binding() const;
 };
 

@@ -173,6 +173,19 @@ std::string PublishedSystem::generation() const {
   return accelerator;
 }
 
+std::string PublishedSystem::form_factor() const {
+  std::string upper;
+  for (const unsigned char letter : accelerator) {
+    upper += static_cast<char>(std::toupper(letter));
+  }
+  for (const char* form : {"SXM", "PCIe", "OAM", "NVL"}) {
+    std::string capitals(form);
+    for (char& letter : capitals) letter = static_cast<char>(std::toupper(letter));
+    if (upper.find(capitals) != std::string::npos) return form;
+  }
+  return "";
+}
+
 PublishedSystem read_published_system(const ResultFolder& folder) {
   PublishedSystem system;
   system.name = folder.owner();

@@ -31,6 +31,9 @@ struct PublishedSystem {
 
   // Returns the machine's generation: "A100" for "NVIDIA A100-SXM4-80GB (400W)".
   std::string generation() const;
+  // Returns "SXM", "PCIe", "OAM" or "NVL" if the accelerator's name says so, else "".
+  std::string form_factor() const;
+  int64_t ranks_per_node() const { return step.ranks / step.nodes; }
 };
 
 // Reads a result folder. Throws Error with the file and what to do if its description lacks the

@@ -225,7 +225,8 @@ ordered_json to_json(const Prediction& prediction, const Rates& rates) {
                            {"imbalance", step.imbalance},
                            {"constant", step.constant},
                            {"bubble", step.bubble},
-                           {"exposed", step.exposed}}},
+                           {"exposed", step.exposed},
+                           {"error", step.error}}},
                          {"binds", step.binding()},
                          {"samples",
                           {{"mean", prediction.samples.mean},
@@ -268,6 +269,7 @@ ordered_json to_json(const CheckSummary& summary) {
     return ordered_json{{"median", deviation.median}, {"worst", deviation.worst}};
   };
   return {{"systems", summary.systems},
+          {"held", summary.held},
           {"step", both(summary.step)},
           {"run", both(summary.run)},
           {"reference", both(summary.reference)}};
@@ -287,7 +289,7 @@ std::string calibration_text(const PlanReport& report) {
   text += fmt::format(
       "\na sample {} ms, a step {} ms, several nodes {} ms; evaluations {} ms beside their "
       "samples; start {:.1f} s and {:.0f} steps\n"
-      "a step is known to {:.1f} % (one standard deviation: {})\n",
+      "a calibrated step is known to {:.1f} % (one standard deviation: {})\n",
       milliseconds(costs.per_sample), milliseconds(costs.per_step),
       milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
       report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
@@ -347,6 +349,7 @@ std::string summary_text(std::span<const CheckedSystem> checked) {
   const CheckSummary summary = summarise(checked);
   if (summary.systems == 0) return "every system was calibrated from, or is an extrapolation\n";
   return counted(summary.systems, "system") + " neither calibrated from nor an extrapolation\n" +
+         fmt::format("the interval of the time to train holds {} of them\n", summary.held) +
          deviations("step", summary.step) +
          deviations("time to train, published samples", summary.run) +
          deviations("time to train, reference samples", summary.reference);

@@ -327,6 +327,8 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
       {{"--memory", "40MB"}, "--memory: Value 40MB is no number in GB, GiB, TB"},
       {{"--price", "nan"}, "--price: Value nan"},
       {{"--watts", "0"}, "--watts: Value 0"},
+      {{"--ranks", "8,1000000", "--batch", "10000000"},
+       "--ranks 1000000: more than 1,024 times the ranks that were measured"},
       {{"--batch", "3"}, "--batch 3: is less than a sample for each of 8 ranks"}};
   for (const auto& [words, reason] : networks) {
     std::vector<std::string> command = {"plan",    "--measured", step,      large,

@@ -31,6 +31,17 @@ TEST(StepTime, AddsUpItsTerms) {
   EXPECT_EQ(predict_step(machine(), {}, {.ranks = 8, .nodes = 1, .batch = 80}).exposed, 0);
 }
 
+TEST(StepTime, NamesBothTermsThatTheCalibrationDoesNotTellApart) {
+  Calibration calibration = machine();
+  calibration.tells_nodes_apart = false;
+  StepInput input{.ranks = 64, .nodes = 8, .batch = 64};
+  EXPECT_EQ(predict_step(calibration, {}, input).binding(), "communication or constant");
+  input.batch = 6400;
+  EXPECT_EQ(predict_step(calibration, {}, input).binding(), "compute");
+  input = {.ranks = 8, .nodes = 1, .batch = 8};
+  EXPECT_EQ(predict_step(calibration, {}, input).binding(), "constant");
+}
+
 // M = 1 MB over 10 ranks at 1 MB/s: C = 1.8 s. There are ten layers; the last in backward completes
 // 0.1 and 0.09 of it. Backward of 10 samples takes 20 ms.
 class StepTimeOverANetwork : public testing::Test {
