@@ -250,6 +250,14 @@ double bubble(const ModelShape& shape, const StepInput& input, double compute) {
   return pipeline_bubble(shape, input, compute, reduction_of_layer(shape, input));
 }
 
+// Returns the constant seconds of a step. Stages divide what every micro-batch repeats, which is
+// launches of their layers, and the update, but not the rest.
+double constant_seconds(const StepCosts& costs, const Layout& layout) {
+  const double repeated = costs.per_step * costs.repeated, once = costs.per_step - repeated;
+  const double update = std::min(costs.update, once);
+  return (repeated * count(layout.micro_batches) + update) / count(layout.stages) + once - update;
+}
+
 }  // namespace
 
 std::string_view name_of(Order order) { return order == Order::kLayer ? "layer" : "micro_batch"; }
@@ -306,18 +314,17 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
   const double samples = costs.per_sample * input.batch / count(input.ranks);
   step.compute = samples * (1 + recomputed(shape, input.layout));
   step.imbalance = step.compute * (input.imbalance - 1);
-  step.constant = costs.per_step * (1 + costs.repeated * count(input.layout.micro_batches - 1)) /
-                  count(input.layout.stages);
+  step.constant = constant_seconds(costs, input.layout);
   step.bubble = bubble(shape, input, step.compute);
   step.exposed = exposed(calibration, shape, input, samples);
   const bool several =
       input.network ? domains_of(*input.network, input.ranks) > 1 : input.nodes > 1;
-  const double repeats = 1 + costs.repeated * count(input.layout.micro_batches - 1);
   const double work = step.compute + step.imbalance + step.bubble;
-  step.error = predicted_error(calibration,
-                               {costs.per_sample > 0 ? work / costs.per_sample : 0,
-                                repeats / count(input.layout.stages), several ? 1.0 : 0.0},
-                               step.total(), input.ranks);
+  step.error = predicted_error(
+      calibration,
+      {costs.per_sample > 0 ? work / costs.per_sample : 0,
+       costs.per_step > 0 ? step.constant / costs.per_step : 1.0, several ? 1.0 : 0.0},
+      step.total(), input.ranks);
   step.tells_exposed = !several || calibration.tells_nodes_apart;
   return step;
 }

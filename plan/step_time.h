@@ -87,9 +87,9 @@ struct Bucket {
 // embeddings), joined and cut as by comm::make_buckets. Requires bucket_bytes > 0.
 std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_bytes);
 
-// Stages divide the constant, which is launches of layers and the update of parameters. A network's
-// exposed communication counts beyond that of the calibrated domain, which is part of the constant.
-// step_forms.h and docs/plan.md give the closed forms' sources.
+// Stages divide the part of the constant that every micro-batch repeats, and the update. A
+// network's exposed communication counts beyond that of the calibrated domain, which is part of the
+// constant. step_forms.h and docs/plan.md give the closed forms' sources.
 StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
                       const StepInput& input);
 

@@ -1,5 +1,7 @@
 #include "plan/search.h"
 
+#include <algorithm>
+
 #include "tests/support/error_of.h"
 #include "tests/support/matchers.h"
 
@@ -58,6 +60,50 @@ TEST(Search, IsExhaustive) {
                         .micro_batches = n,
                         .order = modular ? Order::kLayer : Order::kMicroBatch});
       EXPECT_LE(result.fastest.run.total, other.run.total + 1e-9) << n;
+    }
+  }
+}
+
+// The oracle simulates the imbalance of every layout.
+TEST(Search, SkipsNoImbalanceThatMatters) {
+  Planner uneven = planner();
+  uneven.strategy = "random";
+  uneven.calibration.costs.per_step = 2e-3;
+  uneven.network = flat_network({1e-6, 1e12});
+  const SearchResult result = search(uneven, {{16, 48, 64}, {192, 384}, 1e12});
+  double fastest = 1e300, cheapest = 1e300;
+  for (const bool second : {false, true}) {
+    for (const int64_t ranks : {16, 48, 64}) {
+      for (const double batch : {192.0, 384.0}) {
+        const Prediction each = uneven.predict(ranks, batch, {});
+        if (second && each.run.total <= 1.1 * result.fastest.run.total) {
+          cheapest = std::min(cheapest, each.rank_seconds());
+        }
+        fastest = std::min(fastest, each.run.total);
+      }
+    }
+  }
+  EXPECT_LE(result.fastest.run.total, fastest);
+  EXPECT_LE(result.cheapest.rank_seconds(), cheapest);
+  EXPECT_EQ(result.fastest.run.total,
+            uneven
+                .predict(result.fastest.input.ranks, result.fastest.input.batch,
+                         result.fastest.input.layout)
+                .run.total);
+  EXPECT_GT(result.fastest.input.imbalance, 1.05);
+}
+
+// Eight A100 and cards a node, as NVIDIA's DGX A100, and costs that its systems of v2.0 have.
+TEST(Search, OffersNoPipelineToLargeClustersThatHoldTheModel) {
+  Planner a100 = planner();
+  a100.calibration.costs = {.per_sample = 2.97e-3, .per_step = 14.8e-3, .between_nodes = 5.5e-3};
+  a100.calibration.ranks_per_node = 8;
+  a100.network = Network{.domain = 8, .cards = 8, .card = {5e-6, 25e9}};
+  for (const Clip clip : {Clip::kNone, Clip::kAfterAllReduce, Clip::kBeforeAllReduce}) {
+    for (const double batch : {4096.0, 8192.0, 16384.0}) {
+      const SearchResult result = search(a100, {{2048}, {batch}, 80e9, clip});
+      EXPECT_EQ(result.fastest.input.layout.stages, 1) << batch;
+      EXPECT_EQ(result.cheapest.input.layout.stages, 1) << batch;
     }
   }
 }
