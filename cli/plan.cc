@@ -100,7 +100,7 @@ plan::Planner measured_planner(const PlanCommand& command) {
   planner.calibration = plan::calibrate(planner.measured);
   planner.ranks_per_node = planner.calibration.ranks_per_node;
   planner.strategy = command.strategy;
-  planner.samples = [](double batch) { return plan::reference_samples("5.0.0", batch); };
+  planner.samples = plan::reference_samples("5.0.0");
   return planner;
 }
 
@@ -117,9 +117,7 @@ void set_options(const PlanCommand& command, plan::Planner& planner) {
       return given;
     };
   } else if (!command.round.empty()) {
-    planner.samples = [round = command.round](double batch) {
-      return plan::reference_samples(round, batch);
-    };
+    planner.samples = plan::reference_samples(command.round);
   }
 }
 

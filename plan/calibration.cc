@@ -179,7 +179,7 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   }
   const auto on_one = [](const MeasuredStep& step) { return step.nodes == 1; };
   if (std::ranges::all_of(steps, on_one)) {
-    notes.push_back("all on one node: what several cost must be given by --network");
+    notes.emplace_back(kNeedsNetwork);
   } else if (std::ranges::none_of(steps, on_one)) {
     notes.push_back(
         "all on several nodes: what these cost is part of the time a step; a measurement on one "

@@ -48,6 +48,10 @@ struct StepCosts {
 inline constexpr size_t kCosts = 3;
 using CostTerms = std::array<double, kCosts>;
 
+// The note of a calibration that has no step on several nodes.
+inline constexpr const char* kNeedsNetwork =
+    "all on one node: what several cost must be given by --network";
+
 struct Calibration {
   StepCosts costs;
   double evaluation_constant = 0;  // constant seconds of an evaluation

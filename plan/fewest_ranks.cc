@@ -10,8 +10,7 @@ namespace {
 
 // Returns the numbers of ranks that divide the batch among replicas and fill nodes, ascending.
 std::vector<int64_t> candidates(const Planner& planner, double batch, const Layout& layout) {
-  const int64_t node =
-      planner.network ? planner.network->domain : std::max<int64_t>(1, planner.ranks_per_node);
+  const int64_t node = std::max<int64_t>(1, planner.ranks_per_node);
   const auto samples = static_cast<int64_t>(batch);
   std::vector<int64_t> ranks;
   for (int64_t replicas = 1; replicas <= samples; ++replicas) {

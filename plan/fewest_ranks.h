@@ -15,8 +15,8 @@ struct FewestRanks {
   std::optional<Prediction> sure;      // the whole interval keeps it
 };
 
-// Tries whole domains of the network, or nodes, and even parts of one, whose replicas take equally
-// many samples, up to Planner::most_ranks().
+// Tries whole nodes and even parts of one, whose replicas take equally many samples, up to
+// Planner::most_ranks().
 FewestRanks fewest_ranks(const Planner& planner, const std::vector<double>& batches,
                          const Layout& layout, double seconds);
 

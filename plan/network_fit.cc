@@ -56,6 +56,7 @@ std::optional<Calibration> fitted_beside(Planner planner) {
 
 void fit_beside_network(Planner& planner) {
   Calibration& calibration = planner.calibration;
+  std::erase(calibration.notes, kNeedsNetwork);
   const double measured = calibration.costs.between_nodes;
   const std::vector<double> exposed = exposed_seconds(planner);
   const size_t most = static_cast<size_t>(std::ranges::max_element(exposed) - exposed.begin());

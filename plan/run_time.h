@@ -2,6 +2,7 @@
 // takes.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,8 @@ struct Samples {
 // count; beyond the points it grows by a tenth for every doubling. Throws Error for a round without
 // such points.
 Samples reference_samples(const std::string& round, double batch);
+// Returns the same for any batch, with the round's points read once, by the first call.
+std::function<Samples(double batch)> reference_samples(const std::string& round);
 
 // Uses a given mean, and the standard deviation between `runs` runs.
 Samples given_samples(double mean, double stdev, double runs);

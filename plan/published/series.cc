@@ -184,8 +184,7 @@ Planner fit_published(std::span<const PublishedSystem> systems, const std::strin
   planner.start = fit_start(starts);
   planner.strategy = strategy;
   planner.ranks_per_node = planner.calibration.ranks_per_node;
-  const std::string round = systems.back().round;
-  planner.samples = [round](double batch) { return reference_samples(round, batch); };
+  planner.samples = reference_samples(systems.back().round);
   return planner;
 }
 
@@ -204,6 +203,7 @@ CheckedSystem check_system(const Planner& planner, std::span<const PublishedSyst
   input.nodes = system.step.nodes;
   input.batch = system.step.batch;
   input.imbalance = simulated_imbalance(planner.strategy, input.ranks, input.batch);
+  input.network = planner.network;
   input.layout.micro_batches = system.step.micro_batches;
   prediction.step = predict_step(planner.calibration, planner.shape, input);
   prediction.step.error = std::hypot(prediction.step.error, extrapolation.error);

@@ -57,6 +57,16 @@ TEST(NetworkFit, WhatTheNetworkDoesNotExplainStays) {
   EXPECT_THAT(notes_of(planner), HasSubstr("2.0 ms count beside it"));
 }
 
+TEST(NetworkFit, OneNodeLeavesItAllToTheNetwork) {
+  const std::vector<MeasuredStep> steps = {
+      {.name = "a", .ranks = 8, .batch = 80, .seconds = 0.05},
+      {.name = "b", .ranks = 8, .batch = 240, .seconds = 0.11}};
+  EXPECT_EQ(calibrate(steps).notes, std::vector<std::string>{kNeedsNetwork});
+  const Planner planner = planner_for(steps, a100_cards());
+  EXPECT_TRUE(planner.calibration.notes.empty()) << notes_of(planner);
+  EXPECT_EQ(planner.calibration.costs.between_nodes, 0);
+}
+
 TEST(NetworkFit, ANetworkSlowerThanTheStepsIsAContradiction) {
   Network slow = a100_cards();
   slow.cards = 1;
@@ -85,6 +95,11 @@ TEST(NetworkFit, PredictsAPublishedSystemFromItsCards) {
     fit_beside_network(planner);
     EXPECT_THAT(notes_of(planner), Not(HasSubstr("contradicts")));
     EXPECT_NEAR(planner.predict(1024, 4096, {}).run.total / (60 * 0.4209), 1, 0.1);
+    const PublishedSystem held_out = read_published_system(
+        find_bert_folders(published_round("v2.0") / "dgxa100_n128_ngc22.04_pytorch").at(0));
+    const CheckedSystem checked = check_system(planner, systems, held_out);
+    EXPECT_NEAR(checked.step_error(), 0, 0.08);
+    EXPECT_EQ(checked.prediction.step.exposed, planner.predict(1024, 4096, {}).step.exposed);
   }
   // One rank's share of one card, without a fast domain, is what these systems do not have.
   Planner planner = fitted;

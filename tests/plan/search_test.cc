@@ -1,6 +1,7 @@
 #include "plan/search.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "tests/support/error_of.h"
 #include "tests/support/matchers.h"
@@ -106,6 +107,16 @@ TEST(Search, OffersNoPipelineToLargeClustersThatHoldTheModel) {
       EXPECT_EQ(result.cheapest.input.layout.stages, 1) << batch;
     }
   }
+}
+
+TEST(Search, TakesSecondsForAllLayoutsOfALargeCluster) {
+  Planner a100 = planner();
+  a100.network = Network{.domain = 8, .cards = 8, .card = {5e-6, 25e9}};
+  a100.samples = reference_samples("2.0.0");
+  const std::clock_t begin = std::clock();
+  const SearchResult result = search(a100, {{512, 1024, 2048}, {4096, 8192, 12288, 16384}, 80e9});
+  EXPECT_GT(result.tried, 700u);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 2);
 }
 
 TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
