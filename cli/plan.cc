@@ -323,10 +323,10 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command->add_flag("--search", options->search,
                     "Try every layout of ranks: stages, accumulation, order, sharding");
   command
-      ->add_option(
-          "--memory", options->memory_gb,
-          "Memory of a rank, such as 40GB: what --search may use; without it, what needs more is "
-          "said")
+      ->add_option("--memory", options->memory_gb,
+                   "Memory of a rank, such as 40GB, that --search may use; without --search, "
+                   "predictions that "
+                   "need more are named")
       ->transform(
           number_with_unit({{"GB", 1}, {"GiB", 1.073741824}, {"TB", 1000}}, 0.001, 1e6, true));
   command

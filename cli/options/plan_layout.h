@@ -37,10 +37,12 @@ inline CLI::Validator number_within(double least, double most) {
       fmt::format("NUMBER in [{} - {}]", count_text(least), count_text(most)));
 }
 
-// Accepts a number with one of the units, and turns it into the number of times the first unit. A
-// number alone counts as `units.front()` if `may_lack_unit`.
+// Accepts a number with one of the units, and turns it into the product of both. A number alone is
+// in the unit of factor 1 if `may_lack_unit`.
 inline CLI::Validator number_with_unit(std::vector<std::pair<std::string, double>> units,
                                        double least, double most, bool may_lack_unit) {
+  std::string names;
+  for (const auto& [name, ignored] : units) names += (names.empty() ? "" : ", ") + name;
   return CLI::Validator(
       [=](std::string& text) {
         const size_t digits = text.find_last_of("0123456789.") + 1;
@@ -53,15 +55,13 @@ inline CLI::Validator number_with_unit(std::vector<std::pair<std::string, double
                               : unit.empty() && may_lack_unit ? 1.0
                                                               : 0.0;
         if (!is_number || factor == 0 || !(value * factor >= least && value * factor <= most)) {
-          std::string names;
-          for (const auto& [name, ignored] : units) names += (names.empty() ? "" : ", ") + name;
           return fmt::format("Value {} is no number in {} from {} to {}", text, names,
                              count_text(least), count_text(most));
         }
         text = fmt::format("{}", value * factor);
         return std::string();
       },
-      "NUMBER" + units.front().first);
+      "NUMBER in " + names);
 }
 
 template <typename Value, size_t N>
