@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,12 +11,15 @@
 #include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/plan_layout.h"
+#include "cli/options/plan_network.h"
 #include "cli/output/listing.h"
 #include "cli/output/print.h"
 #include "cli/output/progress.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "plan/fewest_ranks.h"
 #include "plan/layout_checks.h"
 #include "plan/measured_step.h"
+#include "plan/network_fit.h"
 #include "plan/published/series.h"
 #include "plan/report/report.h"
 #include "plan/search.h"
@@ -28,49 +29,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostRanks = 1 << 20;
-
 struct PlanCommand {
   std::vector<fs::path> measured, fit, check;
   std::vector<int64_t> ranks;
   std::vector<double> batches;
   PlanLayoutOptions layout;
   std::string strategy = "planned";
-  std::string network;
+  PlanNetworkOptions network;
   int64_t ranks_per_node = 0;  // 0: as calibrated
   double samples = 0;          // 0: reference points
   std::string round;           // reference points; empty: calibration or newest
   std::optional<double> start;
   bool search = false;
   double memory_gb = 0;
+  double under = 0;  // seconds; 0: not asked
+  plan::Rates rates;
   bool json = false;
 };
-
-// Parses "5e-6,25e9": seconds and bytes per second.
-plan::Link parse_network(const std::string& text) {
-  const size_t comma = text.find(',');
-  const auto number = [&](size_t begin, size_t end) {
-    double value = std::nan("");
-    if (begin <= end && end <= text.size()) {
-      const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-      if (error != std::errc() || rest != text.data() + end) value = std::nan("");
-    }
-    return value;
-  };
-  plan::Link link;
-  if (comma != std::string::npos) {
-    link = {number(0, comma), number(comma + 1, text.size())};
-  }
-  constexpr double kLongest = 3600, kSlowest = 1, kFastest = 1e18;
-  if (!(link.latency >= 0 && link.latency <= kLongest) ||
-      !(link.bytes_per_second >= kSlowest && link.bytes_per_second <= kFastest)) {
-    fail(
-        "--network {}: SECONDS,BYTES_A_SECOND was expected, such as 5e-6,25e9: up to an hour, and "
-        "at least a byte a second",
-        text);
-  }
-  return link;
-}
 
 // Adds the reason of every unusable folder to `left_out`, or throws Error if that is null.
 std::vector<plan::PublishedSystem> read_folders(
@@ -115,22 +90,25 @@ std::vector<plan::PublishedSystem> read_fitted(const std::vector<fs::path>& path
 
 plan::Planner measured_planner(const PlanCommand& command) {
   plan::Planner planner;
+  planner.shape = command.layout.shape();
   for (const fs::path& path : command.measured) {
     planner.measured.push_back(plan::read_measured_step(path));
     plan::MeasuredStep& step = planner.measured.back();
+    plan::check_model(step, planner.shape);
     step.imbalance = plan::simulated_imbalance(command.strategy, step.ranks, step.batch);
   }
   planner.calibration = plan::calibrate(planner.measured);
   planner.ranks_per_node = planner.calibration.ranks_per_node;
   planner.strategy = command.strategy;
-  planner.samples = [](double batch) { return plan::reference_samples("5.0.0", batch); };
+  planner.samples = plan::reference_samples("5.0.0");
   return planner;
 }
 
 void set_options(const PlanCommand& command, plan::Planner& planner) {
   planner.shape = command.layout.shape();
-  if (!command.network.empty()) planner.network = parse_network(command.network);
   if (command.ranks_per_node > 0) planner.ranks_per_node = command.ranks_per_node;
+  planner.network = command.network.chosen(planner.ranks_per_node);
+  if (planner.network) plan::fit_beside_network(planner);
   if (command.start) planner.start = {*command.start, 0};
   if (command.samples > 0) {
     planner.samples = [samples = command.samples](double) {
@@ -139,9 +117,7 @@ void set_options(const PlanCommand& command, plan::Planner& planner) {
       return given;
     };
   } else if (!command.round.empty()) {
-    planner.samples = [round = command.round](double batch) {
-      return plan::reference_samples(round, batch);
-    };
+    planner.samples = plan::reference_samples(command.round);
   }
 }
 
@@ -158,6 +134,12 @@ void warn_of_memory(const PlanCommand& command, const plan::Prediction& predicti
 void predict(const PlanCommand& command, plan::PlanReport& report) {
   const plan::Layout layout = command.layout.chosen();
   for (const int64_t ranks : command.ranks) {
+    if (const int64_t most = report.planner.most_ranks(); ranks > most) {
+      fail(
+          "--ranks {}: more than 1,024 times the ranks that were measured; at most {} have a "
+          "meaning",
+          ranks, counted(most, "rank"));
+    }
     for (const double batch : command.batches) {
       if (const auto reason = plan::refusal(report.planner.shape, ranks, batch, layout)) {
         fail("{}", *reason);
@@ -166,6 +148,10 @@ void predict(const PlanCommand& command, plan::PlanReport& report) {
       warn_of_memory(command, report.predictions.back());
     }
   }
+  if (command.under > 0) {
+    report.under = plan::fewest_ranks(report.planner, command.batches, layout, command.under);
+  }
+  report.rates = command.rates;
   if (command.search) {
     report.search = plan::search(report.planner, {.ranks = command.ranks,
                                                   .batches = command.batches,
@@ -222,6 +208,8 @@ void print(const std::vector<plan::PlanReport>& reports, const std::vector<std::
     say("{}\n", plan::calibration_text(report));
     const std::string predictions = plan::prediction_table(report);
     if (!predictions.empty()) say("{}\n", predictions);
+    const std::string decisions = plan::decision_text(report);
+    if (!decisions.empty()) say("{}\n", decisions);
     if (report.checked.empty()) continue;
     say("{}\n", plan::check_table(report));
     checked.insert(checked.end(), report.checked.begin(), report.checked.end());
@@ -240,21 +228,24 @@ void check_usage(const PlanCommand& command) {
         "nothing to calibrate from: name steps by --measured, published systems by --fit, or "
         "published series by --check");
   }
-  if (!calibrated && !command.ranks.empty()) {
+  if (!calibrated && (!command.ranks.empty() || command.under > 0)) {
     fail(
         "--ranks: --check alone predicts published systems; name what to calibrate from by --fit "
         "or --measured");
   }
-  if (calibrated && command.check.empty() && command.ranks.empty()) {
+  if (calibrated && command.check.empty() && command.ranks.empty() && command.under == 0) {
     fail("nothing to predict: name numbers of ranks by --ranks, or published systems by --check");
   }
-  if (command.ranks.empty() != command.batches.empty()) {
+  if (command.under > 0 && command.batches.empty()) {
+    fail("--under: needs --batch, the global batch sizes to choose from");
+  }
+  if (command.ranks.empty() != command.batches.empty() && command.under == 0) {
     fail("--ranks and --batch go together: the batch decides how many samples a rank takes");
   }
   if (command.search && (command.ranks.empty() || command.memory_gb <= 0)) {
     fail("--search: needs --ranks, --batch and --memory, the gigabytes of a rank");
   }
-  if (command.search && command.network.empty()) {
+  if (command.search && !command.network.given()) {
     fail("--search: needs --network; layouts differ by what they send");
   }
 }
@@ -302,7 +293,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->type_name("PATH");
   command->add_option("--ranks", options->ranks, "Numbers of ranks (accelerators) to predict")
       ->delimiter(',')
-      ->check(CLI::Range(int64_t{1}, kMostRanks));
+      ->check(CLI::Range(int64_t{1}, kMostPlannedRanks));
   command->add_option("--batch", options->batches, "Global batch sizes to predict, in samples")
       ->delimiter(',')
       ->check(number_within(1, 1e7));
@@ -313,16 +304,11 @@ void add_plan_command(CLI::App& app, int& exit_code) {
           "Load-balance strategy whose imbalance is simulated, as in 'strata bench balance'")
       ->check(CLI::IsMember(loadbalance::strategies()))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--network", options->network,
-          "A rank's share of the link between nodes: seconds of a message, bytes a second. "
-          "Default: several nodes cost what was calibrated")
-      ->type_name("SECONDS,BYTES");
+  add_network_options(*command, options->network);
   command
       ->add_option("--ranks-per-node", options->ranks_per_node,
                    "Ranks on a node (default: as calibrated)")
-      ->check(CLI::Range(int64_t{1}, kMostRanks));
+      ->check(CLI::Range(int64_t{1}, kMostPlannedRanks));
   command
       ->add_option("--samples", options->samples,
                    "Samples to converge (default: the reference points' at the batch size)")
@@ -337,10 +323,24 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command->add_flag("--search", options->search,
                     "Try every layout of ranks: stages, accumulation, order, sharding");
   command
-      ->add_option(
-          "--memory", options->memory_gb,
-          "Gigabytes of a rank: what --search may use; without it, what needs more is said")
-      ->check(number_within(0.001, 1e6));
+      ->add_option("--memory", options->memory_gb,
+                   "Memory of a rank, such as 40GB, that --search may use; without --search, "
+                   "predictions that "
+                   "need more are named")
+      ->transform(
+          number_with_unit({{"GB", 1}, {"GiB", 1.073741824}, {"TB", 1000}}, 0.001, 1e6, true));
+  command
+      ->add_option("--under", options->under,
+                   "Find the fewest ranks that train in this time, such as 2min, at any of --batch")
+      ->transform(number_with_unit({{"s", 1}, {"min", 60}, {"h", 3600}}, 0.001, 1e7, false));
+  command
+      ->add_option("--price", options->rates.price,
+                   "Price of an accelerator's hour: prints what runs cost, and the cheapest")
+      ->check(number_within(1e-9, 1e9));
+  command
+      ->add_option("--watts", options->rates.watts,
+                   "Watts of an accelerator: prints what runs take, and the most frugal")
+      ->check(number_within(1e-9, 1e9));
   command->add_flag("--json", options->json, "Print JSON; 'strata plot plan' draws it");
   command->callback([options, &exit_code] { exit_code = run_plan(*options); });
 }

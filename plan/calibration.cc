@@ -73,12 +73,14 @@ double known_evaluation_share(const MeasuredStep& step) {
   return step.evaluation_seconds.value_or(kUsualEvaluationConstant) / step.steps_per_evaluation;
 }
 
-// Returns the shares of per_sample, per_step and between_nodes in a step's time.
-Observation parts_of(const MeasuredStep& step, const StepCosts& costs) {
+// Returns the shares of per_sample, per_step and between_nodes in a step's time. Of this time
+// `known` seconds are none of theirs.
+Observation parts_of(const MeasuredStep& step, const StepCosts& costs, double known) {
   const double seconds = step.seconds - known_evaluation_share(step);
   if (!(seconds > 0)) fail("{}: evaluations take all the time of its steps", step.name);
   return {{(step.samples_per_rank() * step.imbalance + evaluated_samples(step)) / seconds,
-           repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds}};
+           repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds},
+          1 - known / seconds};
 }
 
 double evaluation_constant(std::span<const MeasuredStep> steps, double per_sample) {
@@ -89,6 +91,64 @@ double evaluation_constant(std::span<const MeasuredStep> steps, double per_sampl
     constants.push_back(std::max(0.0, *step.evaluation_seconds - per_sample * samples));
   }
   return constants.empty() ? kUsualEvaluationConstant : median(constants);
+}
+
+using Matrix = std::array<CostTerms, kCosts>;
+
+// Returns the inverse of a symmetric positive definite matrix.
+Matrix inverse(Matrix matrix) {
+  Matrix result{};
+  for (size_t i = 0; i < kCosts; ++i) result[i][i] = 1;
+  for (size_t pivot = 0; pivot < kCosts; ++pivot) {
+    const double scale = 1 / matrix[pivot][pivot];
+    for (size_t j = 0; j < kCosts; ++j) {
+      matrix[pivot][j] *= scale;
+      result[pivot][j] *= scale;
+    }
+    for (size_t i = 0; i < kCosts; ++i) {
+      if (i == pivot) continue;
+      const double factor = matrix[i][pivot];
+      for (size_t j = 0; j < kCosts; ++j) {
+        matrix[i][j] -= factor * matrix[pivot][j];
+        result[i][j] -= factor * result[pivot][j];
+      }
+    }
+  }
+  return result;
+}
+
+// Sets the covariance of the least squares. The measurements may not tell all costs, so the
+// constants have a prior: before anything is fitted they are zero, give or take these shares of the
+// shortest measured step (docs/measurements/plan.md).
+void set_covariance(std::span<const MeasuredStep> steps, std::span<const Observation> observations,
+                    Calibration& calibration) {
+  constexpr double kStepPrior = 0.5, kNodesPrior = 0.2;
+  const double shortest = std::ranges::min(steps, {}, &MeasuredStep::seconds).seconds;
+  const auto square = [](double value) { return value * value; };
+  Matrix precision{};
+  precision[1][1] = 1 / square(kStepPrior * shortest);
+  precision[2][2] = 1 / square(kNodesPrior * shortest);
+  for (const Observation& observation : observations) {
+    for (size_t i = 0; i < kCosts; ++i) {
+      for (size_t j = 0; j < kCosts; ++j) {
+        precision[i][j] +=
+            observation.parts[i] * observation.parts[j] / square(calibration.step_error);
+      }
+    }
+  }
+  calibration.covariance = inverse(precision);
+}
+
+// True if the observations fit without the term.
+bool fits_without(std::vector<Observation> observations, size_t term, double error) {
+  for (Observation& observation : observations) observation.parts[term] = 0;
+  const auto fit = fit_nonnegative(observations);
+  if (!fit) return false;
+  return std::ranges::all_of(observations, [&](const Observation& each) {
+    double sum = -each.value;
+    for (size_t i = 0; i < kCosts; ++i) sum += each.parts[i] * (*fit)[i];
+    return std::fabs(sum) <= error;
+  });
 }
 
 void set_step_error(Calibration& calibration) {
@@ -119,16 +179,42 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   }
   const auto on_one = [](const MeasuredStep& step) { return step.nodes == 1; };
   if (std::ranges::all_of(steps, on_one)) {
-    notes.push_back("all on one node: what several cost must be given by --network");
+    notes.emplace_back(kNeedsNetwork);
   } else if (std::ranges::none_of(steps, on_one)) {
-    notes.push_back("all on several nodes: what these cost is part of the time a step");
+    notes.push_back(
+        "all on several nodes: what these cost is part of the time a step; a measurement on one "
+        "node would tell");
   } else if (steps.size() == 2) {
-    notes.push_back("two steps, one of them on several nodes: what these cost cannot be told");
+    notes.push_back(
+        "two steps, one of them on several nodes: what these cost cannot be told; a measurement of "
+        "other samples a rank on one node would tell");
+  }
+  if (!calibration.tells_nodes_apart) {
+    notes.push_back(
+        "communication and constant cannot be told apart: the steps fit with either alone; measure "
+        "one node with as few samples a rank as several nodes have");
   }
   return notes;
 }
 
 }  // namespace
+
+double predicted_error(const Calibration& calibration, const CostTerms& shares, double seconds,
+                       int64_t ranks) {
+  constexpr double kEachDoubling = 0.01;
+  double squares = 0;
+  for (size_t i = 0; i < kCosts; ++i) {
+    for (size_t j = 0; j < kCosts; ++j) {
+      squares += shares[i] * shares[j] * calibration.covariance[i][j];
+    }
+  }
+  double doublings = 0;
+  if (calibration.most_ranks > 0 && ranks > calibration.most_ranks) {
+    doublings = std::log2(static_cast<double>(ranks) / static_cast<double>(calibration.most_ranks));
+  }
+  return std::hypot(calibration.step_error, std::sqrt(squares) / seconds,
+                    kEachDoubling * doublings);
+}
 
 double evaluation_seconds(const Calibration& calibration, int64_t ranks) {
   return kForwardShare * kEvaluationSamples / static_cast<double>(ranks) *
@@ -136,7 +222,7 @@ double evaluation_seconds(const Calibration& calibration, int64_t ranks) {
          calibration.evaluation_constant;
 }
 
-Calibration calibrate(std::span<const MeasuredStep> steps) {
+Calibration calibrate(std::span<const MeasuredStep> steps, std::span<const double> known) {
   check_batches(steps);
   Calibration calibration;
   StepCosts& costs = calibration.costs;
@@ -144,7 +230,9 @@ Calibration calibrate(std::span<const MeasuredStep> steps) {
   if (spread(steps, samples_a_micro_batch) < kEqualMicroBatches) costs.repeated = 0;
 
   std::vector<Observation> observations;
-  for (const MeasuredStep& step : steps) observations.push_back(parts_of(step, costs));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    observations.push_back(parts_of(steps[i], costs, known.empty() ? 0 : known[i]));
+  }
   const auto fit = fit_nonnegative(observations);
   if (!fit || (*fit)[0] <= 0) {
     fail(
@@ -165,6 +253,11 @@ Calibration calibrate(std::span<const MeasuredStep> steps) {
   const MeasuredStep& widest = *std::ranges::max_element(steps, {}, &MeasuredStep::nodes);
   calibration.ranks_per_node = std::max<int64_t>(1, widest.ranks / widest.nodes);
   set_step_error(calibration);
+  set_covariance(steps, observations, calibration);
+  calibration.most_ranks = std::ranges::max(steps, {}, &MeasuredStep::ranks).ranks;
+  calibration.tells_nodes_apart = widest.nodes == 1 ||
+                                  !fits_without(observations, 1, calibration.step_error) ||
+                                  !fits_without(observations, 2, calibration.step_error);
   calibration.notes = notes_on(steps, calibration);
   return calibration;
 }

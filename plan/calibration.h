@@ -1,6 +1,8 @@
 // The cost of a step on a machine, fitted to measured steps.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +28,8 @@ struct MeasuredStep {
   double update = 0;                         // the optimizer's part of `seconds`; 0: not measured
   double steps_per_evaluation = 0;           // 0: `seconds` holds no evaluation
   std::optional<double> evaluation_seconds;  // absent: not measured
+  // The numbers of parameters that the measured bytes can stand for; empty: not measured.
+  std::vector<double> parameters = {};
 
   double samples_per_rank() const { return batch / static_cast<double>(ranks); }
 };
@@ -35,29 +39,50 @@ struct MeasuredStep {
 struct StepCosts {
   double per_sample = 0;     // seconds of a sample on a rank
   double per_step = 0;       // constant seconds of a step with one micro-batch
-  double between_nodes = 0;  // extra seconds of a step on several nodes
+  double between_nodes = 0;  // extra seconds of a step on several nodes, beyond a given network's
   double repeated = 0.5;     // share of per_step that every further micro-batch repeats
   double update = 0;         // the optimizer's part of per_step; 0: not known
 };
 
+// Costs' values or errors: per_sample, per_step, between_nodes.
+inline constexpr size_t kCosts = 3;
+using CostTerms = std::array<double, kCosts>;
+
+// The note of a calibration that has no step on several nodes.
+inline constexpr const char* kNeedsNetwork =
+    "all on one node: what several cost must be given by --network";
+
 struct Calibration {
   StepCosts costs;
   double evaluation_constant = 0;  // constant seconds of an evaluation
-  double step_error = 0;           // standard deviation of a predicted step, as a share of it
-  std::string step_error_ground;   // source of step_error
-  std::vector<double> residuals;   // fitted over measured - 1, for each measured step
-  std::vector<std::string> notes;  // costs that the measurements could not tell
-  int64_t ranks_per_node = 1;      // ratio in the measured system with the most nodes
+  // Standard deviation of a calibrated step, as a share of it. predicted_error() adds to it.
+  double step_error = 0;
+  std::string step_error_ground;               // source of step_error
+  std::vector<double> residuals;               // fitted over measured - 1, for each measured step
+  std::vector<std::string> notes;              // costs that the measurements could not tell
+  int64_t ranks_per_node = 1;                  // ratio in the measured system with the most nodes
+  int64_t most_ranks = 0;                      // of the measured systems; 0: not known
+  std::array<CostTerms, kCosts> covariance{};  // of the costs' errors, in seconds
+  // False if steps ran on several nodes, and the measurements fit with either as zero: per_step or
+  // between_nodes.
+  bool tells_nodes_apart = true;
 };
 
 // Returns the seconds of an evaluation on so many ranks: per_sample / 3 for each of a rank's
 // samples, plus the constant.
 double evaluation_seconds(const Calibration& calibration, int64_t ranks);
 
+// Returns the standard deviation of a predicted step, as a share of it. `shares` are the parts of
+// the costs in it: samples with their imbalance, repeats of per_step, and 1 on several nodes.
+// Beside step_error it has the errors of the costs and a hundredth for every doubling of the ranks.
+double predicted_error(const Calibration& calibration, const CostTerms& shares, double seconds,
+                       int64_t ranks);
+
 // Fits least squares of the relative errors, with no cost below zero. `repeated` is half, because
 // so few systems cannot determine it, or zero if all micro-batches hold equally many samples: their
-// time is then part of a sample's. Throws Error with the reason if the steps have one batch size
-// per rank, or do not take longer for more samples.
-Calibration calibrate(std::span<const MeasuredStep> steps);
+// time is then part of a sample's. `known` are seconds of each step that are no cost of these, such
+// as communication on a given network; empty means none. Throws Error with the reason if the steps
+// have one batch size per rank, or do not take longer for more samples.
+Calibration calibrate(std::span<const MeasuredStep> steps, std::span<const double> known = {});
 
 }  // namespace strata::plan

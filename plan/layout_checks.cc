@@ -40,6 +40,10 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
     return fmt::format("--accumulation {}: a batch of {} cannot be cut into so many",
                        layout.micro_batches, batch);
   }
+  if (batch < static_cast<double>(ranks / stages)) {
+    return fmt::format("--batch {}: is less than a sample for each of {}; take fewer ranks",
+                       count_text(batch), counted(ranks / stages, stages > 1 ? "replica" : "rank"));
+  }
   if (ranks % stages != 0) {
     return fmt::format("--stages {}: does not divide {}", stages, counted(ranks, "rank"));
   }

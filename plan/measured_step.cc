@@ -1,5 +1,6 @@
 #include "plan/measured_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -41,7 +42,35 @@ int64_t micro_batches_of(const json& fields, double per_rank, const std::string&
                            std::llround(per_rank / static_cast<double>(lengths->front().size())));
 }
 
+// Weights are in f32, perhaps with a copy in 16 bits. The optimizer has two moments in f32, which
+// ranks may share.
+std::vector<double> parameters_of(const json& fields, double ranks, const std::string& name) {
+  const auto bytes = fields.find("parameter_bytes");
+  if (bytes == fields.end()) return {};
+  if (!bytes->is_object()) fail("{}: \"parameter_bytes\" is no object; {}", name, kWhatToDo);
+  const double weights = number_above_zero(*bytes, "weights", name);
+  const double gradients = number_above_zero(*bytes, "gradients", name);
+  std::vector<double> parameters = {weights / 4, weights / 6, gradients / 4};
+  if (bytes->contains("state") && (*bytes)["state"] != 0) {
+    const double state = number_above_zero(*bytes, "state", name);
+    parameters.insert(parameters.end(), {state / 8, ranks * state / 8});
+  }
+  return parameters;
+}
+
 }  // namespace
+
+void check_model(const MeasuredStep& step, const ModelShape& shape) {
+  constexpr double kPadding = 0.01;
+  const auto fits = [&](double parameters) {
+    return std::fabs(parameters / shape.parameters - 1) < kPadding;
+  };
+  if (step.parameters.empty() || std::ranges::any_of(step.parameters, fits)) return;
+  fail(
+      "{}: a model of {:.1f} million parameters was measured, and the model to plan has {:.1f} "
+      "million; name the measured model's config.json by --model, or measure the other one",
+      step.name, std::ranges::max(step.parameters) / 1e6, shape.parameters / 1e6);
+}
 
 MeasuredStep parse_measured_step(std::string_view text, const std::string& name) {
   const json fields = json::parse(text, nullptr, false);
@@ -64,6 +93,7 @@ MeasuredStep parse_measured_step(std::string_view text, const std::string& name)
   if (seconds->contains("update") && (*seconds)["update"] != 0) {
     step.update = number_above_zero(*seconds, "update", name);
   }
+  step.parameters = parameters_of(fields, ranks, name);
   step.micro_batches = micro_batches_of(fields, step.samples_per_rank(), name);
   return step;
 }

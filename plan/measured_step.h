@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plan/calibration.h"
+#include "plan/step_time.h"
 
 namespace strata::plan {
 
@@ -13,5 +14,8 @@ namespace strata::plan {
 MeasuredStep read_measured_step(const std::filesystem::path& path);
 // Parses a text in memory; `name` replaces the path in messages.
 MeasuredStep parse_measured_step(std::string_view json, const std::string& name);
+
+// Throws Error if the step's "parameter_bytes" are those of a model of another size.
+void check_model(const MeasuredStep& step, const ModelShape& shape);
 
 }  // namespace strata::plan

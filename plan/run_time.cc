@@ -18,17 +18,14 @@ namespace {
 // Counting runs of a submission, without the fastest and the slowest.
 constexpr double kCountingRuns = 8;
 constexpr double kCriticalBatch = 12'800;
+// Standard deviation of published submissions' samples over the reference points', as a share
+// (docs/measurements/plan.md).
+constexpr double kSubmissionSpread = 0.09;
 
 // Returns how the needed samples grow with the batch size beyond the reference points.
 double growth(double batch) { return 1 + batch / kCriticalBatch; }
 
-}  // namespace
-
-Samples given_samples(double mean, double stdev, double runs) {
-  return {mean, runs > 0 && mean > 0 ? stdev / std::sqrt(runs) / mean : 0, "published"};
-}
-
-Samples reference_samples(const std::string& round, double batch) {
+std::vector<compliance::ReferencePoint> points_of(const std::string& round) {
   const auto points = compliance::load_reference_points({}, "training", round, "bert");
   if (!points) {
     fail(
@@ -36,15 +33,23 @@ Samples reference_samples(const std::string& round, double batch) {
         "--samples",
         round);
   }
-  const std::vector<compliance::ReferencePoint>& full = points->full();
+  return points->full();
+}
+
+Samples samples_at(const std::vector<compliance::ReferencePoint>& full, double batch) {
   const auto of = [&](double mean, double stdev, std::string ground) {
     Samples samples = given_samples(mean, stdev, kCountingRuns);
+    samples.error = std::hypot(samples.error, kSubmissionSpread);
     samples.ground = std::move(ground);
     return samples;
   };
   const auto beyond = [&](const compliance::ReferencePoint& end) {
     const double factor = growth(batch) / growth(end.batch_size);
-    return of(end.mean * factor, end.stdev * factor, "beyond the reference points");
+    Samples samples = of(end.mean * factor, end.stdev * factor, "beyond the reference points");
+    constexpr double kEachDoubling = 0.1;
+    samples.error =
+        std::hypot(samples.error, kEachDoubling * std::fabs(std::log2(batch / end.batch_size)));
+    return samples;
   };
   if (batch < full.front().batch_size) return beyond(full.front());
   if (batch > full.back().batch_size) return beyond(full.back());
@@ -55,6 +60,23 @@ Samples reference_samples(const std::string& round, double batch) {
   const double share = (batch - below->batch_size) / (above->batch_size - below->batch_size);
   return of(std::lerp(below->mean, above->mean, share),
             std::lerp(below->stdev, above->stdev, share), "reference points");
+}
+
+}  // namespace
+
+Samples given_samples(double mean, double stdev, double runs) {
+  return {mean, runs > 0 && mean > 0 ? stdev / std::sqrt(runs) / mean : 0, "published"};
+}
+
+Samples reference_samples(const std::string& round, double batch) {
+  return samples_at(points_of(round), batch);
+}
+
+std::function<Samples(double batch)> reference_samples(const std::string& round) {
+  return [round, points = std::vector<compliance::ReferencePoint>()](double batch) mutable {
+    if (points.empty()) points = points_of(round);
+    return samples_at(points, batch);
+  };
 }
 
 StartCosts fit_start(std::span<const MeasuredStart> starts) {

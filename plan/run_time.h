@@ -2,6 +2,7 @@
 // takes.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -17,10 +18,13 @@ struct Samples {
 };
 
 // Interpolates between the reference points of the round ("2.0.0"). Beyond them uses E_min (1 + B /
-// B_c), which fits the points to -8.5..+13.5 % with B_c = 12.8 k. The error is the runs' standard
-// deviation over the square root of the 8 runs that count. Throws Error for a round without such
-// points.
+// B_c), which fits the points to -8.5..+13.5 % with B_c = 12.8 k. The error is the spread of
+// published submissions, and the runs' standard deviation over the square root of the 8 runs that
+// count; beyond the points it grows by a tenth for every doubling. Throws Error for a round without
+// such points.
 Samples reference_samples(const std::string& round, double batch);
+// Returns the same for any batch, with the round's points read once, by the first call.
+std::function<Samples(double batch)> reference_samples(const std::string& round);
 
 // Uses a given mean, and the standard deviation between `runs` runs.
 Samples given_samples(double mean, double stdev, double runs);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -38,7 +41,8 @@ Prediction predict_with(const Planner& planner, int64_t ranks, double batch, con
   Prediction prediction;
   StepInput& input = prediction.input;
   input.ranks = ranks;
-  input.nodes = (ranks + planner.ranks_per_node - 1) / planner.ranks_per_node;
+  input.nodes = planner.network ? domains_of(*planner.network, ranks)
+                                : (ranks + planner.ranks_per_node - 1) / planner.ranks_per_node;
   input.batch = batch;
   input.imbalance = imbalance;
   input.network = planner.network;
@@ -49,6 +53,41 @@ Prediction predict_with(const Planner& planner, int64_t ranks, double batch, con
   prediction.memory = rank_memory(planner.shape, input);
   return prediction;
 }
+
+// Adds the imbalance to predictions without, where that can change the result: it takes longer to
+// simulate than all else, and only makes a layout slower.
+class Simulated {
+ public:
+  explicit Simulated(const Planner& planner) : planner_(planner), imbalances_(planner.strategy) {}
+
+  // Returns the prediction with the least key among those that take at most `most` seconds. Ties go
+  // to the first. Requires that one does, and that keys grow with the imbalance.
+  template <typename Key>
+  Prediction least(const std::vector<Prediction>& even, const Key& key, double most) {
+    std::vector<size_t> order(even.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return key(even[i]); });
+    std::optional<std::pair<double, size_t>> best;
+    for (const size_t i : order) {
+      if (best && key(even[i]) > best->first) break;
+      if (even[i].run.total > most) continue;
+      const Prediction uneven = of(even[i]);
+      const std::pair candidate(key(uneven), i);
+      if (uneven.run.total <= most && (!best || candidate < *best)) best = candidate;
+    }
+    return of(even[best->second]);
+  }
+
+ private:
+  Prediction of(const Prediction& even) {
+    const StepInput& input = even.input;
+    return predict_with(planner_, input.ranks, input.batch, input.layout,
+                        imbalances_.of(input.ranks / input.layout.stages, input.batch));
+  }
+
+  const Planner& planner_;
+  Imbalances imbalances_;
+};
 
 std::vector<Layout> layouts_of(const ModelShape& shape, int64_t ranks, double batch) {
   std::vector<Layout> layouts;
@@ -78,6 +117,13 @@ std::vector<Layout> layouts_of(const ModelShape& shape, int64_t ranks, double ba
 
 }  // namespace
 
+int64_t Planner::most_ranks() const {
+  constexpr int64_t kFarthest = 1024;
+  int64_t most = 1;
+  for (const MeasuredStep& step : measured) most = std::max(most, step.ranks);
+  return kFarthest * most;
+}
+
 Prediction Planner::predict(int64_t ranks, double batch, const Layout& layout) const {
   return predict_with(*this, ranks, batch, layout,
                       simulated_imbalance(strategy, ranks / layout.stages, batch));
@@ -89,14 +135,13 @@ RunInput Planner::run_input(const StepInput& input, const StepTime& step,
           .evaluation = evaluation_seconds(calibration, input.ranks),
           .batch = input.batch,
           .start = start.seconds(step.total()),
-          .step_error = calibration.step_error,
+          .step_error = step.error,
           .samples = run_samples};
 }
 
 SearchResult search(const Planner& planner, const SearchSpace& space) {
   SearchResult result;
-  Imbalances imbalances(planner.strategy);
-  std::vector<Prediction> fitting;
+  std::vector<Prediction> fitting;  // without imbalance
   double least = std::numeric_limits<double>::infinity();
   for (const int64_t ranks : space.ranks) {
     for (const double batch : space.batches) {
@@ -108,9 +153,9 @@ SearchResult search(const Planner& planner, const SearchSpace& space) {
         const double memory =
             rank_memory(planner.shape, {.ranks = ranks, .batch = batch, .layout = layout});
         least = std::min(least, memory);
-        if (memory > space.memory) continue;
-        fitting.push_back(predict_with(planner, ranks, batch, layout,
-                                       imbalances.of(ranks / layout.stages, batch)));
+        if (memory <= space.memory) {
+          fitting.push_back(predict_with(planner, ranks, batch, layout, 1));
+        }
       }
     }
   }
@@ -126,11 +171,11 @@ SearchResult search(const Planner& planner, const SearchSpace& space) {
         counted(result.tried, "layout"), space.memory / 1e9, least / 1e9);
   }
   result.fitting = fitting.size();
+  Simulated simulated(planner);
   const auto total = [](const Prediction& prediction) { return prediction.run.total; };
-  result.fastest = *std::ranges::min_element(fitting, {}, total);
-  const double most = kHardlySlower * result.fastest.run.total;
-  std::erase_if(fitting, [&](const Prediction& each) { return each.run.total > most; });
-  result.cheapest = *std::ranges::min_element(fitting, {}, &Prediction::rank_seconds);
+  result.fastest = simulated.least(fitting, total, std::numeric_limits<double>::infinity());
+  result.cheapest = simulated.least(fitting, std::mem_fn(&Prediction::rank_seconds),
+                                    kHardlySlower * result.fastest.run.total);
   return result;
 }
 

@@ -31,11 +31,13 @@ struct Planner {
   ModelShape shape;
   StartCosts start;
   std::string strategy = "planned";
-  std::optional<Link> network;
+  std::optional<Network> network;
   int64_t ranks_per_node = 1;
   // Returns the samples to converge at a batch size.
   std::function<Samples(double batch)> samples;
 
+  // Returns how many ranks can be predicted: a thousand times the most that were measured.
+  int64_t most_ranks() const;
   Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
   // Returns the run with steps of `step` and evaluations at MLPerf's interval.
   RunInput run_input(const StepInput& input, const StepTime& step,

@@ -8,7 +8,7 @@
 
 #include "loadbalance/length_histogram.h"
 #include "loadbalance/plans/imbalance.h"
-#include "plan/shared_layers.h"
+#include "plan/forms/shared_layers.h"
 
 namespace strata::plan {
 namespace {
@@ -70,10 +70,13 @@ struct Halves {
 // Returns the seconds of one micro-batch's message between blocks.
 double message_seconds(const ModelShape& shape, const StepInput& input) {
   if (!input.network) return 0;
+  const Layout& layout = input.layout;
+  const Link link =
+      link_between_neighbours(*input.network, layout.modules > 1 ? input.ranks : layout.stages);
   const double tokens =
-      input.batch / count(replicas(input)) / count(input.layout.micro_batches) * shape.mean_tokens;
+      input.batch / count(replicas(input)) / count(layout.micro_batches) * shape.mean_tokens;
   const double bytes = tokens * count(shape.hidden) * shape.compute_bytes;
-  return bytes / input.network->bytes_per_second + input.network->latency;
+  return bytes / link.bytes_per_second + link.latency;
 }
 
 // Returns the seconds of messages in the backward that hides reductions; both share the link.
@@ -88,8 +91,9 @@ double messages_beside(const ModelShape& shape, const StepInput& input) {
 // Returns the halves for all gradients of the first stage.
 Halves halves_of(const ModelShape& shape, const StepInput& input) {
   const double parameters = parameters_of_stage(shape, input.layout);
+  const Network network = network_of_group(*input.network, input.layout.stages);
   const auto half = [&](double bytes) {
-    return all_reduce_seconds(*input.network, parameters * bytes, replicas(input)) / 2;
+    return all_reduce_seconds(network, parameters * bytes, replicas(input)) / 2;
   };
   const bool shards = input.layout.sharding != Sharding::kNone;
   return {half(shape.gradient_bytes), half(shards ? shape.compute_bytes : shape.gradient_bytes)};
@@ -198,14 +202,34 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
   return exposed(both);
 }
 
+// Returns the exposed seconds beside the update of other buckets.
+double exposed_beside_updates(const ModelShape& shape, const StepInput& input, double samples,
+                              double update) {
+  const double seconds = exposed_on_network(shape, input, samples);
+  // With this clip mode all buckets wait for the norm.
+  if (input.layout.clip == Clip::kAfterAllReduce) return seconds;
+  return std::max(0.0, seconds - update);
+}
+
+// Returns the exposed seconds of the calibrated domain, which are part of the calibrated costs.
+double exposed_in_calibration(const Calibration& calibration, const ModelShape& shape,
+                              const StepInput& input, double samples) {
+  StepInput calibrated = input;
+  calibrated.ranks = std::min(calibration.ranks_per_node, input.network->domain);
+  calibrated.batch = input.batch / count(input.ranks) * count(calibrated.ranks);
+  calibrated.layout = {.micro_batches = input.layout.micro_batches, .clip = input.layout.clip};
+  return exposed_beside_updates(shape, calibrated, samples, calibration.costs.update);
+}
+
 double exposed(const Calibration& calibration, const ModelShape& shape, const StepInput& input,
                double samples) {
-  if (input.nodes < 2 || input.layout.modules > 1) return 0;
-  if (!input.network) return calibration.costs.between_nodes;
-  const double seconds = exposed_on_network(shape, input, samples);
-  // Other buckets are updated meanwhile, unless all wait for the norm.
-  if (input.layout.clip == Clip::kAfterAllReduce) return seconds;
-  return std::max(0.0, seconds - calibration.costs.update);
+  const StepCosts& costs = calibration.costs;
+  if (input.layout.modules > 1) return 0;
+  if (!input.network) return input.nodes > 1 ? costs.between_nodes : 0;
+  const double seconds = exposed_beside_updates(shape, input, samples, costs.update) -
+                         exposed_in_calibration(calibration, shape, input, samples);
+  const bool several = domains_of(*input.network, input.ranks) > 1;
+  return std::max(0.0, seconds) + (several ? costs.between_nodes : 0);
 }
 
 // Returns the seconds of a step of modules beyond an even division among ranks. Forward runs the
@@ -224,6 +248,14 @@ double bubble(const ModelShape& shape, const StepInput& input, double compute) {
   if (input.layout.modules > 1) return modules_bubble(shape, input, compute);
   if (input.layout.stages == 1) return 0;
   return pipeline_bubble(shape, input, compute, reduction_of_layer(shape, input));
+}
+
+// Returns the constant seconds of a step. Stages divide what every micro-batch repeats, which is
+// launches of their layers, and the update, but not the rest.
+double constant_seconds(const StepCosts& costs, const Layout& layout) {
+  const double repeated = costs.per_step * costs.repeated, once = costs.per_step - repeated;
+  const double update = std::min(costs.update, once);
+  return (repeated * count(layout.micro_batches) + update) / count(layout.stages) + once - update;
 }
 
 }  // namespace
@@ -269,7 +301,10 @@ std::string_view StepTime::binding() const {
                                                                      {constant, "constant"},
                                                                      {bubble, "bubble"},
                                                                      {exposed, "communication"}}};
-  return std::ranges::max_element(terms, {}, &std::pair<double, std::string_view>::first)->second;
+  const std::string_view largest =
+      std::ranges::max_element(terms, {}, &std::pair<double, std::string_view>::first)->second;
+  const bool either = largest == "constant" || largest == "communication";
+  return either && !tells_exposed ? "communication or constant" : largest;
 }
 
 StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
@@ -279,10 +314,18 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
   const double samples = costs.per_sample * input.batch / count(input.ranks);
   step.compute = samples * (1 + recomputed(shape, input.layout));
   step.imbalance = step.compute * (input.imbalance - 1);
-  step.constant = costs.per_step * (1 + costs.repeated * count(input.layout.micro_batches - 1)) /
-                  count(input.layout.stages);
+  step.constant = constant_seconds(costs, input.layout);
   step.bubble = bubble(shape, input, step.compute);
   step.exposed = exposed(calibration, shape, input, samples);
+  const bool several =
+      input.network ? domains_of(*input.network, input.ranks) > 1 : input.nodes > 1;
+  const double work = step.compute + step.imbalance + step.bubble;
+  step.error = predicted_error(
+      calibration,
+      {costs.per_sample > 0 ? work / costs.per_sample : 0,
+       costs.per_step > 0 ? step.constant / costs.per_step : 1.0, several ? 1.0 : 0.0},
+      step.total(), input.ranks);
+  step.tells_exposed = !several || calibration.tells_nodes_apart;
   return step;
 }
 
@@ -330,6 +373,8 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
   const double crossing = tokens * count(shape.hidden) * shape.compute_bytes;  // to the next block
   const double layers = count(shape.layers) / count(layout.stages);
   return bytes + in_flight * layers * crossing +
+         workspace_bytes(tokens, count(shape.hidden), count(shape.intermediate),
+                         shape.compute_bytes) +
          (layout.recompute ? 1 : in_flight * layers) * layer;
 }
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "plan/calibration.h"
-#include "plan/step_forms.h"
+#include "plan/forms/network.h"
+#include "plan/forms/step_forms.h"
 
 namespace strata::plan {
 
@@ -54,9 +55,9 @@ struct Layout {
 struct StepInput {
   int64_t ranks = 1;
   int64_t nodes = 1;
-  double batch = 0;                  // samples, over all ranks
-  double imbalance = 1;              // the slowest rank's work over the mean
-  std::optional<Link> network = {};  // a rank's link; absent: calibrated cost of nodes
+  double batch = 0;                     // samples, over all ranks
+  double imbalance = 1;                 // the slowest rank's work over the mean
+  std::optional<Network> network = {};  // absent: several nodes cost what was calibrated
   Layout layout = {};
 };
 
@@ -66,10 +67,14 @@ struct StepTime {
   double imbalance = 0;  // extra time of the slowest rank
   double constant = 0;   // the same for any number of samples
   double bubble = 0;     // stages' waits for each other, and their messages
-  double exposed = 0;    // communication that backward does not hide
+  double exposed = 0;    // communication that backward does not hide, and between_nodes
+
+  double error = 0;  // standard deviation as a share of total(), see predicted_error
+  // False if the calibration cannot tell `exposed` from `constant`.
+  bool tells_exposed = true;
 
   double total() const { return compute + imbalance + constant + bubble + exposed; }
-  // Returns the name of the largest term.
+  // Returns the name of the largest term, or "communication or constant".
   std::string_view binding() const;
 };
 
@@ -82,8 +87,9 @@ struct Bucket {
 // embeddings), joined and cut as by comm::make_buckets. Requires bucket_bytes > 0.
 std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_bytes);
 
-// Stages divide the constant, which is launches of layers and the update of parameters.
-// step_forms.h and docs/plan.md give the closed forms' sources.
+// Stages divide the part of the constant that every micro-batch repeats, and the update. A
+// network's exposed communication counts beyond that of the calibrated domain, which is part of the
+// constant. step_forms.h and docs/plan.md give the closed forms' sources.
 StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
                       const StepInput& input);
 
@@ -93,7 +99,8 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
 double simulated_imbalance(const std::string& strategy, int64_t replicas, double batch);
 
 // Returns the bytes per rank: parameters, gradients and Adam's state as ZeRO shards them, and the
-// activations of each micro-batch in flight with samples of the longest length.
+// activations of each micro-batch in flight and the workspace, for samples of the longest length,
+// for which the program reserves memory.
 double rank_memory(const ModelShape& shape, const StepInput& input);
 
 }  // namespace strata::plan

@@ -397,11 +397,18 @@ SystemFacts read_system_facts(const fs::path& description, std::string& problem,
   facts.accelerator = text_field(fields, "accelerator_model_name");
   facts.framework = text_field(fields, "framework");
   facts.nodes = integer_field(fields, "number_of_nodes");
-  const auto per_node = integer_field(fields, "accelerators_per_node");
-  int64_t accelerators = 0;
-  if (facts.nodes && per_node && !__builtin_mul_overflow(*facts.nodes, *per_node, &accelerators)) {
-    facts.accelerators = accelerators;
-  }
+  const auto in_all_nodes = [&](const char* name) -> std::optional<int64_t> {
+    const auto per_node = integer_field(fields, name);
+    int64_t all = 0;
+    if (!facts.nodes || !per_node || __builtin_mul_overflow(*facts.nodes, *per_node, &all)) {
+      return std::nullopt;
+    }
+    return all;
+  };
+  facts.accelerators = in_all_nodes("accelerators_per_node");
+  facts.processor = text_field(fields, "host_processor_model_name");
+  facts.processors = in_all_nodes("host_processors_per_node");
+  facts.networking = text_field(fields, "host_networking");
   return facts;
 }
 

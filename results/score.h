@@ -51,6 +51,9 @@ struct SystemFacts {
   std::string framework;
   std::optional<int64_t> nodes;
   std::optional<int64_t> accelerators;  // number in all nodes
+  std::string processor;
+  std::optional<int64_t> processors;  // number in all nodes
+  std::string networking;             // between nodes
 };
 
 // HPC's weak scaling: several models train at once.

@@ -7,7 +7,7 @@
 #include "bench/schedules/section.h"
 #include "bert/model/model.h"
 #include "config/run_config.h"
-#include "plan/step_forms.h"
+#include "plan/forms/step_forms.h"
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/ranks.h"
 

@@ -238,7 +238,7 @@ void Measurement::measure_on(int count) {
                                     .batch = result_.calibrated.front().batch * micro_batches *
                                              count / each.config.parallel.stages /
                                              (each.config.ouroboros.modules > 1 ? count : 1),
-                                    .network = plan::Link{0, speed},
+                                    .network = plan::flat_network({0, speed}),
                                     .layout = layout_of(each.config)};
         result_.steps.push_back(
             {.name = each.name,

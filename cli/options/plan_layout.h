@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files/files.h"
@@ -36,6 +37,33 @@ inline CLI::Validator number_within(double least, double most) {
       fmt::format("NUMBER in [{} - {}]", count_text(least), count_text(most)));
 }
 
+// Accepts a number with one of the units, and turns it into the product of both. A number alone is
+// in the unit of factor 1 if `may_lack_unit`.
+inline CLI::Validator number_with_unit(std::vector<std::pair<std::string, double>> units,
+                                       double least, double most, bool may_lack_unit) {
+  std::string names;
+  for (const auto& [name, ignored] : units) names += (names.empty() ? "" : ", ") + name;
+  return CLI::Validator(
+      [=](std::string& text) {
+        const size_t digits = text.find_last_of("0123456789.") + 1;
+        const std::string unit = text.substr(digits);
+        const auto found =
+            std::ranges::find(units, unit, [](const auto& each) { return each.first; });
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text.substr(0, digits), value);
+        const double factor = found != units.end()            ? found->second
+                              : unit.empty() && may_lack_unit ? 1.0
+                                                              : 0.0;
+        if (!is_number || factor == 0 || !(value * factor >= least && value * factor <= most)) {
+          return fmt::format("Value {} is no number in {} from {} to {}", text, names,
+                             count_text(least), count_text(most));
+        }
+        text = fmt::format("{}", value * factor);
+        return std::string();
+      },
+      "NUMBER in " + names);
+}
+
 template <typename Value, size_t N>
 std::vector<std::string> names_of(const Value (&values)[N]) {
   std::vector<std::string> names;
@@ -54,13 +82,15 @@ struct PlanLayoutOptions {
   plan::Layout layout;
   double bucket_megabytes = 0;
   std::string clip{plan::name_of(plan::Clip::kBucketBeforeAllReduce)},
-      order = "micro_batch", sharded = "none", activations = "keep", pipeline = "modular";
+      order = "micro_batch", sharded = "none", activations = "keep", pipeline = "modular",
+      reduce_dtype = "bf16";
 
   plan::ModelShape shape() const {
     constexpr uint64_t kMostBytes = 1 << 20;
     plan::ModelShape shape;
     if (!model.empty()) shape = plan::parse_model_shape(read_file(model, kMostBytes), model);
     if (mean_tokens > 0) shape.mean_tokens = mean_tokens;
+    shape.gradient_bytes = reduce_dtype == "fp32" ? 4 : 2;
     return shape;
   }
   plan::Layout chosen() const {
@@ -102,6 +132,8 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
   add("--activations", options.activations, {"keep", "recompute"},
       "batch.activations: recompute goes forward once more");
   add("--sharded", options.sharded, names_of(kShardings), "optimizer.sharded");
+  add("--reduce-dtype", options.reduce_dtype, {"fp32", "bf16", "fp16"},
+      "reduce.dtype: what gradients are sent in. Counts with --network");
   command
       .add_option("--stages", options.layout.stages, "parallel.stages: ranks that share a model")
       ->check(CLI::Range(1, 1 << 10))

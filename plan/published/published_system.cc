@@ -52,18 +52,21 @@ void read_description(const ResultFolder& folder, PublishedSystem& system) {
   const results::SystemFacts facts = results::read_system_facts(path, problem, unread);
   if (!problem.empty()) fail("{}; it must say how many accelerators there are", problem);
   constexpr int64_t kMost = 1 << 20;
-  if (!facts.nodes || !facts.accelerators || *facts.nodes < 1 || *facts.accelerators < 1 ||
-      *facts.accelerators > kMost) {
+  // Without accelerators, processors train.
+  const bool on_processors = facts.accelerators == 0;
+  const auto ranks = on_processors ? facts.processors : facts.accelerators;
+  if (!facts.nodes || !ranks || *facts.nodes < 1 || *ranks < 1 || *ranks > kMost) {
     fail(
-        "{}: number_of_nodes and accelerators_per_node do not say how many accelerators there "
-        "are; both must be numbers above 0",
+        "{}: number_of_nodes and accelerators_per_node (if that is 0, host_processors_per_node) do "
+        "not say how many accelerators there are; they must be numbers above 0",
         path.string());
   }
-  system.accelerator = facts.accelerator;
+  system.accelerator = on_processors ? facts.processor : facts.accelerator;
+  system.network = facts.networking;
   system.framework = facts.framework;
   system.division = facts.division;
   system.step.nodes = *facts.nodes;
-  system.step.ranks = *facts.accelerators;
+  system.step.ranks = *ranks;
 }
 
 // ---- The runs
@@ -168,6 +171,19 @@ std::string PublishedSystem::generation() const {
     word.clear();
   }
   return accelerator;
+}
+
+std::string PublishedSystem::form_factor() const {
+  std::string upper;
+  for (const unsigned char letter : accelerator) {
+    upper += static_cast<char>(std::toupper(letter));
+  }
+  for (const char* form : {"SXM", "PCIe", "OAM", "NVL"}) {
+    std::string capitals(form);
+    for (char& letter : capitals) letter = static_cast<char>(std::toupper(letter));
+    if (upper.find(capitals) != std::string::npos) return form;
+  }
+  return "";
 }
 
 PublishedSystem read_published_system(const ResultFolder& folder) {

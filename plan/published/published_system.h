@@ -14,11 +14,12 @@ namespace strata::plan {
 
 // A system's BERT results. Times are in seconds.
 struct PublishedSystem {
-  std::string name;       // submitter and system
-  std::string submitter;  // empty if the folder is not in a submission's tree
-  std::string round;      // "2.0.0"
-  std::string accelerator;
-  std::string framework;  // the description's framework and version
+  std::string name;         // submitter and system
+  std::string submitter;    // empty if the folder is not in a submission's tree
+  std::string round;        // "2.0.0"
+  std::string accelerator;  // the processor's name if there is none
+  std::string network;      // between nodes, as the description has it
+  std::string framework;    // the description's framework and version
   std::string division;
   MeasuredStep step;         // its seconds are the median of the times between evaluations
   double start = 0;          // time from run_start, without the steps before the first evaluation
@@ -30,6 +31,9 @@ struct PublishedSystem {
 
   // Returns the machine's generation: "A100" for "NVIDIA A100-SXM4-80GB (400W)".
   std::string generation() const;
+  // Returns "SXM", "PCIe", "OAM" or "NVL" if the accelerator's name says so, else "".
+  std::string form_factor() const;
+  int64_t ranks_per_node() const { return step.ranks / step.nodes; }
 };
 
 // Reads a result folder. Throws Error with the file and what to do if its description lacks the

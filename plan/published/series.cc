@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "compliance/checks/rounds.h"
 
@@ -55,19 +56,61 @@ MeasuredStep with_imbalance(const PublishedSystem& system, const std::string& st
   return step;
 }
 
-std::string extrapolation_of(const PublishedSystem& system,
-                             std::span<const PublishedSystem> calibrated) {
+// A prediction beyond its series.
+struct Extrapolation {
+  std::string reason;  // empty: it is none
+  double error = 0;    // standard deviation of a step, as a share, beside the calibration's
+};
+
+// Published systems of another machine were predicted 20 to 70 % off, of other software 4 to 12 %
+// (docs/measurements/plan.md).
+constexpr double kOtherMachine = 0.3, kOtherSoftware = 0.08;
+
+// Returns how the machines differ, or "".
+std::string difference_between(const PublishedSystem& system, const PublishedSystem& from) {
+  const auto differ = [](const std::string& one, const std::string& other) {
+    return !one.empty() && !other.empty() && one != other;
+  };
+  const auto other = [](const auto& predicted, const auto& calibrated) {
+    return fmt::format("{}, calibrated from {}", predicted, calibrated);
+  };
+  if (from.generation() != system.generation()) {
+    return other(system.generation(), from.generation());
+  }
+  if (differ(system.form_factor(), from.form_factor())) {
+    return other(system.form_factor(), from.form_factor());
+  }
+  if (system.ranks_per_node() != from.ranks_per_node()) {
+    return other(counted(system.ranks_per_node(), "accelerator") + " a node",
+                 from.ranks_per_node());
+  }
+  if (differ(system.division, from.division)) {
+    return other(system.division + " division", from.division);
+  }
+  if (system.step.nodes > 1 && from.step.nodes > 1 && differ(system.network, from.network)) {
+    return other("network " + system.network, from.network);
+  }
+  return "";
+}
+
+Extrapolation extrapolation_of(const PublishedSystem& system,
+                               std::span<const PublishedSystem> calibrated) {
   std::string newest;
+  bool on_several = false;
   for (const PublishedSystem& from : calibrated) {
-    if (from.generation() != system.generation()) {
-      return fmt::format("{}, calibrated from {}", system.generation(), from.generation());
-    }
+    std::string difference = difference_between(system, from);
+    if (!difference.empty()) return {std::move(difference), kOtherMachine};
+    on_several = on_several || from.step.nodes > 1;
     if (newest.empty() || compliance::compare_versions(from.round, newest) > 0) newest = from.round;
   }
   const int compared = compliance::compare_versions(system.round, newest);
-  if (compared == 0) return "";
-  return fmt::format("{} software, of round {}, calibrated from {}",
-                     compared < 0 ? "older" : "newer", system.round, newest);
+  if (compared != 0) {
+    return {fmt::format("{} software, of round {}, calibrated from {}",
+                        compared < 0 ? "older" : "newer", system.round, newest),
+            kOtherSoftware};
+  }
+  if (system.step.nodes > 1 && !on_several) return {"several nodes, calibrated from one", 0};
+  return {};
 }
 
 Deviation deviation_of(std::vector<double> errors) {
@@ -89,18 +132,20 @@ std::optional<Samples> reference_of(const PublishedSystem& system) {
 
 std::vector<Series> make_series(std::vector<PublishedSystem> systems,
                                 std::vector<std::string>& left_out) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, int64_t,
+                         std::string>;
   std::map<Key, std::vector<PublishedSystem>> groups;
   for (PublishedSystem& system : systems) {
     const Key key(system.round, system.submitter, system.accelerator, system.division,
-                  first_word(system.framework));
+                  first_word(system.framework), system.ranks_per_node(), system.network);
     groups[key].push_back(std::move(system));
   }
   std::vector<Series> all;
   std::vector<std::string> small;
   for (auto& [key, group] : groups) {
-    const std::string name = fmt::format("{} {} {} {}", std::get<1>(key), std::get<0>(key),
-                                         std::get<2>(key), std::get<3>(key));
+    const std::string name =
+        fmt::format("{} {} {} {}, {} a node", std::get<1>(key), std::get<0>(key), std::get<2>(key),
+                    std::get<3>(key), std::get<5>(key));
     if (group.size() <= kCalibrated) {
       small.push_back(fmt::format("{} ({})", name, group.size()));
       continue;
@@ -139,8 +184,7 @@ Planner fit_published(std::span<const PublishedSystem> systems, const std::strin
   planner.start = fit_start(starts);
   planner.strategy = strategy;
   planner.ranks_per_node = planner.calibration.ranks_per_node;
-  const std::string round = systems.back().round;
-  planner.samples = [round](double batch) { return reference_samples(round, batch); };
+  planner.samples = reference_samples(systems.back().round);
   return planner;
 }
 
@@ -151,15 +195,18 @@ CheckedSystem check_system(const Planner& planner, std::span<const PublishedSyst
   checked.calibrated = std::ranges::any_of(calibrated, [&](const PublishedSystem& from) {
     return from.name == system.name && from.round == system.round;
   });
-  checked.extrapolation = extrapolation_of(system, calibrated);
+  const Extrapolation extrapolation = extrapolation_of(system, calibrated);
+  checked.extrapolation = extrapolation.reason;
   Prediction& prediction = checked.prediction;
   StepInput& input = prediction.input;
   input.ranks = system.step.ranks;
   input.nodes = system.step.nodes;
   input.batch = system.step.batch;
   input.imbalance = simulated_imbalance(planner.strategy, input.ranks, input.batch);
+  input.network = planner.network;
   input.layout.micro_batches = system.step.micro_batches;
   prediction.step = predict_step(planner.calibration, planner.shape, input);
+  prediction.step.error = std::hypot(prediction.step.error, extrapolation.error);
   prediction.samples =
       given_samples(system.samples, system.samples_stdev, static_cast<double>(system.runs));
   RunInput run = planner.run_input(input, prediction.step, prediction.samples);
@@ -184,6 +231,10 @@ CheckSummary summarise(std::span<const CheckedSystem> checked) {
   for (const CheckedSystem& each : checked) {
     if (each.calibrated || !each.extrapolation.empty()) continue;
     ++summary.systems;
+    const RunTime& run = each.prediction.run;
+    if (each.system.time_to_train >= run.low && each.system.time_to_train <= run.high) {
+      ++summary.held;
+    }
     steps.push_back(each.step_error());
     runs.push_back(each.run_error());
     if (const auto error = each.reference_error()) references.push_back(*error);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
@@ -63,30 +64,64 @@ std::string layout_text(const Layout& layout) {
   return text;
 }
 
-Cells heading() {
-  return {"ranks",     "batch",         "layout", "step ms", "compute",
-          "imbalance", "constant",      "bubble", "exposed", "binds",
-          "samples M", "time to train", "from",   "to",      "GB a rank"};
+Cells heading(const Rates& rates) {
+  Cells cells = {"ranks",     "batch",         "layout", "step ms", "compute",
+                 "imbalance", "constant",      "bubble", "exposed", "binds",
+                 "samples M", "time to train", "from",   "to",      "GB a rank"};
+  if (rates.price > 0) cells.emplace_back("price");
+  if (rates.watts > 0) cells.emplace_back("kWh");
+  return cells;
 }
 
-Cells row_of(const Prediction& prediction) {
+double price_of(const Prediction& prediction, const Rates& rates) {
+  return rates.price * prediction.rank_seconds() / 3600;
+}
+
+double kilowatt_hours(const Prediction& prediction, const Rates& rates) {
+  return rates.watts / 1000 * prediction.rank_seconds() / 3600;
+}
+
+Cells row_of(const Prediction& prediction, const Rates& rates) {
   const StepInput& input = prediction.input;
   const StepTime& step = prediction.step;
-  return {fmt::format("{}", input.ranks),
-          fmt::format("{:.0f}", input.batch),
-          layout_text(input.layout),
-          milliseconds(step.total()),
-          milliseconds(step.compute),
-          milliseconds(step.imbalance),
-          milliseconds(step.constant),
-          milliseconds(step.bubble),
-          milliseconds(step.exposed),
-          std::string(step.binding()),
-          fmt::format("{:.3f}", prediction.samples.mean / 1e6),
-          duration(prediction.run.total),
-          duration(prediction.run.low),
-          duration(prediction.run.high),
-          fmt::format("{:.1f}", prediction.memory / 1e9)};
+  Cells cells = {fmt::format("{}", input.ranks),
+                 fmt::format("{:.0f}", input.batch),
+                 layout_text(input.layout),
+                 milliseconds(step.total()),
+                 milliseconds(step.compute),
+                 milliseconds(step.imbalance),
+                 milliseconds(step.constant),
+                 milliseconds(step.bubble),
+                 milliseconds(step.exposed),
+                 std::string(step.binding()),
+                 fmt::format("{:.3f}", prediction.samples.mean / 1e6),
+                 duration(prediction.run.total),
+                 duration(prediction.run.low),
+                 duration(prediction.run.high),
+                 fmt::format("{:.1f}", prediction.memory / 1e9)};
+  if (rates.price > 0) cells.push_back(fmt::format("{:.2f}", price_of(prediction, rates)));
+  if (rates.watts > 0) cells.push_back(fmt::format("{:.2f}", kilowatt_hours(prediction, rates)));
+  return cells;
+}
+
+std::string run_text(const Prediction& prediction, const Rates& rates) {
+  std::string text =
+      fmt::format("{}, batch {:.0f}: {} ({} to {})", counted(prediction.input.ranks, "rank"),
+                  prediction.input.batch, duration(prediction.run.total),
+                  duration(prediction.run.low), duration(prediction.run.high));
+  if (rates.price > 0) text += fmt::format(", price {:.2f}", price_of(prediction, rates));
+  if (rates.watts > 0) text += fmt::format(", {:.2f} kWh", kilowatt_hours(prediction, rates));
+  return text;
+}
+
+// Returns the prediction with the fewest rank-seconds that is at most 10 % slower than the fastest.
+const Prediction& cheapest_of(const std::vector<Prediction>& predictions) {
+  const auto total = [](const Prediction& prediction) { return prediction.run.total; };
+  constexpr double kHardlySlower = 1.1;
+  const double most = kHardlySlower * total(*std::ranges::min_element(predictions, {}, total));
+  return *std::ranges::min_element(predictions, {}, [&](const Prediction& prediction) {
+    return std::pair(total(prediction) > most, prediction.rank_seconds());
+  });
 }
 
 std::string percent(double share) { return fmt::format("{:+.1f}", 100 * share); }
@@ -132,6 +167,19 @@ ordered_json to_json(const Calibration& calibration, const StartCosts& start) {
           {"notes", calibration.notes}};
 }
 
+ordered_json to_json(const Network& network) {
+  const auto to_json = [](const Link& link) {
+    return ordered_json{{"seconds", link.latency},
+                        {"bytes_per_second", std::isfinite(link.bytes_per_second)
+                                                 ? ordered_json(link.bytes_per_second)
+                                                 : ordered_json()}};
+  };
+  return {{"domain", network.domain},
+          {"inside", to_json(network.inside)},
+          {"cards", network.cards},
+          {"card", to_json(network.card)}};
+}
+
 ordered_json to_json(const MeasuredStep& step) {
   return {{"name", step.name},
           {"ranks", step.ranks},
@@ -154,38 +202,42 @@ ordered_json to_json(const RunTime& run) {
           {"high_seconds", run.high}};
 }
 
-ordered_json to_json(const Prediction& prediction) {
+ordered_json to_json(const Prediction& prediction, const Rates& rates) {
   const auto& [ranks, nodes, batch, imbalance, network, layout] = prediction.input;
   const StepTime& step = prediction.step;
-  return {{"ranks", ranks},
-          {"nodes", nodes},
-          {"batch", batch},
-          {"layout",
-           {{"stages", layout.stages},
-            {"modular", layout.modular},
-            {"micro_batches", layout.micro_batches},
-            {"order", name_of(layout.order)},
-            {"sharding", name_of(layout.sharding)},
-            {"clip", name_of(layout.clip)},
-            {"recompute", layout.recompute},
-            {"early_words", layout.early_words},
-            {"bucket_bytes", layout.bucket_bytes}}},
-          {"imbalance", imbalance},
-          {"step_seconds",
-           {{"total", step.total()},
-            {"compute", step.compute},
-            {"imbalance", step.imbalance},
-            {"constant", step.constant},
-            {"bubble", step.bubble},
-            {"exposed", step.exposed}}},
-          {"binds", step.binding()},
-          {"samples",
-           {{"mean", prediction.samples.mean},
-            {"error", prediction.samples.error},
-            {"ground", prediction.samples.ground}}},
-          {"run", to_json(prediction.run)},
-          {"memory_bytes", prediction.memory},
-          {"rank_seconds", prediction.rank_seconds()}};
+  ordered_json result = {{"ranks", ranks},
+                         {"nodes", nodes},
+                         {"batch", batch},
+                         {"layout",
+                          {{"stages", layout.stages},
+                           {"modular", layout.modular},
+                           {"micro_batches", layout.micro_batches},
+                           {"order", name_of(layout.order)},
+                           {"sharding", name_of(layout.sharding)},
+                           {"clip", name_of(layout.clip)},
+                           {"recompute", layout.recompute},
+                           {"early_words", layout.early_words},
+                           {"bucket_bytes", layout.bucket_bytes}}},
+                         {"imbalance", imbalance},
+                         {"step_seconds",
+                          {{"total", step.total()},
+                           {"compute", step.compute},
+                           {"imbalance", step.imbalance},
+                           {"constant", step.constant},
+                           {"bubble", step.bubble},
+                           {"exposed", step.exposed},
+                           {"error", step.error}}},
+                         {"binds", step.binding()},
+                         {"samples",
+                          {{"mean", prediction.samples.mean},
+                           {"error", prediction.samples.error},
+                           {"ground", prediction.samples.ground}}},
+                         {"run", to_json(prediction.run)},
+                         {"memory_bytes", prediction.memory},
+                         {"rank_seconds", prediction.rank_seconds()}};
+  if (rates.price > 0) result["price"] = price_of(prediction, rates);
+  if (rates.watts > 0) result["kilowatt_hours"] = kilowatt_hours(prediction, rates);
+  return result;
 }
 
 ordered_json to_json(const CheckedSystem& checked) {
@@ -196,7 +248,7 @@ ordered_json to_json(const CheckedSystem& checked) {
           {"accelerator", system.accelerator},
           {"calibrated", checked.calibrated},
           {"extrapolation", checked.extrapolation},
-          {"prediction", to_json(checked.prediction)},
+          {"prediction", to_json(checked.prediction, Rates{})},
           {"published_seconds_between_evaluations_a_step", system.step.seconds},
           {"predicted_seconds_between_evaluations_a_step", checked.between_evaluations},
           {"published_seconds", system.time_to_train},
@@ -217,6 +269,7 @@ ordered_json to_json(const CheckSummary& summary) {
     return ordered_json{{"median", deviation.median}, {"worst", deviation.worst}};
   };
   return {{"systems", summary.systems},
+          {"held", summary.held},
           {"step", both(summary.step)},
           {"run", both(summary.run)},
           {"reference", both(summary.reference)}};
@@ -236,7 +289,7 @@ std::string calibration_text(const PlanReport& report) {
   text += fmt::format(
       "\na sample {} ms, a step {} ms, several nodes {} ms; evaluations {} ms beside their "
       "samples; start {:.1f} s and {:.0f} steps\n"
-      "a step is known to {:.1f} % (one standard deviation: {})\n",
+      "a calibrated step is known to {:.1f} % (one standard deviation: {})\n",
       milliseconds(costs.per_sample), milliseconds(costs.per_step),
       milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
       report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
@@ -246,17 +299,42 @@ std::string calibration_text(const PlanReport& report) {
 }
 
 std::string prediction_table(const PlanReport& report) {
-  std::vector<Cells> rows = {heading()};
-  for (const Prediction& prediction : report.predictions) rows.push_back(row_of(prediction));
+  const Rates& rates = report.rates;
+  std::vector<Cells> rows = {heading(rates)};
+  for (const Prediction& prediction : report.predictions) {
+    rows.push_back(row_of(prediction, rates));
+  }
   std::string text = rows.size() > 1 ? markdown(rows) : "";
   if (!report.search) return text;
   const SearchResult& search = *report.search;
-  rows = {heading(), row_of(search.fastest), row_of(search.cheapest)};
+  rows = {heading(rates), row_of(search.fastest, rates), row_of(search.cheapest, rates)};
   rows[0].insert(rows[0].begin(), fmt::format("of {}, {} fit", counted(search.tried, "layout"),
                                               count_text(search.fitting)));
   rows[1].insert(rows[1].begin(), "fastest");
   rows[2].insert(rows[2].begin(), "cheapest within 10 %");
   return text + (text.empty() ? "" : "\n") + markdown(rows);
+}
+
+std::string decision_text(const PlanReport& report) {
+  std::string text;
+  const Rates& rates = report.rates;
+  if (report.under) {
+    const auto line = [&](const char* name, const std::optional<Prediction>& found) {
+      text += fmt::format("fewest ranks {} {}: {}\n", name, duration(report.under->seconds),
+                          found ? run_text(*found, rates)
+                                : "none, of those that take a sample each and are at most a "
+                                  "thousand times the calibrated");
+    };
+    line("under", report.under->expected);
+    line("whose interval is under", report.under->sure);
+  }
+  if ((rates.price > 0 || rates.watts > 0) && report.predictions.size() > 1) {
+    text += fmt::format(
+        "{} within 10 % of the fastest: {}\n",
+        rates.watts > 0 ? rates.price > 0 ? "cheapest and most frugal" : "most frugal" : "cheapest",
+        run_text(cheapest_of(report.predictions), rates));
+  }
+  return text;
 }
 
 std::string check_table(const PlanReport& report) {
@@ -271,6 +349,7 @@ std::string summary_text(std::span<const CheckedSystem> checked) {
   const CheckSummary summary = summarise(checked);
   if (summary.systems == 0) return "every system was calibrated from, or is an extrapolation\n";
   return counted(summary.systems, "system") + " neither calibrated from nor an extrapolation\n" +
+         fmt::format("the interval of the time to train holds {} of them\n", summary.held) +
          deviations("step", summary.step) +
          deviations("time to train, published samples", summary.run) +
          deviations("time to train, reference samples", summary.reference);
@@ -284,12 +363,24 @@ std::string plan_json(std::span<const PlanReport> reports) {
     ordered_json plan = {{"calibration", to_json(report.planner.calibration, report.planner.start)},
                          {"measured", list_of(report.planner.measured)},
                          {"strategy", report.planner.strategy},
-                         {"predictions", list_of(report.predictions)}};
+                         {"predictions", ordered_json::array()}};
+    for (const Prediction& prediction : report.predictions) {
+      plan["predictions"].push_back(to_json(prediction, report.rates));
+    }
+    if (report.planner.network) plan["network"] = to_json(*report.planner.network);
     if (report.search) {
       plan["search"] = {{"tried", report.search->tried},
                         {"fitting", report.search->fitting},
-                        {"fastest", to_json(report.search->fastest)},
-                        {"cheapest", to_json(report.search->cheapest)}};
+                        {"fastest", to_json(report.search->fastest, report.rates)},
+                        {"cheapest", to_json(report.search->cheapest, report.rates)}};
+    }
+    if (report.under) {
+      const auto found = [&](const std::optional<Prediction>& prediction) {
+        return prediction ? to_json(*prediction, report.rates) : ordered_json();
+      };
+      plan["under"] = {{"seconds", report.under->seconds},
+                       {"expected", found(report.under->expected)},
+                       {"sure", found(report.under->sure)}};
     }
     plan["checked"] = list_of(report.checked);
     plan["left_out"] = report.left_out;

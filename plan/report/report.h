@@ -6,23 +6,35 @@
 #include <string>
 #include <vector>
 
+#include "plan/fewest_ranks.h"
 #include "plan/published/series.h"
 #include "plan/search.h"
 
 namespace strata::plan {
+
+// Rates of an accelerator; 0: not given.
+struct Rates {
+  double price = 0;  // of an hour
+  double watts = 0;
+};
 
 // A planner and its predictions.
 struct PlanReport {
   Planner planner;
   std::vector<Prediction> predictions;  // the requested predictions
   std::optional<SearchResult> search;   // absent: there was no search
-  std::vector<CheckedSystem> checked;   // published systems
-  std::vector<std::string> left_out;    // unusable systems, and why
+  std::optional<FewestRanks> under;     // absent: no time was given
+  Rates rates;
+  std::vector<CheckedSystem> checked;  // published systems
+  std::vector<std::string> left_out;   // unusable systems, and why
 };
 
 // Return Markdown tables, for use in reports.
 std::string calibration_text(const PlanReport& report);
 std::string prediction_table(const PlanReport& report);
+// Returns what follows from the predictions: the fewest ranks under a time, and the cheapest of
+// those that are at most 10 % slower than the fastest. Empty if neither was asked for.
+std::string decision_text(const PlanReport& report);
 std::string check_table(const PlanReport& report);
 
 // Returns the deviation of the predictions over all series.

@@ -226,6 +226,21 @@ std::string measured_step(int sequences, double seconds) {
          "]]}";
 }
 
+// A batch of 80 takes 12,500 steps of 20 ms and of 3 ms for each of a rank's samples, and 3 ms for
+// each of a rank's 3,333 evaluated samples every now and then.
+TEST_F(Tools, APlanFindsTheFewestRanksUnderATimeAndTheCheapest) {
+  const std::string small = folder_.write("small.json", measured_step(4, 0.032)).string();
+  const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
+  const ProcessResult result =
+      strata({"plan",    "--measured", small,       "--measured", large,     "--ranks", "40,80",
+              "--batch", "80",         "--samples", "1000000",    "--start", "0",       "--under",
+              "8min",    "--memory",   "1TB",       "--price",    "2",       "--watts", "500"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("fewest ranks under 8.0 min: "));
+  EXPECT_THAT(result.out, HasSubstr("fewest ranks whose interval is under 8.0 min: "));
+  EXPECT_THAT(result.out, HasSubstr("cheapest and most frugal within 10 % of the fastest: "));
+}
+
 TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   // A sample takes 3 ms, a step 20.
   const std::string small = folder_.write("small.json", measured_step(4, 0.032)).string();
@@ -300,6 +315,28 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
         {"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", "--network", network});
     EXPECT_EQ(result.exit_code, 2) << network;
     EXPECT_THAT(result.err, HasSubstr("SECONDS,BYTES_A_SECOND"));
+  }
+  const std::vector<std::pair<std::vector<std::string>, std::string>> networks = {
+      {{"--domain", "nvl72"}, "--domain: needs --network"},
+      {{"--cards", "2"}, "--cards: needs --network"},
+      {{"--network", "0,1e9", "--domain", "ethernet"}, "nvlink-a100 (8 A100"},
+      {{"--network", "0,1e9", "--domain", "2.5,0,1e9"}, "ACCELERATORS,SECONDS,BYTES_A_SECOND"},
+      {{"--network", "0,1e9", "--domain", "8,0,0"}, "--domain 8,0,0: SECONDS,BYTES_A_SECOND"},
+      {{"--under", "2"}, "--under: Value 2 is no number in s, min, h"},
+      {{"--under", "2parsec"}, "--under: Value 2parsec"},
+      {{"--memory", "40MB"}, "--memory: Value 40MB is no number in GB, GiB, TB"},
+      {{"--price", "nan"}, "--price: Value nan"},
+      {{"--watts", "0"}, "--watts: Value 0"},
+      {{"--ranks", "8,1000000", "--batch", "10000000"},
+       "--ranks 1000000: more than 1,024 times the ranks that were measured"},
+      {{"--batch", "3"}, "--batch 3: is less than a sample for each of 8 ranks"}};
+  for (const auto& [words, reason] : networks) {
+    std::vector<std::string> command = {"plan",    "--measured", step,      large,
+                                        "--ranks", "8",          "--batch", "80"};
+    command.insert(command.end(), words.begin(), words.end());
+    const ProcessResult result = strata(command);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(reason));
   }
   for (const char* option : {"--batch", "--samples", "--start", "--sample-tokens", "--memory"}) {
     const ProcessResult result =

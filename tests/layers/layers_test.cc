@@ -59,6 +59,7 @@ const std::vector<std::string> kOrder = {
     "plan/report",
     "plan/published",
     "plan",
+    "plan/forms",
     "loadbalance/plans",
     "loadbalance",
     "compare",

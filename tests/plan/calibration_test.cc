@@ -1,5 +1,7 @@
 #include "plan/calibration.h"
 
+#include <cmath>
+#include <random>
 #include <vector>
 
 #include "tests/support/error_of.h"
@@ -103,6 +105,57 @@ TEST(Calibration, ResidualsMakeTheError) {
   EXPECT_NEAR(calibration.step_error * calibration.step_error, squares, 1e-12)
       << "three steps, two costs";
   EXPECT_EQ(calibration.step_error_ground, "residuals of the fit");
+}
+
+// Draws steps with errors, calibrates from them and predicts another: the spread of predictions and
+// of the step itself is the predicted error.
+TEST(Calibration, PredictedErrorsAreThoseOfDraws) {
+  const std::vector<MeasuredStep> exact = {step_of(8, 1, 448), step_of(8, 1, 64),
+                                           step_of(64, 8, 512)};
+  const auto seconds_of = [](const StepCosts& costs, const CostTerms& shares) {
+    return costs.per_sample * shares[0] + costs.per_step * shares[1] +
+           costs.between_nodes * shares[2];
+  };
+  std::mt19937 random(1);
+  std::normal_distribution<double> error(0, 0.02);
+  // Samples a rank: inside the calibrated range, and far outside.
+  for (const CostTerms& shares : {CostTerms{30, 1, 0}, CostTerms{30, 1, 1}, CostTerms{2, 1, 1}}) {
+    double squares = 0;
+    constexpr int kDraws = 4000;
+    const double truth = seconds_of({3e-3, 20e-3, 5e-3}, shares);
+    for (int i = 0; i < kDraws; ++i) {
+      std::vector<MeasuredStep> steps = exact;
+      for (MeasuredStep& step : steps) step.seconds *= 1 + error(random);
+      const double off = seconds_of(calibrate(steps).costs, shares) / truth - 1 - error(random);
+      squares += off * off;
+    }
+    const Calibration calibration = calibrate(exact);
+    const double predicted = predicted_error(calibration, shares, truth, 64);
+    EXPECT_NEAR(std::sqrt(squares / kDraws) / predicted, 1, 0.15) << shares[0];
+    EXPECT_NEAR(predicted_error(calibration, shares, truth, 64 * 256), std::hypot(predicted, 0.08),
+                1e-12);
+  }
+}
+
+TEST(Calibration, UnmeasuredCostsMakePredictionsUncertain) {
+  // One node tells nothing of several, and two near batches little of a small one.
+  const Calibration one = calibrate(std::vector{step_of(8, 1, 448), step_of(8, 1, 64)});
+  EXPECT_GT(predicted_error(one, {8, 1, 1}, 44e-3, 8), 0.15);
+  EXPECT_LT(predicted_error(one, {8, 1, 0}, 44e-3, 8), 0.04);
+  const Calibration near = calibrate(std::vector{step_of(8, 1, 448), step_of(8, 1, 384)});
+  EXPECT_GT(predicted_error(near, {4, 1, 0}, 32e-3, 8), 0.5);
+}
+
+TEST(Calibration, SaysIfCommunicationAndConstantAreNotToldApart) {
+  EXPECT_TRUE(calibrate(std::vector{step_of(8, 1, 448), step_of(8, 1, 64)}).tells_nodes_apart);
+  const std::vector<MeasuredStep> apart = {step_of(8, 1, 448), step_of(8, 1, 64),
+                                           step_of(64, 8, 512)};
+  EXPECT_TRUE(calibrate(apart).tells_nodes_apart);
+  // A large step on one node, and small ones on several: 25 ms of either.
+  const Calibration either = calibrate(
+      std::vector{step_of(8, 1, 8 * 800), step_of(64, 8, 64 * 8), step_of(64, 8, 64 * 40)});
+  EXPECT_FALSE(either.tells_nodes_apart);
+  EXPECT_THAT(either.notes.back(), HasSubstr("measure one node with as few samples a rank"));
 }
 
 }  // namespace

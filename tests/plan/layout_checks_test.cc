@@ -46,5 +46,13 @@ TEST(LayoutChecks, TakesTheOthers) {
   }
 }
 
+TEST(LayoutChecks, RanksWithoutASampleAreRefused) {
+  EXPECT_THAT(refusal({}, 8, 3, {}).value_or(""),
+              testing::HasSubstr("--batch 3: is less than a sample for each of 8 ranks"));
+  EXPECT_THAT(refusal({}, 8, 3, {.stages = 2, .micro_batches = 2}).value_or(""),
+              testing::HasSubstr("4 replicas"));
+  EXPECT_FALSE(refusal({}, 8, 8, {}));
+}
+
 }  // namespace
 }  // namespace strata::plan

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "plan/model_shape.h"
 #include "tests/support/error_of.h"
 #include "tests/support/matchers.h"
 
@@ -47,6 +48,32 @@ TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
   EXPECT_THAT(error_of([&] { parse_measured_step(many, "step.json"); }),
               HasSubstr("2,000,000,000 sequences on 2 ranks"));
   EXPECT_THAT(error_of([] { read_measured_step("/absent.json"); }), HasSubstr("/absent.json"));
+}
+
+std::string with_bytes(const std::string& bytes) {
+  std::string text(kStep);
+  return text.insert(1, "\"parameter_bytes\": " + bytes + ", ");
+}
+
+TEST(MeasuredStep, OfAnotherModelIsRefused) {
+  const auto check = [](const std::string& text, const ModelShape& shape = {}) {
+    check_model(parse_measured_step(text, "step.json"), shape);
+  };
+  // BERT-large in f32 with a copy in bf16, alone and with the state of two ranks.
+  const std::string whole =
+      with_bytes(R"({"weights": 2017356648, "gradients": 1344904432, "state": 2689808864})");
+  const std::string shared =
+      with_bytes(R"({"weights": 1008678324, "gradients": 672452216, "state": 1344904432})");
+  for (const std::string& text : {whole, shared, std::string(kStep)}) {
+    EXPECT_NO_THROW(check(text));
+  }
+  const ModelShape base = shape_of({.layers = 12, .hidden = 768, .intermediate = 3072});
+  const std::string error = error_of([&] { check(whole, base); });
+  EXPECT_THAT(error, HasSubstr("step.json: a model of"));
+  EXPECT_THAT(error, HasSubstr("million; name the measured model's config.json by --model"));
+  EXPECT_NO_THROW(check(with_bytes(R"({"weights": 440424968, "gradients": 440424968})"), base));
+  EXPECT_THAT(error_of([&] { check(with_bytes("3")); }),
+              HasSubstr("\"parameter_bytes\" is no object"));
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 namespace strata::plan {
 namespace {
 
-Calibration machine() {
+Calibration machine(double between_nodes = 5e-3) {
   Calibration calibration;
   calibration.costs = {
-      .per_sample = 3e-3, .per_step = 20e-3, .between_nodes = 5e-3, .repeated = 0.5};
+      .per_sample = 3e-3, .per_step = 20e-3, .between_nodes = between_nodes, .repeated = 0.5};
   return calibration;
 }
 
@@ -31,6 +31,17 @@ TEST(StepTime, AddsUpItsTerms) {
   EXPECT_EQ(predict_step(machine(), {}, {.ranks = 8, .nodes = 1, .batch = 80}).exposed, 0);
 }
 
+TEST(StepTime, NamesBothTermsThatTheCalibrationDoesNotTellApart) {
+  Calibration calibration = machine();
+  calibration.tells_nodes_apart = false;
+  StepInput input{.ranks = 64, .nodes = 8, .batch = 64};
+  EXPECT_EQ(predict_step(calibration, {}, input).binding(), "communication or constant");
+  input.batch = 6400;
+  EXPECT_EQ(predict_step(calibration, {}, input).binding(), "compute");
+  input = {.ranks = 8, .nodes = 1, .batch = 8};
+  EXPECT_EQ(predict_step(calibration, {}, input).binding(), "constant");
+}
+
 // M = 1 MB over 10 ranks at 1 MB/s: C = 1.8 s. There are ten layers; the last in backward completes
 // 0.1 and 0.09 of it. Backward of 10 samples takes 20 ms.
 class StepTimeOverANetwork : public testing::Test {
@@ -42,11 +53,11 @@ class StepTimeOverANetwork : public testing::Test {
     shape_.heads_share = 0;
   }
   double exposed(const Layout& layout, double bytes_per_second = 1e6) const {
-    return predict_step(machine(), shape_,
+    return predict_step(machine(0), shape_,
                         {.ranks = 10,
                          .nodes = 10,
                          .batch = 100,
-                         .network = Link{0, bytes_per_second},
+                         .network = flat_network({0, bytes_per_second}),
                          .layout = layout})
         .exposed;
   }
@@ -90,11 +101,11 @@ TEST_F(StepTimeOverANetwork, BucketsEachCostAMessage) {
   EXPECT_NEAR(exposed(buckets), 1.8 - 0.8 * 0.02, 1e-12);
   EXPECT_NEAR(exposed(buckets, 1e9), 0.28 * 1.8e-3, 1e-12);
   const auto with_latency = [&](double seconds) {
-    return predict_step(machine(), shape_,
+    return predict_step(machine(0), shape_,
                         {.ranks = 10,
                          .nodes = 10,
                          .batch = 100,
-                         .network = Link{seconds, 1e6},
+                         .network = flat_network({seconds, 1e6}),
                          .layout = buckets})
         .exposed;
   };
@@ -113,9 +124,9 @@ TEST_F(StepTimeOverANetwork, AClipModeSaysWhenItBegins) {
 }
 
 TEST_F(StepTimeOverANetwork, UpdatesFillTheWaitUnlessAllAwaitTheNorm) {
-  Calibration calibration = machine();
+  Calibration calibration = machine(0);
   calibration.costs.update = 8e-3;
-  StepInput input{.ranks = 10, .nodes = 10, .batch = 100, .network = Link{0, 1e6}};
+  StepInput input{.ranks = 10, .nodes = 10, .batch = 100, .network = flat_network({0, 1e6})};
   EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.8 - 0.9 * 0.02 - 8e-3, 1e-12);
   input.layout.clip = Clip::kAfterAllReduce;
   EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.8 - 0.9 * 0.02, 1e-12);
@@ -157,23 +168,55 @@ TEST_F(StepTimeOverANetwork, MessagesAndReductionsWaitForEachOther) {
   StepInput input{.ranks = 10,
                   .nodes = 10,
                   .batch = 100,
-                  .network = Link{0, 2e7},
+                  .network = flat_network({0, 2e7}),
                   .layout = {.stages = 2, .modular = true, .micro_batches = 2}};
   // 2 x 0.8 x 0.55 MB take 44 ms: 36 ms for five layers of the first stage, 8 ms for its tied
   // words. A message of ten samples, 5 tokens x 100 x 2 bytes, takes 0.5 ms. A layer's run takes 1
   // ms forward and 2 ms backward. In forward a run comes round after 2 x 1.5 ms; in backward,
   // behind a reduction, after 2 x (2.5 + 7.2) ms, and the last run uses the link for 1 + 7.2 ms.
   const double forward = 4 * 3.0 + 2 + 1.5 - 10, backward = 4 * 19.4 + 8.2 + 2.5 - 20;
-  StepTime step = predict_step(machine(), shape_, input);
+  StepTime step = predict_step(machine(0), shape_, input);
   EXPECT_NEAR(step.bubble, 1e-3 * (forward + backward), 1e-12);
   // All except the last layer's and the words' gradients have been sent by then.
   EXPECT_NEAR(step.exposed, 7.2e-3 + 8e-3, 1e-12);
 
   // Reductions that wait for the norm delay no message.
   input.layout.clip = Clip::kBeforeAllReduce;
-  step = predict_step(machine(), shape_, input);
+  step = predict_step(machine(0), shape_, input);
   EXPECT_NEAR(step.bubble, 1e-3 * (forward + 4 * 5.0 + 4 + 2.5 - 20), 1e-12);
   EXPECT_NEAR(step.exposed, 44e-3, 1e-12);
+}
+
+// The calibrated node of five ranks has sent 1 MB at 1 MB/s, 1.6 s, whose exposed part is in its
+// constant. Two such domains of one card at 2 MB/s send 0.5 s more.
+TEST_F(StepTimeOverANetwork, CountsBeyondTheCalibratedDomain) {
+  Calibration calibration = machine();
+  calibration.ranks_per_node = 5;
+  StepInput input{.ranks = 10,
+                  .batch = 100,
+                  .network = Network{.domain = 5, .inside = {0, 1e6}, .card = {0, 2e6}}};
+  EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 0.5 + 5e-3, 1e-12)
+      << "with what the network does not explain";
+  input.ranks = 5;
+  input.batch = 50;
+  EXPECT_EQ(predict_step(calibration, shape_, input).exposed, 0);
+  calibration.ranks_per_node = 1;
+  EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.6 - 0.9 * 0.02, 1e-12);
+}
+
+// Two stages lie in one domain: their messages take its link, and reductions of both the card.
+TEST_F(StepTimeOverANetwork, StagesOfADomainSendInsideIt) {
+  shape_.hidden = 100;
+  shape_.mean_tokens = 5;
+  const StepInput input{.ranks = 4,
+                        .batch = 40,
+                        .network = Network{.domain = 2, .inside = {0, 2e7}, .card = {0, 2e6}},
+                        .layout = {.stages = 2, .micro_batches = 2}};
+  const StepTime step = predict_step(machine(0), shape_, input);
+  // A message of ten samples, 10 KB, takes 0.5 ms. Ten layers' micro-batch takes 5 + 10 ms on a
+  // stage. Two domains reduce 0.55 MB of the first stage in 0.55 MB / 1 MB/s.
+  EXPECT_NEAR(step.bubble, 5e-3 + 10e-3 + 2 * 0.5e-3, 1e-12);
+  EXPECT_NEAR(step.exposed, 0.55 - 0.8 * (10e-3 - 0.5e-3), 1e-12);
 }
 
 TEST_F(StepTimeOverANetwork, OneStageIsNoPipeline) {
@@ -207,7 +250,7 @@ TEST(StepTime, ModulesTakeTurnsOrGoBackAtOnce) {
   EXPECT_NEAR(predict_step(machine(), shape, input).total(), 10e-3 + 20e-3 * 2 / 3 + 20e-3, 1e-12);
 }
 
-TEST(StepTime, StagesWaitAndShareTheConstant) {
+TEST(StepTime, StagesWaitAndShareTheirLayersLaunches) {
   StepInput input{.ranks = 8,
                   .nodes = 1,
                   .batch = 320,
@@ -215,7 +258,12 @@ TEST(StepTime, StagesWaitAndShareTheConstant) {
   const StepTime contiguous = predict_step(machine(), {}, input);
   EXPECT_NEAR(contiguous.compute, 120e-3, 1e-12);
   EXPECT_NEAR(contiguous.bubble, 120e-3 / 8, 1e-12);
-  EXPECT_NEAR(contiguous.constant, 20e-3 * 4.5 / 2, 1e-12);
+  // Eight micro-batches repeat half of the constant on half of the layers, and the rest stays.
+  EXPECT_NEAR(contiguous.constant, 8 * 10e-3 / 2 + 10e-3, 1e-12);
+  Calibration calibration = machine();
+  calibration.costs.update = 4e-3;
+  EXPECT_NEAR(predict_step(calibration, {}, input).constant, 8 * 10e-3 / 2 + 6e-3 + 4e-3 / 2,
+              1e-12);
   input.layout.modular = true;
   // 1 / (8 x 12) is less than the heads' and embeddings' time on stage 0, 2 x 0.016.
   EXPECT_NEAR(predict_step(machine(), {}, input).bubble, 120e-3 * 0.032, 1e-12);
@@ -237,14 +285,17 @@ TEST(StepTime, MemoryIsSharedAsZeroDoes) {
   shape.parameters = 1e9;
   StepInput input{.ranks = 4, .batch = 4};
   // One sample of 512 tokens: T (7 H + 2 I) 2 + T (A + 2) 4 + T H 2, 24 layers.
-  const double layers = 24 * (512.0 * (7 * 1024 + 2 * 4096) * 2 + 512 * 18 * 4 + 512 * 1024 * 2);
+  // All layers share T (6 H + I) 2.
+  const double layers = 24 * (512.0 * (7 * 1024 + 2 * 4096) * 2 + 512 * 18 * 4 + 512 * 1024 * 2) +
+                        512 * (6 * 1024 + 4096) * 2;
   EXPECT_NEAR(rank_memory(shape, input), 18e9 + layers, 1);
   input.layout.sharding = Sharding::kState;
   EXPECT_NEAR(rank_memory(shape, input), 10e9 + 8e9 / 4 + layers, 1);
   input.layout.sharding = Sharding::kAll;
   const double turns = 2 * shape.layer_parameters * 6;
   EXPECT_NEAR(rank_memory(shape, input), 18e9 / 4 + turns + layers, 1);
-  // Two stages hold half the model; their replicas take two samples each, all in flight.
+  // Two stages hold half the model; their replicas take two samples each, all in flight, with a
+  // workspace of one sample.
   input.layout = {.stages = 2, .micro_batches = 2};
   EXPECT_NEAR(rank_memory(shape, input), 9e9 + layers, 1);
 }

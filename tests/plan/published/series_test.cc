@@ -1,8 +1,10 @@
 #include "plan/published/series.h"
 
+#include <bit>
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/compliance/bert_log.h"
@@ -74,6 +76,18 @@ TEST(PublishedSystem, IsReadFromItsLogsAndItsDescription) {
   EXPECT_NEAR(system.step.seconds, tree.step(8, 3200) + tree.evaluation(8) / 10, 2e-4);
   EXPECT_NEAR(system.start, 2, 1e-2);
   EXPECT_EQ(system.samples, 50 * 3200);
+}
+
+TEST(PublishedSystem, ProcessorsTrainWithoutAccelerators) {
+  Tree tree;
+  tree.write("cpu", 8, 3200);
+  tree.describe("cpu", R"({"number_of_nodes": 8, "accelerators_per_node": 0,
+                           "host_processors_per_node": 2,
+                           "host_processor_model_name": "EPYC 9654"})");
+  const PublishedSystem system = tree.read("cpu");
+  EXPECT_EQ(system.step.ranks, 16);
+  EXPECT_EQ(system.step.nodes, 8);
+  EXPECT_EQ(system.accelerator, "EPYC 9654");
 }
 
 TEST(PublishedSystem, GenerationsAreTheFirstWordWithADigit) {
@@ -159,6 +173,50 @@ TEST(Series, AnotherGenerationAndOlderSoftwareAreExtrapolations) {
   EXPECT_EQ(summarise(std::vector{other, older}).systems, 0u);
 }
 
+TEST(Series, OtherMachinesAreExtrapolationsAndLeaveTheMedian) {
+  Tree tree;
+  tree.write("n1", 1, 448);
+  tree.write("n8", 8, 640);
+  const auto calibrated = systems_of(tree, {"n1", "n8"});
+  const Planner planner = fit_published(calibrated, "planned");
+  const auto reason_of = [&](const auto& change) {
+    PublishedSystem system = calibrated[1];
+    system.name = "Acme other";
+    change(system);
+    const CheckedSystem checked = check_system(planner, calibrated, system);
+    EXPECT_EQ(summarise(std::vector{checked}).systems, checked.extrapolation.empty() ? 1u : 0u);
+    EXPECT_EQ(checked.prediction.step.error > 0.2, !checked.extrapolation.empty());
+    return checked.extrapolation;
+  };
+  EXPECT_EQ(reason_of([](PublishedSystem&) {}), "");
+  EXPECT_EQ(reason_of([](auto& system) { system.accelerator = "NVIDIA A100-PCIe-80GB"; }),
+            "PCIe, calibrated from SXM");
+  EXPECT_EQ(reason_of([](auto& system) { system.step.nodes *= 2; }),
+            "4 accelerators a node, calibrated from 8");
+  EXPECT_EQ(reason_of([](auto& system) { system.division = "open"; }),
+            "open division, calibrated from closed");
+  const std::vector one = {calibrated[0], tree.read("n1")};
+  Planner of_one = planner;
+  EXPECT_EQ(check_system(of_one, one, calibrated[1]).extrapolation,
+            "several nodes, calibrated from one");
+}
+
+TEST(Series, AcceleratorsANodeAndTheNetworkSeparateThem) {
+  Tree tree;
+  std::vector<std::string> left_out;
+  for (const auto& [name, nodes, batch] :
+       {std::tuple("n1", 1, 448), {"n8", 8, 3072}, {"n16", 16, 4096}, {"n128", 128, 16384}}) {
+    tree.write(name, nodes, batch);
+  }
+  auto systems = systems_of(tree, {"n1", "n8", "n16", "n128"});
+  EXPECT_EQ(make_series(systems, left_out).size(), 1u);
+  systems[2].network = "1x Ethernet";
+  EXPECT_EQ(make_series(systems, left_out).size(), 0u);
+  systems[2].network = systems[1].network;
+  systems[2].step.ranks *= 2;
+  EXPECT_EQ(make_series(systems, left_out).size(), 0u);
+}
+
 TEST(Series, SmallOnesAreLeftOutByName) {
   Tree tree;
   tree.write("n1", 1, 448);
@@ -192,12 +250,84 @@ TEST(PublishedSeries, ArePredictedFromThreeOfTheirSystems) {
   if (published_round("v1.1").empty()) GTEST_SKIP() << "no ../shared/data/published_logs";
   const std::vector<CheckedSystem> checked = check_rounds({"v1.1", "v2.0"});
   const CheckSummary summary = summarise(checked);
-  EXPECT_EQ(summary.systems, 8u);
+  EXPECT_EQ(summary.systems, 7u);
+  EXPECT_GE(summary.held, 6u);
   EXPECT_LE(summary.step.median, 0.04);
   EXPECT_LE(summary.step.worst, 0.08);
   EXPECT_LE(summary.run.median, 0.02);
   EXPECT_LE(summary.reference.median, 0.05);
   EXPECT_LE(summary.reference.worst, 0.15);
+}
+
+// Calls visit(calibrated, other) for every choice of `size` systems, and each of the others.
+template <typename Visit>
+void visit_choices(const std::vector<PublishedSystem>& systems, size_t size, const Visit& visit) {
+  for (uint32_t chosen = 0; chosen < 1u << systems.size(); ++chosen) {
+    if (static_cast<size_t>(std::popcount(chosen)) != size) continue;
+    std::vector<PublishedSystem> calibrated, others;
+    for (size_t i = 0; i < systems.size(); ++i) {
+      ((chosen >> i & 1) != 0 ? calibrated : others).push_back(systems[i]);
+    }
+    visit(calibrated, others);
+  }
+}
+
+// Every series of at least three systems, calibrated from every two and every three of its own.
+TEST(PublishedSeries, IntervalsHoldNineOfTenSystemsThatAreHeldOut) {
+  if (published_round("v1.1").empty()) GTEST_SKIP() << "no ../shared/data/published_logs";
+  std::map<std::string, std::vector<PublishedSystem>> series;
+  for (const char* round : {"v1.1", "v2.0"}) {
+    for (const auto& folder : find_bert_folders(published_round(round))) {
+      PublishedSystem system = read_published_system(folder);
+      series[system.round + system.submitter + system.accelerator + system.network +
+             system.framework.substr(0, 7) + std::to_string(system.ranks_per_node())]
+          .push_back(std::move(system));
+    }
+  }
+  size_t steps = 0, steps_held = 0, runs_held = 0, several = 0, several_held = 0;
+  for (const auto& [name, systems] : series) {
+    for (const size_t size : {2, 3}) {
+      if (systems.size() <= size) continue;
+      visit_choices(systems, size, [&](const auto& calibrated, const auto& others) {
+        Planner planner;
+        try {
+          planner = fit_published(calibrated, "stratified");
+        } catch (const Error&) {
+          return;  // one batch size
+        }
+        for (const PublishedSystem& system : others) {
+          const CheckedSystem checked = check_system(planner, calibrated, system);
+          const RunTime& run = checked.prediction.run;
+          const bool held = std::fabs(checked.step_error()) <= 2 * checked.prediction.step.error;
+          ++steps;
+          steps_held += held ? 1 : 0;
+          several += system.step.nodes > 1 ? 1 : 0;
+          several_held += system.step.nodes > 1 && held ? 1 : 0;
+          runs_held += run.low <= system.time_to_train && system.time_to_train <= run.high ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_GT(steps, 100u);
+  EXPECT_GE(steps_held * 10, steps * 9) << steps_held << " of " << steps;
+  EXPECT_GE(several_held * 10, several * 9) << several_held << " of " << several;
+  EXPECT_GE(runs_held * 10, steps * 9) << runs_held << " of " << steps;
+}
+
+TEST(PublishedSeries, ReferenceSamplesHoldNineOfTenSubmissions) {
+  if (published_round("v1.1").empty()) GTEST_SKIP() << "no ../shared/data/published_logs";
+  size_t systems = 0, held = 0;
+  for (const char* round : {"v1.1", "v2.0"}) {
+    for (const auto& folder : find_bert_folders(published_round(round))) {
+      const PublishedSystem system = read_published_system(folder);
+      if (system.division != "closed") continue;
+      const Samples samples = reference_samples(system.round, system.step.batch);
+      ++systems;
+      held += std::fabs(system.samples / samples.mean - 1) <= 2 * samples.error ? 1 : 0;
+    }
+  }
+  EXPECT_GT(systems, 50u);
+  EXPECT_GE(held * 10, systems * 9) << held << " of " << systems;
 }
 
 // With a single batch size the prediction would be off by a third: time per sample alone predicts

@@ -1,5 +1,7 @@
 #include "plan/report/report.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -17,10 +19,13 @@ PlanReport report_of_everything() {
   planner.measured.push_back({.name = "made", .ranks = 8, .batch = 80, .seconds = 0.05});
   planner.calibration.costs = {.per_sample = 3e-3, .per_step = 20e-3};
   planner.calibration.residuals = {0};
-  planner.network = Link{1e-6, 1e10};
+  planner.network = flat_network({1e-6, 1e10});
   planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
   report.predictions.push_back(planner.predict(8, 800, {.micro_batches = 2}));
+  report.predictions.push_back(planner.predict(16, 800, {}));
   report.search = search(planner, {{8}, {800}, 1e12});
+  report.under = fewest_ranks(planner, {800}, {}, 1800);
+  report.rates = {.price = 2, .watts = 700};
   CheckedSystem checked;
   checked.system.name = "Acme n1";
   checked.system.round = "2.0.0";
@@ -49,6 +54,15 @@ TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
   EXPECT_THAT(predictions, HasSubstr("2 micro-batches in micro_batch order"));
   EXPECT_THAT(predictions, HasSubstr("| compute |"));
   EXPECT_THAT(predictions, HasSubstr("cheapest within 10 %"));
+  const Prediction& first = report.predictions[0];
+  EXPECT_THAT(predictions,
+              HasSubstr(fmt::format("{:.2f} | {:.2f} |", 8 * first.run.total / 3600 * 2,
+                                    8 * first.run.total / 3600 * 0.7)));
+  const std::string decisions = decision_text(report);
+  EXPECT_THAT(decisions, HasSubstr(fmt::format("fewest ranks under 30.0 min: {} ranks",
+                                               report.under->expected->input.ranks)));
+  EXPECT_THAT(decisions,
+              HasSubstr("cheapest and most frugal within 10 % of the fastest: 16 ranks"));
   const std::string checked = check_table(report);
   EXPECT_THAT(checked, HasSubstr("-9.1"));
   EXPECT_THAT(checked, HasSubstr("extrapolation: older software"));

@@ -1,4 +1,4 @@
-#include "plan/shared_layers.h"
+#include "plan/forms/shared_layers.h"
 
 #include <algorithm>
 #include <cstddef>

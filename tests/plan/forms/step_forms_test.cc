@@ -1,4 +1,4 @@
-#include "plan/step_forms.h"
+#include "plan/forms/step_forms.h"
 
 #include <gtest/gtest.h>
 
@@ -56,15 +56,6 @@ TEST(StepForms, TheFirstRankOfARingGoesBackWithTwoModules) {
   EXPECT_NEAR(longest_backward_share(3, 24, 0.1), (16.0 / 24 + 0.1) / 1.1, 1e-12);
   // Twelve layers in five modules: 2, 3, 3, 2, 2, with the first and the last on one rank.
   EXPECT_NEAR(longest_backward_share(5, 12, 0), 4.0 / 12, 1e-12);
-}
-
-TEST(StepForms, ARingSendsAllButARanksShareTwice) {
-  const Link link{1e-3, 1e6};
-  EXPECT_EQ(all_reduce_seconds(link, 1e6, 1), 0);
-  // 2 x 1/2 MB; 2 messages.
-  EXPECT_DOUBLE_EQ(all_reduce_seconds(link, 1e6, 2), 1 + 2e-3);
-  // 2 x 3/4 MB; a tree of 4 has 2 x 2 messages, a ring 6.
-  EXPECT_DOUBLE_EQ(all_reduce_seconds(link, 1e6, 4), 1.5 + 4e-3);
 }
 
 // Lamy-Poirier, arXiv 2106.02679: two stages, six layers.

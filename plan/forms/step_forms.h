@@ -27,16 +27,6 @@ struct Pieces {
 // B. With many layers and nothing early: max(tail C, C - B).
 double exposed_communication(const Pieces& pieces, int64_t layers, double backward);
 
-// The network as one rank sees it.
-struct Link {
-  double latency = 0;           // seconds per message
-  double bytes_per_second = 0;  // bytes that one rank sends
-};
-
-// Returns the seconds of a ring's all-reduce of `bytes` over `ranks`: 2 (n - 1) / n M / beta + 2 (n
-// - 1) alpha, with a tree's latency, 2 log2 n alpha, if that is less.
-double all_reduce_seconds(const Link& link, double bytes, int64_t ranks);
-
 // ---- Pipelines
 
 // Returns the time that a stage waits over the time that it works (Lamy-Poirier, arXiv 2106.02679):
@@ -86,5 +76,8 @@ int64_t message_bytes(int64_t runs, int64_t tokens, int64_t hidden, int64_t elem
 // master dtype.
 double layer_activation_bytes(double tokens, double hidden, double intermediate, double heads,
                               double compute_bytes, double master_bytes);
+
+// Returns the bytes that all blocks share for a micro-batch of T tokens: T (6 H + I) c.
+double workspace_bytes(double tokens, double hidden, double intermediate, double compute_bytes);
 
 }  // namespace strata::plan

@@ -1,7 +1,6 @@
-#include "plan/step_forms.h"
+#include "plan/forms/step_forms.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 namespace strata::plan {
@@ -20,13 +19,6 @@ double exposed_communication(const Pieces& pieces, int64_t layers, double backwa
   return std::max({pieces.layers * share + pieces.late,
                    pieces.layers + pieces.late - backward * (1 - share),
                    pieces.total() - backward});
-}
-
-double all_reduce_seconds(const Link& link, double bytes, int64_t ranks) {
-  if (ranks < 2) return 0;
-  const auto n = static_cast<double>(ranks);
-  const double messages = std::min(2 * (n - 1), 2 * std::ceil(std::log2(n)));
-  return 2 * (n - 1) / n * bytes / link.bytes_per_second + messages * link.latency;
 }
 
 double bubble_share(int64_t stages, int64_t runs, int64_t micro_batches) {
@@ -61,6 +53,10 @@ double layer_activation_bytes(double tokens, double hidden, double intermediate,
                               double compute_bytes, double master_bytes) {
   return tokens * (7 * hidden + 2 * intermediate) * compute_bytes +
          tokens * (heads + 2) * master_bytes;
+}
+
+double workspace_bytes(double tokens, double hidden, double intermediate, double compute_bytes) {
+  return tokens * (6 * hidden + intermediate) * compute_bytes;
 }
 
 }  // namespace strata::plan
