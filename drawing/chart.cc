@@ -45,7 +45,7 @@ constexpr double kDegrees = 55;
 const double kRise = std::sin(kDegrees * std::numbers::pi / 180),
              kRun = std::cos(kDegrees * std::numbers::pi / 180);
 
-std::string name_of(const EndLabel& label) { return shortened(label.owner.name, kLongestLabel); }
+std::string name_of(const EndLabel& label) { return label.owner.label(kLongestLabel); }
 
 std::vector<PlacedLabel> sorted_by_end(const Chart& chart, size_t most, double left, double right) {
   std::vector<PlacedLabel> labels;
@@ -200,7 +200,7 @@ std::string draw_points(const Chart& chart, const Frame& frame) {
   for (const Point& point : chart.points) {
     const double x = frame.x(chart.x, point.x), y = frame.y(chart.y, point.y);
     elements += begin_group(point.owner) + mark_at(point.shape, x, y, point.tip);
-    const std::string name = chart.names_points ? shortened(point.owner.name, kLongestName) : "";
+    const std::string name = chart.names_points ? point.owner.label(kLongestName) : "";
     const Box box{x + 6, y - 7, x + 6 + width_of(name), y + 7};
     const bool fits =
         !name.empty() && box.right < chart.width && std::ranges::none_of(taken, [&](const Box& b) {

@@ -14,7 +14,7 @@ constexpr size_t kManyRows = 15;  // more rows repeat the axis: the foot is far 
 
 std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, double y) {
   constexpr double kVisible = 0.8, kInside = kCharacter * 10 / 12;
-  constexpr int kDark[] = {0, 4, 8};
+  constexpr int kDark[] = {0};
   const double from = std::max(frame.x(axis, bar.from), frame.left),
                to = std::max(frame.x(axis, bar.to), from), width = to - from;
   std::string element = fmt::format(
@@ -118,7 +118,7 @@ Drawing row_chart(const RowChart& chart) {
   constexpr double kBelow = 52, kHeading = 20;
   double names = 24;
   for (const Row& row : chart.rows) {
-    names = std::max(names, 24 + width_of(shortened(row.owner.name, chart.longest_name)));
+    names = std::max(names, 24 + width_of(row.owner.label(chart.longest_name)));
   }
   const double legend_end = chart.legend.empty() ? 0 : kLegendHeight,
                heading_end = legend_end + (chart.heading.empty() ? 0 : kHeading),
@@ -138,8 +138,8 @@ Drawing row_chart(const RowChart& chart) {
     drawing.elements +=
         begin_group(row.owner) +
         fmt::format("<text class=\"name end{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}{}</text>",
-                    row.owner.colour < 0 ? " soft" : "", names - 10, y + 4, tip_of(row.owner.name),
-                    escape(shortened(row.owner.name, chart.longest_name)));
+                    row.owner.colour < 0 ? " soft" : "", names - 10, y + 4, tip_of(row.owner.label(kLongestText)),
+                    escape(row.owner.label(chart.longest_name)));
     for (size_t panel = 0; panel < frames.size(); ++panel) {
       drawing.elements += entry_marks(row.entries[panel], chart.panels[panel], frames[panel], y);
     }

@@ -23,7 +23,7 @@ bool is_after_end(const ReportedRun& run, double minutes) {
 
 std::vector<DrawnSystem> drawn_systems(const std::vector<const ReportedFolder*>& folders,
                                        CurveAxis axis) {
-  constexpr size_t kLongestLabel = 60;
+  constexpr size_t kLongestName = 46;
   std::vector<DrawnSystem> systems;
   std::map<int, size_t> place;  // by Owner::system
   for (const ReportedFolder* folder : folders) {
@@ -37,7 +37,7 @@ std::vector<DrawnSystem> drawn_systems(const std::vector<const ReportedFolder*>&
       const auto [found, first] = place.emplace(folder->owner.system, systems.size());
       if (first) {
         Owner owner = named_with_accelerators(*folder);
-        owner.name = drawing::shortened(owner.name, kLongestLabel);
+        owner.name = drawing::shortened(owner.name, kLongestName);
         systems.push_back(
             {std::move(owner), folder->score.folder.submitter, {}, {}, folder->beside});
       }

@@ -115,7 +115,7 @@ Table systems_table(const ReportData& data, bool watched) {
                                                             : "none",
                                score.system.division,
                                score.ruleset};
-    if (has_factors) cells.insert(cells.begin() + 3, Cell::count(score.committee_scaling));
+    if (has_factors) cells.insert(cells.begin() + 3, Cell::of(score.committee_scaling));
     if (has_beside) cells.insert(cells.begin() + 1, folder.beside ? "beside" : "of this report");
     table.add(std::move(cells), folder.owner.system, folder.benchmark);
   }

@@ -80,10 +80,7 @@ std::string accelerators_in_words(const results::Score& score) {
 Owner named_with_accelerators(const ReportedFolder& folder) {
   Owner owner = folder.owner;
   const results::SystemFacts& system = folder.score.system;
-  if (!accelerators_of(folder.score)) return owner;
-  const std::string accelerators =
-      results::accelerators_in_short(system.accelerators, system.accelerator);
-  if (!accelerators.empty()) owner.name += ", " + accelerators;
+  owner.detail = results::accelerators_in_short(system.accelerators, system.accelerator);
   return owner;
 }
 

@@ -60,8 +60,8 @@ void name_systems(std::vector<DrawnSystem>& systems) {
   names = drawing::shortened_apart(names, kLongestName);
   for (size_t i = 0; i < systems.size(); ++i) {
     const Curve& curve = *systems[i].runs.front().curve;
-    const std::string accelerators = accelerators_in_short(curve.accelerators, curve.accelerator);
-    systems[i].owner.name = names[i] + (accelerators.empty() ? "" : ", " + accelerators);
+    systems[i].owner.name = names[i];
+    systems[i].owner.detail = accelerators_in_short(curve.accelerators, curve.accelerator);
   }
 }
 
