@@ -12,7 +12,8 @@
 namespace strata::drawing {
 namespace {
 
-constexpr double kPlot = 400, kBelow = 48;
+constexpr double kPlot = 400, kNarrowPlot = 300, kBelow = 48;
+constexpr size_t kNarrowLabels = 5;
 constexpr size_t kLongestName = 34;  // longest name of a point
 constexpr size_t kLongestLabel = 160;
 
@@ -45,7 +46,10 @@ constexpr double kDegrees = 55;
 const double kRise = std::sin(kDegrees * std::numbers::pi / 180),
              kRun = std::cos(kDegrees * std::numbers::pi / 180);
 
-std::string name_of(const EndLabel& label) { return label.owner.label(kLongestLabel); }
+std::string name_of(const EndLabel& label, double width) {
+  const auto most = static_cast<size_t>((width - 12) / kCharacter);
+  return label.owner.label(std::min(most, kLongestLabel));
+}
 
 std::vector<PlacedLabel> sorted_by_end(const Chart& chart, size_t most, double left, double right) {
   std::vector<PlacedLabel> labels;
@@ -62,9 +66,10 @@ std::vector<PlacedLabel> sorted_by_end(const Chart& chart, size_t most, double l
 // Heights count from the chart upwards.
 Labels flat_labels(const Chart& chart, double left, double right) {
   constexpr double kRow = 18, kGap = 6;
-  Labels labels{.placed = sorted_by_end(chart, chart.labels.size(), left, right)};
+  const size_t most = is_narrow(chart.width) ? kNarrowLabels : chart.labels.size();
+  Labels labels{.placed = sorted_by_end(chart, most, left, right)};
   for (PlacedLabel& label : labels.placed) {
-    const double width = width_of(name_of(*label.label));
+    const double width = width_of(name_of(*label.label, chart.width));
     label.ends_at_x = width + kGap < label.end;
     label.x = label.ends_at_x ? label.end - kGap
                               : std::min(label.end + kGap, std::max(kGap, chart.width - width));
@@ -87,7 +92,8 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
     // Shifts labels to the left so that none ends beyond the picture.
     last = right + 30;
     for (size_t i = 0; i < most; ++i) {
-      const double end = chart.width - 10 - width_of(name_of(*labels.placed[i].label)) * kRun;
+      const double end =
+          chart.width - 10 - width_of(name_of(*labels.placed[i].label, chart.width)) * kRun;
       last = std::min(last, end + spacing * static_cast<double>(most - 1 - i));
     }
     if (most == 0 || labels_that_fit(spacing, kFirst, last) >= most) break;
@@ -96,7 +102,7 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
   double longest = 0;
   for (const PlacedLabel& label : labels.placed) {
     ends.push_back(label.end);
-    longest = std::max(longest, width_of(name_of(*label.label)));
+    longest = std::max(longest, width_of(name_of(*label.label, chart.width)));
   }
   const std::vector<double> places = spread_labels(ends, spacing, kFirst, last);
   for (size_t i = 0; i < places.size(); ++i) {
@@ -109,8 +115,8 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
 
 Labels place_labels(const Chart& chart, double left, double right) {
   constexpr size_t kFew = 8;
-  return chart.labels.size() <= kFew ? flat_labels(chart, left, right)
-                                     : slanted_labels(chart, left, right);
+  return chart.labels.size() <= kFew || is_narrow(chart.width) ? flat_labels(chart, left, right)
+                                                               : slanted_labels(chart, left, right);
 }
 
 std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& frame) {
@@ -123,7 +129,7 @@ std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& f
                                    : fmt::format("M{:.1f} {:.1f}V{:.1f}", label.end, y - 9, foot);
     elements +=
         begin_group(label.label->owner) + fmt::format("<path class=\"leader\" d=\"{}\"/>", leader) +
-        text_at(label.x, y, name_of(*label.label),
+        text_at(label.x, y, name_of(*label.label, chart.width),
                 fmt::format("name{}{}", label.ends_at_x ? " end" : "",
                             label.label->owner.colour < 0 ? " soft" : ""),
                 labels.are_slanted
@@ -132,7 +138,7 @@ std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& f
         kEndGroup;
   }
   if (const size_t others = chart.labels.size() - labels.placed.size(); others > 0) {
-    elements += text_at(chart.width - 10, frame.bottom + 36,
+    elements += text_at(chart.width - 10, frame.bottom + (is_narrow(chart.width) ? 52 : 36),
                         fmt::format("{} more have no name here", others), "tick end");
   }
   return elements;
@@ -225,15 +231,27 @@ std::string draw_band(const Band& band, const Axis& axis, const Frame& frame) {
 
 }  // namespace
 
+Chart for_narrow_screens(Chart chart) {
+  constexpr size_t kManyLines = 60;
+  chart.width = kNarrowWidth;
+  chart.names_points = false;
+  if (chart.lines.size() > kManyLines) {
+    std::erase_if(chart.lines, [](const Line& line) { return !line.bold; });
+  }
+  return chart;
+}
+
 Drawing xy_chart(const Chart& chart) {
   const bool has_names = chart.names_points || !chart.guides.empty();
-  const double left = 76, right = chart.width - (has_names ? 190 : 30),
-               legend_end = chart.legend.empty() ? 0 : kLegendHeight;
+  const bool narrow = is_narrow(chart.width);
+  const double left = narrow ? 64 : 76,
+               right = chart.width - (has_names ? (narrow ? 100 : 190) : (narrow ? 14 : 30)),
+               legend_left = narrow ? 8 : left,
+               legend_end = legend_height(chart.legend, legend_left, chart.width);
   const Labels labels = place_labels(chart, left, right);
   const double top = legend_end + std::max(12.0, labels.height);
-  const Frame frame{left, top, right, top + kPlot};
-  std::string elements;
-  if (!chart.legend.empty()) elements = legend(chart.legend, left, 0);
+  const Frame frame{left, top, right, top + (narrow ? kNarrowPlot : kPlot)};
+  std::string elements = legend(chart.legend, legend_left, 0, chart.width);
   if (chart.band) elements += draw_band(*chart.band, chart.y, frame);
   elements += frame.x_axis(chart.x, chart.x_title) + frame.y_axis(chart.y, chart.y_title) +
               draw_columns(chart, frame) + draw_guides(chart, frame) + draw_lines(chart, frame) +
@@ -242,12 +260,13 @@ Drawing xy_chart(const Chart& chart) {
     const double y = frame.y(chart.y, level.value);
     elements += fmt::format("<path class=\"level\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", frame.left, y,
                             frame.right) +
-                text_at(frame.left + 6, y - 5, level.text, "tick") + '\n';
+                text_at(frame.left + 6, y - 5, level.text, "tick halo") + '\n';
   }
   if (chart.band) {
-    elements +=
-        text_at(frame.left + 6, frame.y(chart.y, chart.band->from) - 6, chart.band->text, "tick") +
-        '\n';
+    // Levels have their text at the left.
+    elements += text_at(frame.right - 6, frame.y(chart.y, chart.band->from) - 6, chart.band->text,
+                        "tick halo end") +
+                '\n';
   }
   for (const Upright& upright : chart.uprights) {
     elements += begin_group(Owner::coloured(upright.colour)) +
@@ -256,7 +275,7 @@ Drawing xy_chart(const Chart& chart) {
                 kEndGroup;
   }
   elements += draw_labels(labels, chart, frame);
-  return {chart.width, frame.bottom + kBelow, elements};
+  return {chart.width, frame.bottom + kBelow + (narrow ? 12 : 0), elements};
 }
 
 }  // namespace strata::drawing

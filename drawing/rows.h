@@ -49,8 +49,9 @@ struct RowChart {
   std::vector<Row> rows;
   std::vector<Panel> panels;
   std::vector<Key> legend;
-  std::string heading;       // text above the rows
-  size_t longest_name = 44;  // longer names are shortened in the middle
+  std::string heading;        // text above the rows
+  double width = kPageWidth;  // if it is narrow, names stand above their rows
+  size_t longest_name = 44;   // longer names are shortened in the middle
 };
 Drawing row_chart(const RowChart& chart);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
@@ -36,11 +37,10 @@ std::string markdown(const std::vector<Cells>& rows) {
 
 std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
 
-std::string duration(double seconds) {
-  constexpr double kTwoMinutes = 120, kTwoHours = 7200;
-  if (seconds < kTwoMinutes) return fmt::format("{:.1f} s", seconds);
-  if (seconds < kTwoHours) return fmt::format("{:.1f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
+// A column has one unit, MLPerf's.
+std::string minutes(double seconds) {
+  const double minutes = seconds / 60;
+  return rounded_text(minutes < 1000 ? minutes : std::round(minutes), 4);
 }
 
 std::string layout_text(const Layout& layout) {
@@ -64,9 +64,9 @@ std::string layout_text(const Layout& layout) {
 }
 
 Cells heading() {
-  return {"ranks",     "batch",         "layout", "step ms", "compute",
-          "imbalance", "constant",      "bubble", "exposed", "binds",
-          "samples M", "time to train", "from",   "to",      "GB a rank"};
+  return {"ranks",    "batch",  "layout",   "step ms", "compute",   "imbalance",
+          "constant", "bubble", "exposed",  "binds",   "samples M", "minutes to train",
+          "from",     "to",     "GB a rank"};
 }
 
 Cells row_of(const Prediction& prediction) {
@@ -83,9 +83,9 @@ Cells row_of(const Prediction& prediction) {
           milliseconds(step.exposed),
           std::string(step.binding()),
           fmt::format("{:.3f}", prediction.samples.mean / 1e6),
-          duration(prediction.run.total),
-          duration(prediction.run.low),
-          duration(prediction.run.high),
+          minutes(prediction.run.total),
+          minutes(prediction.run.low),
+          minutes(prediction.run.high),
           fmt::format("{:.1f}", prediction.memory / 1e9)};
 }
 

@@ -15,9 +15,18 @@ namespace {
 
 // A row per reason, with the runs that it concerns.
 struct Complaint {
-  std::string about;  // logs, or something else
+  std::vector<std::string> about;  // logs, or something else
   std::string kind, why;
 };
+
+std::string about_in_words(const Complaint& complaint, size_t runs) {
+  constexpr size_t kFew = 6;
+  const std::vector<std::string>& about = complaint.about;
+  if (about.size() > 1 && about.size() == runs) return fmt::format("all {} runs", runs);
+  if (about.size() <= kFew) return fmt::format("{}", fmt::join(about, ", "));
+  return fmt::format("{} and {} more", fmt::join(about.begin(), about.begin() + kFew, ", "),
+                     about.size() - kFew);
+}
 
 // Explains more than the official tool's message.
 std::string why_not_converged(const results::Score& score) {
@@ -40,7 +49,7 @@ std::string why_not_converged(const results::Score& score) {
 std::string not_judged(const ReportData& data) {
   std::vector<std::string> no_points;
   std::map<std::string, std::set<std::string>> no_rules;  // benchmarks by reason
-  for (const std::string& benchmark : data.benchmarks) {
+  for (const std::string& benchmark : data.groups) {
     bool points = true;
     for (const ReportedFolder* folder : folders_of(data, benchmark)) {
       for (const results::RunScore& run : folder->score.runs) {
@@ -74,10 +83,10 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
     if (why.empty()) return;
     for (Complaint& known : complaints) {
       if (known.kind != kind || known.why != why) continue;
-      if (known.about.size() < drawing::kLongestText) known.about += ", " + about;
+      known.about.push_back(about);
       return;
     }
-    complaints.push_back({about, kind, why});
+    complaints.push_back({{about}, kind, why});
   };
   const results::Score& score = folder.score;
   for (size_t i = 0; i < score.runs.size(); ++i) {
@@ -130,9 +139,9 @@ Section checks_section(const ReportData& data, bool watched) {
   std::set<std::filesystem::path> told;
   for (const ReportedFolder& folder : data.folders) {
     for (const Complaint& complaint : complaints_of(folder, told, watched)) {
-      table.add({folder.owner.name, benchmark_name(folder.benchmark), complaint.about,
-                 complaint.kind, complaint.why},
-                folder.owner.system, folder.benchmark);
+      table.add({folder.owner.name, benchmark_name(folder.group),
+                 about_in_words(complaint, folder.runs.size()), complaint.kind, complaint.why},
+                folder.owner.system, folder.group);
     }
   }
   std::string html = not_judged(data);

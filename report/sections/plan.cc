@@ -86,7 +86,7 @@ std::string steps_figure(const std::vector<PlannedRun>& runs) {
                              count_text(planned.batch));
     rows.push_back({owner,
                     {planned.milliseconds.begin(), planned.milliseconds.end()},
-                    duration(step_of(planned) / 1000)});
+                    short_number(step_of(planned)) + " ms"});
     behind.rows.push_back({fmt::format("{}", planned.ranks), fmt::format("{}", planned.batch)});
     for (const double term : planned.milliseconds) {
       behind.rows.back().push_back(fmt::format("{:.6g}", term));

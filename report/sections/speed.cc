@@ -24,20 +24,14 @@ std::optional<double> watts_of(const Score& score) {
   return *score.energy_joules / (*score.time_to_train_ms / kMsPerSecond);
 }
 
-std::optional<double> accelerator_minutes_of(const Score& score) {
-  const std::optional<double> accelerators = accelerators_of(score);
-  if (!score.time_to_train_ms || !accelerators) return std::nullopt;
-  return *score.time_to_train_ms / results::kMsPerMinute * *accelerators;
-}
-
 Table speed_table(const ReportData& data) {
   Table table("speed", "Speed, per accelerator and per watt",
-              {"System", "Benchmark", "Accelerators", "Minutes to train", "Accelerator-minutes",
-               "Sequences/s", "Sequences/s an accelerator", "Energy, kJ", "Mean watts",
-               "Sequences/s a watt"});
+              {"System", "Benchmark", "Accelerators", "Minutes to train", "Sequences/s",
+               "Sequences/s an accelerator", "Energy, kJ", "Mean watts", "Sequences/s a watt"});
   for (const ReportedFolder& folder : data.folders) {
     const Score& score = folder.score;
-    if (!score.time_to_train_ms) continue;
+    // Scores stand in the tables of systems.
+    if (!score.time_to_train_ms || (!score.sequences_per_second && !score.energy_joules)) continue;
     const auto watts = watts_of(score);
     std::optional<double> kilojoules, a_watt;
     if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
@@ -45,12 +39,11 @@ Table speed_table(const ReportData& data) {
       a_watt = *score.sequences_per_second / *watts;
     }
     table.add(
-        {folder.owner.name, benchmark_name(folder.benchmark), Cell::count(accelerators_of(score)),
+        {folder.owner.name, benchmark_name(folder.group), Cell::count(accelerators_of(score)),
          Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
-         Cell::of(accelerator_minutes_of(score)), Cell::of(score.sequences_per_second),
-         Cell::of(score.sequences_per_second_per_accelerator), Cell::of(kilojoules),
-         Cell::of(watts), Cell::of(a_watt)},
-        folder.owner.system, folder.benchmark);
+         Cell::of(score.sequences_per_second), Cell::of(score.sequences_per_second_per_accelerator),
+         Cell::of(kilojoules), Cell::of(watts), Cell::of(a_watt)},
+        folder.owner.system, folder.group);
   }
   return table;
 }
@@ -105,7 +98,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
   chart.y = drawing::time_axis(ys);
   chart.x_title = "accelerators";
   chart.y_title = what;
-  return figure(benchmark, benchmark_name(benchmark) + ": " + caption, xy_chart(chart),
+  return figure(benchmark, benchmark_name(benchmark) + ": " + caption, picture_of(chart),
                 {what + " over accelerators, " + benchmark_name(benchmark),
                  counted(chart.points.size(), "system")},
                 behind);
@@ -115,9 +108,8 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
 
 Section speed_section(const ReportData& data) {
   const Table table = speed_table(data);
-  if (table.empty()) return {"speed", "Speed", ""};
-  std::string html = table.html();
-  for (const std::string& benchmark : data.benchmarks) {
+  std::string html = table.empty() ? "" : table.html();
+  for (const std::string& benchmark : data.groups) {
     html += over_accelerators(data, benchmark, "scaling", "minutes to train",
                               "minutes to train over the number of accelerators. Dashed: half the "
                               "time for twice as many, "

@@ -135,6 +135,12 @@ std::vector<Key> legend_of(const std::vector<DrawnSystem>& systems,
   if (std::ranges::any_of(curves, [](const Curve* curve) { return !curve->converged; })) {
     legend.push_back({Shape::kDashed, -1, has_target ? "target not reached" : "no success"});
   }
+  if (has_too_many_runs(systems)) {
+    legend.push_back({Shape::kNone, -1,
+                      fmt::format("best accuracy so far, of at most {} runs of a system, the "
+                                  "fastest and the slowest among them",
+                                  kRunsOfMany + 1)});
+  }
   return legend;
 }
 

@@ -220,7 +220,7 @@ TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
 TEST_F(Page, EveryPictureHasItsData) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.5}, {9, 0.73}}));
   const std::string html = page();
-  for (const char* name : {"systems", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
+  for (const char* name : {"systems-bert", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
     EXPECT_TRUE(has(html, "download=\"" + std::string(name) + ".csv\"")) << name;
   }
   EXPECT_TRUE(has(html, "Acme%20x,result_0.txt,9,9000000,0.73%0A"));
@@ -374,8 +374,8 @@ TEST(PageColours, EveryLabelHasAContrastOfFourAndAHalf) {
       const size_t begin = page.find(":root[data-theme=\"dark\"]");
       take(page.substr(begin, page.find('}', begin) - begin));
     }
-    for (const char* text : {"text", "soft", "accent", "good", "bad", "c0", "c1", "c2", "c3", "c4",
-                             "c5", "c6"}) {
+    for (const char* text :
+         {"text", "soft", "accent", "good", "bad", "c0", "c1", "c2", "c3", "c4", "c5", "c6"}) {
       for (const char* back : {"back", "card", "shade"}) {
         EXPECT_GE(contrast(colours.at(text), colours.at(back)), 4.5)
             << theme << ": " << text << " on " << back;
