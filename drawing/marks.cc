@@ -112,6 +112,9 @@ std::string mark_at(Shape shape, double x, double y, const std::string& tip) {
       return path("line bold dashed", "m-9 0h18");
     case Shape::kColumn:
       return path("column", "m-6 -6h12v12h-12z");
+    case Shape::kHatched:
+      return path("column", "m-6 -6h12v12h-12z") +
+             path("hatch", "m-6 6l12 -12m-6 12l6 -6m-12 0l6 -6");
     case Shape::kPart:
     case Shape::kNone:
       break;

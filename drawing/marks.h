@@ -33,7 +33,8 @@ enum class Shape : uint8_t {
   kLine,
   kDashed,
   kColumn,
-  kPart,  // a piece of a stacked bar
+  kPart,     // a piece of a stacked bar
+  kHatched,  // a piece of a hatched bar
   kNone,
 };
 

@@ -11,6 +11,7 @@ namespace strata::drawing {
 std::string Owner::label(size_t most) const {
   constexpr size_t kLeast = 8;
   if (detail.empty()) return shortened(name, std::max(most, kLeast));
+  if (name.empty()) return plain(detail);
   const std::string after = ", " + plain(detail);
   const size_t taken = characters_in(after);
   return shortened(name, std::max(most > taken ? most - taken : 0, kLeast)) + after;

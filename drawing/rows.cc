@@ -12,6 +12,19 @@ namespace {
 constexpr double kRow = 22, kBar = 15, kName = 18;
 constexpr size_t kManyRows = 15;  // more rows repeat the axis: the foot is far from the head
 
+// Draws slanted lines over a bar.
+std::string hatching(double from, double to, double y) {
+  constexpr double kApart = 6;
+  std::string path;
+  for (double begin = from - kBar; begin < to; begin += kApart) {
+    const double left = std::max(begin, from), right = std::min(begin + kBar, to);
+    if (!(left < right)) continue;
+    const double foot = y + kBar / 2 + begin;
+    path += fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", left, foot - left, right, foot - right);
+  }
+  return path.empty() ? "" : fmt::format("<path class=\"hatch\" d=\"{}\"/>", path);
+}
+
 std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, double y) {
   constexpr double kVisible = 0.8, kInside = kCharacter * 10 / 12;
   constexpr int kDark[] = {0};
@@ -20,6 +33,7 @@ std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, doubl
   std::string element = fmt::format(
       "<rect class=\"part p{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\">{}</rect>",
       bar.part, from, y - kBar / 2, std::max(width, kVisible), kBar, tip_of(bar.tip));
+  if (bar.is_hatched) element += hatching(from, to, y);
   const auto label = std::ranges::find_if(bar.labels, [&](const std::string& text) {
     return kInside * static_cast<double>(characters_in(text) + 1) < width;
   });

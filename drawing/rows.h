@@ -15,6 +15,7 @@ struct Bar {
   int part = 0;  // colour: pN of chart.css
   std::string tip;
   std::vector<std::string> labels;  // the first one that fits is written inside
+  bool is_hatched = false;
 };
 // Returns bars of these lengths in a row, with tips that name them.
 std::vector<Bar> stacked(const std::vector<double>& lengths, const std::vector<std::string>& names);

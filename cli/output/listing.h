@@ -2,24 +2,24 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/text/printable.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::cli {
 
-// Throws Error with one line per problem if there are any, because their contents were skipped.
-// Call after printing the rest.
+// Throws Error with the first problem and the number of the others if there are any, because their
+// contents were skipped. Call after printing the rest.
 inline void refuse(const compliance::ListingProblems& problems) {
   if (problems.empty()) return;
-  std::vector<std::string> lines;
-  for (const std::string& problem : problems) lines.push_back(one_line(problem));
-  fail("{}", fmt::join(lines, "\nstrata: "));
+  const size_t others = problems.size() - 1;
+  fail("{}{}", one_line(problems.front()),
+       others > 0 ? fmt::format(" (and {} more)", counted(others, "problem")) : "");
 }
 
 }  // namespace strata::cli

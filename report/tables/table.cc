@@ -13,8 +13,6 @@ using drawing::escape;
 
 // Shorter tables need no filter.
 constexpr size_t kWorthFiltering = 8;
-// Long tables with few columns are printed in two columns of a page.
-constexpr size_t kWorthTwoColumns = 40, kWide = 12;
 
 // Longer cells are printed on several lines.
 constexpr size_t kLongCell = 40;
@@ -71,11 +69,8 @@ std::string owner_attributes(int system, std::string_view benchmark) {
 }
 
 std::string Table::html() const {
-  std::string html = fmt::format(
-      "<div class=\"table{}\"{}>\n<div class=\"tools\">",
-      rows_.size() >= kWorthTwoColumns && columns_.size() < kWide && !has_long_cells() ? " long"
-                                                                                       : "",
-      owner_attributes(-1, only_benchmark()));
+  std::string html = fmt::format("<div class=\"table\"{}>\n<div class=\"tools\">",
+                                 owner_attributes(-1, only_benchmark()));
   if (rows_.size() >= kWorthFiltering) {
     html += fmt::format(
         "<label class=\"filter\">Filter <input type=\"search\" aria-label=\"Filter: {}\"></label>"
@@ -108,12 +103,6 @@ std::string Table::html() const {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div></div>\n";
-}
-
-bool Table::has_long_cells() const {
-  return std::ranges::any_of(rows_, [](const Line& row) {
-    return std::any_of(row.cells.begin() + 1, row.cells.end(), is_long);
-  });
 }
 
 std::string Table::only_benchmark() const {

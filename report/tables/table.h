@@ -48,8 +48,6 @@ class Table {
     std::string benchmark;
   };
 
-  // Returns whether a cell behind the first column is long.
-  bool has_long_cells() const;
   // Returns the benchmark of all rows, or an empty text if there are several.
   std::string only_benchmark() const;
 

@@ -73,9 +73,13 @@ std::vector<const DrawnRun*> drawn_runs(const DrawnSystem& system, size_t most) 
   return drawn;
 }
 
+// The best is the least for a measure that falls, such as an error rate.
 std::vector<std::pair<double, double>> best_so_far(std::vector<std::pair<double, double>> points) {
+  const bool falls = points.back().second < points.front().second;
   for (size_t i = 1; i < points.size(); ++i) {
-    points[i].second = std::max(points[i].second, points[i - 1].second);
+    double& value = points[i].second;
+    const double before = points[i - 1].second;
+    value = falls ? std::min(value, before) : std::max(value, before);
   }
   return points;
 }

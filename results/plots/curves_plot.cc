@@ -174,7 +174,7 @@ drawing::Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptio
   drawing::Chart chart = curve_chart(systems, target, options.axis, benchmark);
   chart.width = drawing::kFileWidth;
   chart.legend = legend_of(systems, drawn, target.has_value());
-  plot.drawn = drawn.size();
+  plot.drawn = chart.lines.size();
   plot.picture =
       drawing::titled(title_of(systems.size(), drawn, benchmark, options.axis), {xy_chart(chart)});
   return plot;

@@ -220,7 +220,8 @@ TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
 TEST_F(Page, EveryPictureHasItsData) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.5}, {9, 0.73}}));
   const std::string html = page();
-  for (const char* name : {"systems-bert", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
+  for (const char* name :
+       {"systems-bert", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
     EXPECT_TRUE(has(html, "download=\"" + std::string(name) + ".csv\"")) << name;
   }
   EXPECT_TRUE(has(html, "Acme%20x,result_0.txt,9,9000000,0.73%0A"));
@@ -318,7 +319,7 @@ TEST_F(Page, APlanStandsBesideWhatHappened) {
                                      plan(64) + R"(], "checked": []}]})");
   const std::string shown = texts(page({.plans = {file}}));
   EXPECT_TRUE(has(shown, "+10.0 %")) << "11 minutes where 10 happened";
-  EXPECT_TRUE(has(shown, "none of this size here"));
+  EXPECT_TRUE(has(shown, "none of this system and size here"));
   EXPECT_TRUE(has(shown, "10 to 12"));
   const auto other = folder_.write("other.json", "{}");
   EXPECT_TRUE(has(testing_support::error_of([&] { page({.plans = {other}}); }), "other.json"));

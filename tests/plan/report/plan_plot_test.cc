@@ -41,7 +41,7 @@ TEST(PlanPlot, DrawsWhatTheReportSays) {
   const std::string& svg = plot.picture.elements;
   size_t at = 0;
   for (const char* name :
-       {"</title>8 x 512<", "</title>64 x 64<", "</title>Acme it&#39;s 64 x 64<"}) {
+       {"</title>8 x 512<", "</title>64 x 64<", "</title>Acme it&#39;s, 64 x 64<"}) {
     const size_t found = svg.find(name, at);
     ASSERT_NE(found, svg.npos) << name << '\n' << svg;
     at = found;
