@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "drawing/label_spread.h"
 #include "drawing/text.h"
@@ -166,7 +167,16 @@ std::string draw_lines(const Chart& chart, const Frame& frame) {
   return elements;
 }
 
-std::string draw_guides(const Chart& chart, const Frame& frame) {
+struct Box {
+  double left, top, right, bottom;
+
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+// Adds the boxes of the guides' names to `taken`.
+std::string draw_guides(const Chart& chart, const Frame& frame, std::vector<Box>& taken) {
   std::string elements;
   double name_above = -1e9;
   for (const Guide& guide : chart.guides) {
@@ -175,7 +185,9 @@ std::string draw_guides(const Chart& chart, const Frame& frame) {
     elements += fmt::format("<path class=\"guide{}\" d=\"{}\"/>", guide.dashed ? " dashed" : "",
                             path_of(points));
     name_above = std::max(points.back().second + 4, name_above + 14);
-    elements += text_at(points.back().first + 6, name_above, guide.name, "tick") + '\n';
+    const double x = points.back().first + 6;
+    elements += text_at(x, name_above, guide.name, "tick") + '\n';
+    taken.push_back({x, name_above - 11, x + width_of(guide.name), name_above + 3});
   }
   return elements;
 }
@@ -192,12 +204,8 @@ std::string draw_columns(const Chart& chart, const Frame& frame) {
   return elements + kEndGroup;
 }
 
-// Names the points whose names cover no other; the rest show their names on hover.
-std::string draw_points(const Chart& chart, const Frame& frame) {
-  struct Box {
-    double left, top, right, bottom;
-  };
-  std::vector<Box> taken;
+// Names the points whose names cover nothing that is taken; the rest show their names on hover.
+std::string draw_points(const Chart& chart, const Frame& frame, std::vector<Box> taken) {
   for (const Point& point : chart.points) {
     const double x = frame.x(chart.x, point.x), y = frame.y(chart.y, point.y);
     taken.push_back({x - 4, y - 4, x + 4, y + 4});
@@ -208,11 +216,8 @@ std::string draw_points(const Chart& chart, const Frame& frame) {
     elements += begin_group(point.owner) + mark_at(point.shape, x, y, point.tip);
     const std::string name = chart.names_points ? point.owner.label(kLongestName) : "";
     const Box box{x + 6, y - 7, x + 6 + width_of(name), y + 7};
-    const bool fits =
-        !name.empty() && box.right < chart.width && std::ranges::none_of(taken, [&](const Box& b) {
-          return b.left < box.right && box.left < b.right && b.top < box.bottom &&
-                 box.top < b.bottom;
-        });
+    const bool fits = !name.empty() && box.right < chart.width &&
+                      std::ranges::none_of(taken, [&](const Box& b) { return b.meets(box); });
     if (fits) {
       taken.push_back(box);
       elements += text_at(x + 8, y + 4, name, point.owner.colour < 0 ? "name soft" : "name");
@@ -254,8 +259,10 @@ Drawing xy_chart(const Chart& chart) {
   std::string elements = legend(chart.legend, legend_left, 0, chart.width);
   if (chart.band) elements += draw_band(*chart.band, chart.y, frame);
   elements += frame.x_axis(chart.x, chart.x_title) + frame.y_axis(chart.y, chart.y_title) +
-              draw_columns(chart, frame) + draw_guides(chart, frame) + draw_lines(chart, frame) +
-              draw_points(chart, frame);
+              draw_columns(chart, frame);
+  std::vector<Box> taken;
+  elements += draw_guides(chart, frame, taken);
+  elements += draw_lines(chart, frame) + draw_points(chart, frame, std::move(taken));
   for (const Level& level : chart.levels) {
     const double y = frame.y(chart.y, level.value);
     elements += fmt::format("<path class=\"level\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", frame.left, y,

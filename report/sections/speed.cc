@@ -108,7 +108,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
 
 Section speed_section(const ReportData& data) {
   const Table table = speed_table(data);
-  std::string html = table.empty() ? "" : table.html();
+  std::string html;
   for (const std::string& benchmark : data.groups) {
     html += over_accelerators(data, benchmark, "scaling", "minutes to train",
                               "minutes to train over the number of accelerators. Dashed: half the "
@@ -123,6 +123,7 @@ Section speed_section(const ReportData& data) {
         "sequences a second of an accelerator, evaluations and start included.", false,
         [](const Score& score) { return score.sequences_per_second_per_accelerator; });
   }
+  if (!table.empty()) html += table.html();
   return {"speed", "Speed per accelerator and per watt", html};
 }
 

@@ -339,6 +339,101 @@ TEST_F(Page, MeasurementsStandSideBySide) {
   }
 }
 
+TEST_F(Page, SystemsByBenchmarksStandFirst) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  BertLog other = BertLog::passing();
+  other.set("submission_benchmark", "\"resnet\"");
+  write_run(folder_, "Acme", "x", 0, other.text(), "resnet");
+  write_run(folder_, "Bolt", "y", 0, log_of({{20, 0.73}}));
+  const std::string html = page();
+  const size_t pivot = html.find("<caption>Minutes to train, systems by benchmarks</caption>");
+  ASSERT_NE(pivot, html.npos);
+  EXPECT_LT(pivot, html.find(">bert: scores and what they rest on</caption>"));
+  const std::string table = html.substr(pivot, html.find("</table>", pivot) - pivot);
+  EXPECT_TRUE(has(table, ">bert</button>")) << table;
+  EXPECT_TRUE(has(table, ">resnet</button>"));
+  EXPECT_TRUE(has(table, "data-value=\"20\">20</td><td class=\"n\"></td>")) << table;
+}
+
+TEST_F(Page, OneBenchmarkHasNoTableOfBenchmarks) {
+  write_big_and_small();
+  EXPECT_FALSE(has(page(), "systems by benchmarks"));
+}
+
+TEST_F(Page, OtherTargetsHaveTablesAndPicturesOfTheirOwn) {
+  const auto with_target = [](const char* target) {
+    BertLog named = BertLog::passing();
+    named.events.insert(named.events.begin() + 3, {"quality_target", target, "", 1.7e12});
+    return named.text();
+  };
+  write_run(folder_, "Acme", "x", 0, with_target("0.72"));
+  write_run(folder_, "Acme", "y", 0, with_target("0.33"));
+  const std::string shown = texts(page());
+  for (const char* group : {"bert, target 0.33", "bert, target 0.72"}) {
+    EXPECT_TRUE(has(shown, std::string(group) + ": scores and what they rest on")) << shown;
+    EXPECT_TRUE(has(shown, std::string(group) + ": minutes to train"));
+    EXPECT_TRUE(has(shown, std::string(group) + ": 1 of 1 system has a score"));
+  }
+  std::filesystem::remove_all(folder_.path() / "Acme/results/y");
+  EXPECT_TRUE(has(texts(page()), "bert: minutes to train")) << "one target needs no other name";
+}
+
+TEST_F(Page, APublishedRoundDoesNotBeginWithARunThatHasNotEnded) {
+  write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
+  write_run(folder_, "Acme", "x", 1, log_of({{10, 0.73}}));
+  const std::string html = page();
+  EXPECT_LT(html.find("id=\"results\""), html.find("id=\"running\""));
+  const std::string watched = page({.refresh_seconds = 2});
+  EXPECT_GT(watched.find("id=\"results\""), watched.find("id=\"running\""));
+}
+
+TEST_F(Page, TimesOfAColumnHaveOneUnit) {
+  write_run(folder_, "Acme", "fast", 0, log_of({{0.5, 0.73}}));
+  write_run(folder_, "Acme", "slow", 0, log_of({{400, 0.73}}));
+  const std::string html = page();
+  const size_t begin = html.find("aria-label=\"Phases of a run, bert");
+  const std::string phases = html.substr(begin, html.find("</figure>", begin) - begin);
+  EXPECT_TRUE(has(phases, ">0.5 min<")) << phases;
+  EXPECT_TRUE(has(phases, ">400 min<"));
+}
+
+TEST_F(Page, FactorsHaveFourDigits) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  folder_.write("Acme/results/x/bert/scaling.json", R"({"scaling_factor": 1.0312345678})");
+  const std::string html = page();
+  EXPECT_TRUE(has(html, ">1.031</td>")) << html.substr(html.find("<caption>"), 3000);
+}
+
+TEST_F(Page, APlanIsHeldAgainstTheSystemsThatItWasCalibratedFrom) {
+  for (const char* submitter : {"Acme", "Bolt"}) {
+    for (const int ranks : {8, 16}) {
+      const std::string system = "n" + std::to_string(ranks);
+      write_run(folder_, submitter, system, 0, log_of({{ranks == 8 ? 10 : 6, 0.73}}));
+      write_system(folder_, submitter, system, "GPU", ranks);
+    }
+  }
+  const auto plan = [&](const char* measured) {
+    return folder_.write("plan.json",
+                         std::string(R"({"version": 1, "plans": [{"measured": [{"name": ")") +
+                             measured +
+                             R"(", "ranks": 8, "batch": 448}], "predictions": [
+            {"ranks": 16, "batch": 448, "step_seconds": {"compute": 0.1, "imbalance": 0.01,
+             "constant": 0.02, "bubble": 0, "exposed": 0.03},
+             "run": {"seconds": 360, "low_seconds": 300, "high_seconds": 400}}], "checked": []}]})");
+  };
+  const auto table = [&](const char* measured) {
+    const std::string html = page({.plans = {plan(measured)}});
+    const size_t begin = html.find("<caption>What was predicted");
+    return html.substr(begin, html.find("</table>", begin) - begin);
+  };
+  const std::string acme = table("Acme n8");
+  EXPECT_TRUE(has(acme, ">Acme n16<")) << acme;
+  EXPECT_FALSE(has(acme, ">Bolt n16<"));
+  const std::string own = table("large.json");
+  EXPECT_TRUE(has(own, ">Acme n16<"));
+  EXPECT_TRUE(has(own, ">Bolt n16<")) << "nothing tells which system was measured";
+}
+
 // Relative luminance of a colour such as "#1a2b3c" (WCAG 2.1).
 double luminance(const std::string& colour) {
   double sum = 0;

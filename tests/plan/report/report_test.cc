@@ -49,6 +49,9 @@ TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
   EXPECT_THAT(predictions, HasSubstr("2 micro-batches in micro_batch order"));
   EXPECT_THAT(predictions, HasSubstr("| compute |"));
   EXPECT_THAT(predictions, HasSubstr("cheapest within 10 %"));
+  EXPECT_THAT(predictions, HasSubstr("| minutes to train |"));
+  EXPECT_EQ(predictions.find(" min |"), predictions.npos) << "the unit stands in the heading";
+  EXPECT_EQ(predictions.find(" s |"), predictions.npos);
   const std::string checked = check_table(report);
   EXPECT_THAT(checked, HasSubstr("-9.1"));
   EXPECT_THAT(checked, HasSubstr("extrapolation: older software"));
