@@ -25,25 +25,36 @@ std::optional<double> watts_of(const Score& score) {
 }
 
 Table speed_table(const ReportData& data) {
-  Table table("speed", "Speed, per accelerator and per watt",
-              {"System", "Benchmark", "Accelerators", "Minutes to train", "Sequences/s",
-               "Sequences/s an accelerator", "Energy, kJ", "Mean watts", "Sequences/s a watt"});
+  const bool has_energy = std::ranges::any_of(data.folders, [](const ReportedFolder& folder) {
+    return folder.score.time_to_train_ms && folder.score.energy_joules;
+  });
+  std::vector<std::string> columns = {"System",       "Benchmark",
+                                      "Accelerators", "Minutes to train",
+                                      "Sequences/s",  "Sequences/s an accelerator"};
+  if (has_energy) {
+    columns.insert(columns.end(), {"Energy, kJ", "Mean watts", "Sequences/s a watt"});
+  }
+  Table table("speed", "Speed, per accelerator and per watt", columns);
   for (const ReportedFolder& folder : data.folders) {
     const Score& score = folder.score;
     // Scores stand in the tables of systems.
     if (!score.time_to_train_ms || (!score.sequences_per_second && !score.energy_joules)) continue;
-    const auto watts = watts_of(score);
-    std::optional<double> kilojoules, a_watt;
-    if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
-    if (watts && *watts > 0 && score.sequences_per_second) {
-      a_watt = *score.sequences_per_second / *watts;
+    std::vector<Cell> cells = {folder.owner.name,
+                               benchmark_name(folder.group),
+                               Cell::count(accelerators_of(score)),
+                               Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
+                               Cell::of(score.sequences_per_second),
+                               Cell::of(score.sequences_per_second_per_accelerator)};
+    if (has_energy) {
+      const auto watts = watts_of(score);
+      std::optional<double> kilojoules, a_watt;
+      if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
+      if (watts && *watts > 0 && score.sequences_per_second) {
+        a_watt = *score.sequences_per_second / *watts;
+      }
+      cells.insert(cells.end(), {Cell::of(kilojoules), Cell::of(watts), Cell::of(a_watt)});
     }
-    table.add(
-        {folder.owner.name, benchmark_name(folder.group), Cell::count(accelerators_of(score)),
-         Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
-         Cell::of(score.sequences_per_second), Cell::of(score.sequences_per_second_per_accelerator),
-         Cell::of(kilojoules), Cell::of(watts), Cell::of(a_watt)},
-        folder.owner.system, folder.group);
+    table.add(std::move(cells), folder.owner.system, folder.group);
   }
   return table;
 }

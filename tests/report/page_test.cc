@@ -397,6 +397,18 @@ TEST_F(Page, TimesOfAColumnHaveOneUnit) {
   EXPECT_TRUE(has(phases, ">400 min<"));
 }
 
+TEST_F(Page, ABenchmarkWithoutCurvesIsNamedOnce) {
+  BertLog log = BertLog::passing();
+  log.without("eval_accuracy");
+  write_run(folder_, "Acme", "x", 0, log.text());
+  write_run(folder_, "Acme", "y", 0, log.text());
+  const std::string alone = texts(page());
+  EXPECT_TRUE(has(alone, "No run of bert has a curve: it has no evaluations.")) << alone;
+  EXPECT_FALSE(has(alone, "no curve"));
+  write_run(folder_, "Acme", "z", 0, log_of({{10, 0.73}}));
+  EXPECT_FALSE(has(texts(page()), "No run of bert"));
+}
+
 TEST_F(Page, FactorsHaveFourDigits) {
   write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
   folder_.write("Acme/results/x/bert/scaling.json", R"({"scaling_factor": 1.0312345678})");
