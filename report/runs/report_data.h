@@ -28,8 +28,8 @@ struct ReportedRun {
 struct ReportedFolder {
   drawing::Owner owner;  // the same in all folders of the system
   std::string benchmark;
-  // What it is compared with: the benchmark, or "bert, target 0.72" if others of the benchmark
-  // train to another target.
+  // Folders of a group are compared: the benchmark, or "bert, target 0.72" if others of the
+  // benchmark train to another target.
   std::string group;
   bool beside = false;  // shown beside the others, in grey
   results::Score score;
