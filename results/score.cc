@@ -308,9 +308,7 @@ void add_unread(const Score& score, compliance::ListingProblems& problems) {
 // Returns what could not be read, as an addition to a message.
 std::string unread(const compliance::ListingProblems* problems) {
   if (!problems || problems->empty()) return "";
-  const size_t others = problems->size() - 1;
-  return fmt::format(" ({}{})", problems->front(),
-                     others > 0 ? fmt::format(", and {} more", counted(others, "problem")) : "");
+  return fmt::format(" ({})", first_and_count(*problems, "problem"));
 }
 
 // Chooses the ruleset of a folder by the first of its logs that allows it. Returns the reason if
