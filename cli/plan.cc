@@ -256,7 +256,7 @@ int run_plan(const PlanCommand& command) {
   std::vector<plan::PlanReport> reports;
   if (command.fit.empty() && command.measured.empty()) {
     reports = check_series(command, left_out);
-    if (reports.empty()) fail("no series to check: {}", fmt::join(left_out, "; "));
+    if (reports.empty()) fail("no series to check: {}", first_and_count(left_out, "reason"));
   } else {
     reports.push_back(plan_of(command, left_out));
   }

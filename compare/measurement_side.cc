@@ -97,7 +97,8 @@ std::vector<std::string> names_of(const ordered_json& array) {
 // Returns whether it is a time, a size or a rate, not a difference.
 bool is_never_negative(std::string_view name) {
   return better_of(name) != Better::kNeither &&
-         (name.ends_with("seconds") || name.ends_with("bytes") || name.ends_with("per_second"));
+         (name.ends_with("seconds") || name.find("seconds.") != name.npos ||
+          name.ends_with("bytes") || name.ends_with("per_second"));
 }
 
 void collect(const ordered_json& value, const std::string& name, int depth, MeasurementSide& side) {

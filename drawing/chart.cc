@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "drawing/label_spread.h"
 #include "drawing/text.h"
@@ -12,7 +13,8 @@
 namespace strata::drawing {
 namespace {
 
-constexpr double kPlot = 400, kBelow = 48;
+constexpr double kPlot = 400, kNarrowPlot = 300, kBelow = 48;
+constexpr size_t kNarrowLabels = 5;
 constexpr size_t kLongestName = 34;  // longest name of a point
 constexpr size_t kLongestLabel = 160;
 
@@ -45,7 +47,10 @@ constexpr double kDegrees = 55;
 const double kRise = std::sin(kDegrees * std::numbers::pi / 180),
              kRun = std::cos(kDegrees * std::numbers::pi / 180);
 
-std::string name_of(const EndLabel& label) { return shortened(label.owner.name, kLongestLabel); }
+std::string name_of(const EndLabel& label, double width) {
+  const auto most = static_cast<size_t>((width - 12) / kCharacter);
+  return label.owner.label(std::min(most, kLongestLabel));
+}
 
 std::vector<PlacedLabel> sorted_by_end(const Chart& chart, size_t most, double left, double right) {
   std::vector<PlacedLabel> labels;
@@ -62,9 +67,10 @@ std::vector<PlacedLabel> sorted_by_end(const Chart& chart, size_t most, double l
 // Heights count from the chart upwards.
 Labels flat_labels(const Chart& chart, double left, double right) {
   constexpr double kRow = 18, kGap = 6;
-  Labels labels{.placed = sorted_by_end(chart, chart.labels.size(), left, right)};
+  const size_t most = is_narrow(chart.width) ? kNarrowLabels : chart.labels.size();
+  Labels labels{.placed = sorted_by_end(chart, most, left, right)};
   for (PlacedLabel& label : labels.placed) {
-    const double width = width_of(name_of(*label.label));
+    const double width = width_of(name_of(*label.label, chart.width));
     label.ends_at_x = width + kGap < label.end;
     label.x = label.ends_at_x ? label.end - kGap
                               : std::min(label.end + kGap, std::max(kGap, chart.width - width));
@@ -87,7 +93,8 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
     // Shifts labels to the left so that none ends beyond the picture.
     last = right + 30;
     for (size_t i = 0; i < most; ++i) {
-      const double end = chart.width - 10 - width_of(name_of(*labels.placed[i].label)) * kRun;
+      const double end =
+          chart.width - 10 - width_of(name_of(*labels.placed[i].label, chart.width)) * kRun;
       last = std::min(last, end + spacing * static_cast<double>(most - 1 - i));
     }
     if (most == 0 || labels_that_fit(spacing, kFirst, last) >= most) break;
@@ -96,7 +103,7 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
   double longest = 0;
   for (const PlacedLabel& label : labels.placed) {
     ends.push_back(label.end);
-    longest = std::max(longest, width_of(name_of(*label.label)));
+    longest = std::max(longest, width_of(name_of(*label.label, chart.width)));
   }
   const std::vector<double> places = spread_labels(ends, spacing, kFirst, last);
   for (size_t i = 0; i < places.size(); ++i) {
@@ -109,8 +116,8 @@ Labels slanted_labels(const Chart& chart, double left, double right) {
 
 Labels place_labels(const Chart& chart, double left, double right) {
   constexpr size_t kFew = 8;
-  return chart.labels.size() <= kFew ? flat_labels(chart, left, right)
-                                     : slanted_labels(chart, left, right);
+  return chart.labels.size() <= kFew || is_narrow(chart.width) ? flat_labels(chart, left, right)
+                                                               : slanted_labels(chart, left, right);
 }
 
 std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& frame) {
@@ -123,7 +130,7 @@ std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& f
                                    : fmt::format("M{:.1f} {:.1f}V{:.1f}", label.end, y - 9, foot);
     elements +=
         begin_group(label.label->owner) + fmt::format("<path class=\"leader\" d=\"{}\"/>", leader) +
-        text_at(label.x, y, name_of(*label.label),
+        text_at(label.x, y, name_of(*label.label, chart.width),
                 fmt::format("name{}{}", label.ends_at_x ? " end" : "",
                             label.label->owner.colour < 0 ? " soft" : ""),
                 labels.are_slanted
@@ -132,7 +139,7 @@ std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& f
         kEndGroup;
   }
   if (const size_t others = chart.labels.size() - labels.placed.size(); others > 0) {
-    elements += text_at(chart.width - 10, frame.bottom + 36,
+    elements += text_at(chart.width - 10, frame.bottom + (is_narrow(chart.width) ? 52 : 36),
                         fmt::format("{} more have no name here", others), "tick end");
   }
   return elements;
@@ -160,7 +167,16 @@ std::string draw_lines(const Chart& chart, const Frame& frame) {
   return elements;
 }
 
-std::string draw_guides(const Chart& chart, const Frame& frame) {
+struct Box {
+  double left, top, right, bottom;
+
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+// Adds the boxes of the guides' names to `taken`.
+std::string draw_guides(const Chart& chart, const Frame& frame, std::vector<Box>& taken) {
   std::string elements;
   double name_above = -1e9;
   for (const Guide& guide : chart.guides) {
@@ -169,7 +185,9 @@ std::string draw_guides(const Chart& chart, const Frame& frame) {
     elements += fmt::format("<path class=\"guide{}\" d=\"{}\"/>", guide.dashed ? " dashed" : "",
                             path_of(points));
     name_above = std::max(points.back().second + 4, name_above + 14);
-    elements += text_at(points.back().first + 6, name_above, guide.name, "tick") + '\n';
+    const double x = points.back().first + 6;
+    elements += text_at(x, name_above, guide.name, "tick") + '\n';
+    taken.push_back({x, name_above - 11, x + width_of(guide.name), name_above + 3});
   }
   return elements;
 }
@@ -186,12 +204,8 @@ std::string draw_columns(const Chart& chart, const Frame& frame) {
   return elements + kEndGroup;
 }
 
-// Names the points whose names cover no other; the rest show their names on hover.
-std::string draw_points(const Chart& chart, const Frame& frame) {
-  struct Box {
-    double left, top, right, bottom;
-  };
-  std::vector<Box> taken;
+// Names the points whose names cover nothing that is taken; the rest show their names on hover.
+std::string draw_points(const Chart& chart, const Frame& frame, std::vector<Box> taken) {
   for (const Point& point : chart.points) {
     const double x = frame.x(chart.x, point.x), y = frame.y(chart.y, point.y);
     taken.push_back({x - 4, y - 4, x + 4, y + 4});
@@ -200,13 +214,10 @@ std::string draw_points(const Chart& chart, const Frame& frame) {
   for (const Point& point : chart.points) {
     const double x = frame.x(chart.x, point.x), y = frame.y(chart.y, point.y);
     elements += begin_group(point.owner) + mark_at(point.shape, x, y, point.tip);
-    const std::string name = chart.names_points ? shortened(point.owner.name, kLongestName) : "";
+    const std::string name = chart.names_points ? point.owner.label(kLongestName) : "";
     const Box box{x + 6, y - 7, x + 6 + width_of(name), y + 7};
-    const bool fits =
-        !name.empty() && box.right < chart.width && std::ranges::none_of(taken, [&](const Box& b) {
-          return b.left < box.right && box.left < b.right && b.top < box.bottom &&
-                 box.top < b.bottom;
-        });
+    const bool fits = !name.empty() && box.right < chart.width &&
+                      std::ranges::none_of(taken, [&](const Box& b) { return b.meets(box); });
     if (fits) {
       taken.push_back(box);
       elements += text_at(x + 8, y + 4, name, point.owner.colour < 0 ? "name soft" : "name");
@@ -225,29 +236,44 @@ std::string draw_band(const Band& band, const Axis& axis, const Frame& frame) {
 
 }  // namespace
 
+Chart for_narrow_screens(Chart chart) {
+  constexpr size_t kManyLines = 60;
+  chart.width = kNarrowWidth;
+  chart.names_points = false;
+  if (chart.lines.size() > kManyLines) {
+    std::erase_if(chart.lines, [](const Line& line) { return !line.bold; });
+  }
+  return chart;
+}
+
 Drawing xy_chart(const Chart& chart) {
   const bool has_names = chart.names_points || !chart.guides.empty();
-  const double left = 76, right = chart.width - (has_names ? 190 : 30),
-               legend_end = chart.legend.empty() ? 0 : kLegendHeight;
+  const bool narrow = is_narrow(chart.width);
+  const double left = narrow ? 64 : 76,
+               right = chart.width - (has_names ? (narrow ? 100 : 190) : (narrow ? 14 : 30)),
+               legend_left = narrow ? 8 : left,
+               legend_end = legend_height(chart.legend, legend_left, chart.width);
   const Labels labels = place_labels(chart, left, right);
   const double top = legend_end + std::max(12.0, labels.height);
-  const Frame frame{left, top, right, top + kPlot};
-  std::string elements;
-  if (!chart.legend.empty()) elements = legend(chart.legend, left, 0);
+  const Frame frame{left, top, right, top + (narrow ? kNarrowPlot : kPlot)};
+  std::string elements = legend(chart.legend, legend_left, 0, chart.width);
   if (chart.band) elements += draw_band(*chart.band, chart.y, frame);
   elements += frame.x_axis(chart.x, chart.x_title) + frame.y_axis(chart.y, chart.y_title) +
-              draw_columns(chart, frame) + draw_guides(chart, frame) + draw_lines(chart, frame) +
-              draw_points(chart, frame);
+              draw_columns(chart, frame);
+  std::vector<Box> taken;
+  elements += draw_guides(chart, frame, taken);
+  elements += draw_lines(chart, frame) + draw_points(chart, frame, std::move(taken));
   for (const Level& level : chart.levels) {
     const double y = frame.y(chart.y, level.value);
     elements += fmt::format("<path class=\"level\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", frame.left, y,
                             frame.right) +
-                text_at(frame.left + 6, y - 5, level.text, "tick") + '\n';
+                text_at(frame.left + 6, y - 5, level.text, "tick halo") + '\n';
   }
   if (chart.band) {
-    elements +=
-        text_at(frame.left + 6, frame.y(chart.y, chart.band->from) - 6, chart.band->text, "tick") +
-        '\n';
+    // Levels have their text at the left.
+    elements += text_at(frame.right - 6, frame.y(chart.y, chart.band->from) - 6, chart.band->text,
+                        "tick halo end") +
+                '\n';
   }
   for (const Upright& upright : chart.uprights) {
     elements += begin_group(Owner::coloured(upright.colour)) +
@@ -256,7 +282,7 @@ Drawing xy_chart(const Chart& chart) {
                 kEndGroup;
   }
   elements += draw_labels(labels, chart, frame);
-  return {chart.width, frame.bottom + kBelow, elements};
+  return {chart.width, frame.bottom + kBelow + (narrow ? 12 : 0), elements};
 }
 
 }  // namespace strata::drawing

@@ -70,4 +70,8 @@ struct Chart {
 };
 Drawing xy_chart(const Chart& chart);
 
+// Returns the chart with the width, the marks and the labels that a telephone has room for: of
+// many lines only the bold ones.
+Chart for_narrow_screens(Chart chart);
+
 }  // namespace strata::drawing

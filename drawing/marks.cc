@@ -10,6 +10,29 @@
 namespace strata::drawing {
 namespace {
 
+struct PlacedKey {
+  const Key* key;
+  double x;
+  int line;
+};
+
+// Begins a new line where a key does not fit.
+std::vector<PlacedKey> place_keys(const std::vector<Key>& keys, double left, double right) {
+  std::vector<PlacedKey> placed;
+  double x = left;
+  int line = 0;
+  for (const Key& key : keys) {
+    const double width = 24 + width_of(key.text);
+    if (x > left && x + width > right) {
+      x = left;
+      ++line;
+    }
+    placed.push_back({&key, x, line});
+    x += width + 20;
+  }
+  return placed;
+}
+
 double share(const Axis& axis, double value) {
   const double place = axis.place(value);
   return std::isnan(place) ? -0.02 : std::clamp(place, -0.02, 1.02);
@@ -89,6 +112,9 @@ std::string mark_at(Shape shape, double x, double y, const std::string& tip) {
       return path("line bold dashed", "m-9 0h18");
     case Shape::kColumn:
       return path("column", "m-6 -6h12v12h-12z");
+    case Shape::kHatched:
+      return path("column", "m-6 -6h12v12h-12z") +
+             path("hatch", "m-6 6l12 -12m-6 12l6 -6m-12 0l6 -6");
     case Shape::kPart:
     case Shape::kNone:
       break;
@@ -96,21 +122,24 @@ std::string mark_at(Shape shape, double x, double y, const std::string& tip) {
   return "";
 }
 
-std::string legend(const std::vector<Key>& keys, double left, double top) {
+std::string legend(const std::vector<Key>& keys, double left, double top, double right) {
   std::string elements;
-  double x = left;
-  for (const Key& key : keys) {
-    elements +=
-        (key.shape == Shape::kPart
-             ? fmt::format("<rect class=\"part p{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" "
-                           "height=\"12\"/>",
-                           key.colour, x + 3, top + 6)
-             : fmt::format("<g class=\"{}\">{}</g>", colour_class(key.colour),
-                           mark_at(key.shape, x + 9, top + 12))) +
-        text_at(x + 24, top + 16, key.text, "tick") + '\n';
-    x += 44 + width_of(key.text);
+  for (const PlacedKey& placed : place_keys(keys, left, right)) {
+    const auto& [key, x, line] = placed;
+    const double y = top + kLegendHeight * line;
+    elements += (key->shape == Shape::kPart
+                     ? fmt::format("<rect class=\"part p{}\" x=\"{:.1f}\" y=\"{:.1f}\" "
+                                   "width=\"12\" height=\"12\"/>",
+                                   key->colour, x + 3, y + 6)
+                     : fmt::format("<g class=\"{}\">{}</g>", colour_class(key->colour),
+                                   mark_at(key->shape, x + 9, y + 12))) +
+                text_at(x + 24, y + 16, key->text, "tick") + '\n';
   }
   return elements;
+}
+
+double legend_height(const std::vector<Key>& keys, double left, double right) {
+  return keys.empty() ? 0 : kLegendHeight * (place_keys(keys, left, right).back().line + 1);
 }
 
 double Frame::x(const Axis& axis, double value) const {
@@ -121,14 +150,28 @@ double Frame::y(const Axis& axis, double value) const {
   return bottom - share(axis, value) * (bottom - top);
 }
 
+std::string Frame::x_labels(const Axis& axis, double at) const {
+  constexpr double kGap = 8;
+  std::string elements;
+  double end = -kPageWidth;
+  for (const double tick : axis.ticks) {
+    const std::string text = axis.label(tick);
+    const double begin = x(axis, tick) - width_of(text) / 2;
+    if (begin < end + kGap) continue;
+    end = begin + width_of(text);
+    elements += text_at(x(axis, tick), at, text, "tick middle");
+  }
+  return elements;
+}
+
 std::string Frame::x_axis(const Axis& axis, const std::string& title) const {
   std::string elements;
   for (const double tick : axis.ticks) {
     elements += fmt::format("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>", x(axis, tick),
                             top, bottom);
-    elements += text_at(x(axis, tick), bottom + 16, axis.label(tick), "tick middle");
   }
-  return elements + text_at((left + right) / 2, bottom + 36, title, "title middle") + '\n';
+  return elements + x_labels(axis, bottom + 16) +
+         text_at((left + right) / 2, bottom + 36, title, "title middle") + '\n';
 }
 
 std::string Frame::y_axis(const Axis& axis, const std::string& title) const {

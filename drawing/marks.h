@@ -14,6 +14,9 @@ namespace strata::drawing {
 // Widths in units of a drawing's coordinates. A unit is about a pixel of a page; text is 12 units
 // high.
 inline constexpr double kPageWidth = 900, kFileWidth = 1100;
+// The width of a drawing for a telephone, which has its own layout.
+inline constexpr double kNarrowWidth = 336;
+inline bool is_narrow(double width) { return width < kPageWidth / 2; }
 inline constexpr double kCharacter = 7.2;  // width in a wide font
 double width_of(std::string_view text);
 
@@ -30,7 +33,8 @@ enum class Shape : uint8_t {
   kLine,
   kDashed,
   kColumn,
-  kPart,  // a piece of a stacked bar
+  kPart,     // a piece of a stacked bar
+  kHatched,  // a piece of a hatched bar
   kNone,
 };
 
@@ -55,8 +59,10 @@ struct Key {
   std::string text;
 };
 inline constexpr double kLegendHeight = 24;
-// Draws one line from `left` on with height kLegendHeight and its top at `top`.
-std::string legend(const std::vector<Key>& keys, double left, double top);
+// Draws lines of height kLegendHeight from `left` to `right`, the first with its top at `top`.
+std::string legend(const std::vector<Key>& keys, double left, double top, double right);
+// Returns the height of all these lines.
+double legend_height(const std::vector<Key>& keys, double left, double right);
 
 // The rectangle of the values, with y growing downwards.
 struct Frame {
@@ -65,6 +71,8 @@ struct Frame {
   // Values beyond the axis are drawn just beyond its ends.
   double x(const Axis& axis, double value) const;
   double y(const Axis& axis, double value) const;
+  // Returns the labels of ticks at this height, without those that would overlap.
+  std::string x_labels(const Axis& axis, double at) const;
   std::string x_axis(const Axis& axis, const std::string& title) const;
   std::string y_axis(const Axis& axis, const std::string& title) const;
 };

@@ -1,9 +1,21 @@
 #include "drawing/owner.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "drawing/text.h"
+
 namespace strata::drawing {
+
+std::string Owner::label(size_t most) const {
+  constexpr size_t kLeast = 8;
+  if (detail.empty()) return shortened(name, std::max(most, kLeast));
+  if (name.empty()) return plain(detail);
+  const std::string after = ", " + plain(detail);
+  const size_t taken = characters_in(after);
+  return shortened(name, std::max(most > taken ? most - taken : 0, kLeast)) + after;
+}
 
 std::vector<int> colours_for(const std::vector<NamedSystem>& systems) {
   std::set<std::string> submitters;

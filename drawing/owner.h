@@ -1,6 +1,7 @@
 // Systems and their colours.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,16 @@ struct Owner {
   int system = -1;  // index in the report; -1: none
   int colour = -1;  // 0 to kColours - 1; -1: grey
   std::string name;
+  std::string detail = {};  // follows the name and is never shortened, such as "8 A100"
+
+  // Returns "name, detail". Cuts the middle of the name if the whole has more than `most`
+  // characters, but keeps 8 of it.
+  std::string label(size_t most) const;
 
   // Returns an owner that a page cannot pick.
-  static Owner coloured(int colour, std::string name = "") { return {-1, colour, std::move(name)}; }
+  static Owner coloured(int colour, std::string name = "", std::string detail = "") {
+    return {-1, colour, std::move(name), std::move(detail)};
+  }
 };
 
 struct NamedSystem {

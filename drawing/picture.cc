@@ -113,13 +113,13 @@ std::string converted(const std::string& svg, const fs::path& output) {
 
 }  // namespace
 
-std::string in_page(const Drawing& drawing, const Words& words) {
+std::string in_page(const Drawing& drawing, const Words& words, const std::string& classes) {
   return fmt::format(
-      "<div class=\"scroll chart\" tabindex=\"0\" role=\"region\" aria-label=\"{2}\">"
+      "<div class=\"scroll chart{5}\" tabindex=\"0\" role=\"region\" aria-label=\"{2}\">"
       "<svg role=\"img\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "aria-label=\"{2}. {3}\">\n{4}</svg></div>\n",
       drawing.width, drawing.height, escape(words.title), escape(words.description, 1000),
-      drawing.elements);
+      drawing.elements, classes.empty() ? "" : " " + classes);
 }
 
 Drawing titled(const std::string& title, const std::vector<Drawing>& drawings) {

@@ -18,8 +18,9 @@ struct Drawing {
 struct Words {
   std::string title, description;
 };
-// Returns a chart for a page that has the style sheet (drawing/style.h).
-std::string in_page(const Drawing& drawing, const Words& words);
+// Returns a chart for a page that has the style sheet (drawing/style.h). `classes` are classes of
+// the page, such as "narrow".
+std::string in_page(const Drawing& drawing, const Words& words, const std::string& classes = "");
 
 // Stacks the drawings under a title.
 Drawing titled(const std::string& title, const std::vector<Drawing>& drawings);

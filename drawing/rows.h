@@ -15,6 +15,7 @@ struct Bar {
   int part = 0;  // colour: pN of chart.css
   std::string tip;
   std::vector<std::string> labels;  // the first one that fits is written inside
+  bool is_hatched = false;
 };
 // Returns bars of these lengths in a row, with tips that name them.
 std::vector<Bar> stacked(const std::vector<double>& lengths, const std::vector<std::string>& names);
@@ -49,8 +50,9 @@ struct RowChart {
   std::vector<Row> rows;
   std::vector<Panel> panels;
   std::vector<Key> legend;
-  std::string heading;       // text above the rows
-  size_t longest_name = 44;  // longer names are shortened in the middle
+  std::string heading;        // text above the rows
+  double width = kPageWidth;  // if it is narrow, names stand above their rows
+  size_t longest_name = 44;   // longer names are shortened in the middle
 };
 Drawing row_chart(const RowChart& chart);
 

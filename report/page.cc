@@ -46,9 +46,9 @@ std::string navigation(const ReportData& data, const std::vector<Section>& secti
     html += fmt::format("<li><a href=\"#{}\">{}</a></li>", section.id, escape(section.title));
   }
   html += "</ul>\n<div class=\"choices\">";
-  if (data.benchmarks.size() > 1) {
+  if (data.groups.size() > 1) {
     std::vector<std::pair<std::string, std::string>> names;
-    for (const std::string& name : data.benchmarks) names.emplace_back(name, benchmark_name(name));
+    for (const std::string& name : data.groups) names.emplace_back(name, benchmark_name(name));
     html += choice("benchmark", "Benchmark", "all", names);
   }
   if (data.systems.size() > 1) {
@@ -102,7 +102,7 @@ constexpr char kWords[] =
 
 std::string summary_of(const ReportData& data, bool watched) {
   std::string html;
-  for (const std::string& benchmark : data.benchmarks) {
+  for (const std::string& benchmark : data.groups) {
     const auto folders = folders_of(data, benchmark);
     size_t scored = 0, runs = 0, counting = 0;
     for (const ReportedFolder* folder : folders) {
@@ -176,7 +176,7 @@ std::string make_page(const ReportData& data, const PageInput& input) {
   const auto add = [&](Section section) {
     if (!section.html.empty()) sections.push_back(std::move(section));
   };
-  add(running_section(data));
+  if (watched) add(running_section(data));
   add(results_section(data, watched));
   add(accuracy_section(data));
   add(speed_section(data));
@@ -185,6 +185,7 @@ std::string make_page(const ReportData& data, const PageInput& input) {
   add(plan_section(data, input.plans));
   add(measurements_section(input.measurements));
   add(settings_section(data));
+  if (!watched) add(running_section(data));
   add(checks_section(data, watched));
 
   std::string content = summary_of(data, watched);

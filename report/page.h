@@ -23,7 +23,7 @@ struct PageInput {
 };
 
 // Returns a few sentences with the main results.
-std::string summary_of(const ReportData& data);
+std::string summary_of(const ReportData& data, bool watched);
 
 // Returns HTML in UTF-8. Its policy allows only its own style sheet and script, by their hashes.
 // Throws Error if plans or measurements cannot be read.

@@ -39,7 +39,7 @@
       element.classList.toggle('picked', chosen.system !== '' && element.dataset.system === chosen.system);
     }
     all('.table').forEach(applyFilter);
-    for (const element of all('main figure[data-benchmark], main details[data-benchmark]')) {
+    for (const element of all('main figure[data-benchmark], main details[data-benchmark], main .table[data-benchmark]')) {
       element.classList.toggle('hidden', element.classList.contains('other'));
     }
   }
@@ -144,7 +144,9 @@
 
   let unfolded = [];
   addEventListener('beforeprint', () => {
-    unfolded = all('details:not([open])');
+    // Settings of many benchmarks take many pages; they are printed as the reader left them.
+    const ofBenchmarks = all('details[data-benchmark]').length;
+    unfolded = all('details:not([open])').filter((details) => ofBenchmarks < 2 || !details.dataset.benchmark);
     for (const details of unfolded) details.open = true;
   });
   addEventListener('afterprint', () => { for (const details of unfolded) details.open = false; });

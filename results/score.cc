@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/numbers/statistics.h"
+#include "base/text/counts.h"
 #include "base/threads/parallel.h"
 #include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
@@ -306,7 +307,8 @@ void add_unread(const Score& score, compliance::ListingProblems& problems) {
 
 // Returns what could not be read, as an addition to a message.
 std::string unread(const compliance::ListingProblems* problems) {
-  return problems && !problems->empty() ? fmt::format(" ({})", fmt::join(*problems, "; ")) : "";
+  if (!problems || problems->empty()) return "";
+  return fmt::format(" ({})", first_and_count(*problems, "problem"));
 }
 
 // Chooses the ruleset of a folder by the first of its logs that allows it. Returns the reason if

@@ -158,7 +158,7 @@ Drawing parallel_coordinates(const std::vector<Line>& lines, std::optional<int> 
     keys.push_back({Shape::kLine, 0, "trial 0: the configuration as it is"});
   }
   keys.push_back({Shape::kLine, -1, "other trials, the better the darker"});
-  std::string elements = drawing::legend(keys, 14, 0);
+  std::string elements = drawing::legend(keys, 14, 0, drawing::kFileWidth);
   for (size_t i = 0; i < axes.size(); ++i) {
     elements +=
         fmt::format("<path class=\"guide\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", x_of(i), top, bottom) +
@@ -193,7 +193,7 @@ Drawing parallel_coordinates(const std::vector<Line>& lines, std::optional<int> 
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     for (const auto& [text, place] : axes[i].ticks()) {
-      elements += drawing::text_at(x_of(i) + 6, y_of(place) + 4, text, "tick");
+      elements += drawing::text_at(x_of(i) + 6, y_of(place) + 4, text, "tick halo");
     }
   }
   return {drawing::kFileWidth, bottom + 36, elements};

@@ -41,4 +41,10 @@ std::string counted(double number, std::string_view noun, std::string_view plura
   return count_text(number) + ' ' + noun_of(number, noun, plural);
 }
 
+std::string first_and_count(std::span<const std::string> texts, std::string_view noun) {
+  if (texts.size() < 2) return texts.empty() ? "" : texts.front();
+  return fmt::format("{} (and {})", texts.front(),
+                     counted(texts.size() - 1, fmt::format("more {}", noun)));
+}
+
 }  // namespace strata

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,10 @@ std::string rounded_text(double number, int digits = 3);
 std::string counted(double number, std::string_view noun, std::string_view plural = {});
 // Returns only the noun, as it follows the number.
 std::string noun_of(double number, std::string_view noun, std::string_view plural = {});
+
+// Returns the first text and the number of the others: "a.txt: is empty (and 3 more reasons)".
+// Returns an empty text for none.
+std::string first_and_count(std::span<const std::string> texts, std::string_view noun);
 
 // The same for integers.
 template <std::integral Integer>

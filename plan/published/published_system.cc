@@ -1,7 +1,6 @@
 #include "plan/published/published_system.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/numbers/statistics.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "compliance/checks/rounds.h"
 #include "plan/published/published_run.h"
@@ -87,7 +87,7 @@ std::vector<PublishedRun> usable_runs(const ResultFolder& folder, PublishedSyste
   }
   if (runs.empty()) {
     fail("{}: none of its logs can be used: {}; see 'strata check log'", folder.path.string(),
-         fmt::join(system.left_out, "; "));
+         first_and_count(system.left_out, "log"));
   }
   return runs;
 }

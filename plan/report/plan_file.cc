@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -25,7 +26,14 @@ class PlanReader {
     if (number(plan, "version") != kJsonVersion) refuse("is of another version");
     std::vector<PlannedRun> runs;
     for (const json& each : list(plan, "plans")) {
+      const size_t first = runs.size();
       for (const json& prediction : list(each, "predictions")) runs.push_back(run_of(prediction));
+      if (const auto search = each.find("search"); search != each.end()) {
+        for (const char* found : {"fastest", "cheapest"}) {
+          runs.push_back(run_of(field(*search, found)));
+          runs.back().found = found;
+        }
+      }
       for (const json& checked : list(each, "checked")) {
         runs.push_back(run_of(field(checked, "prediction")));
         PlannedRun& planned = runs.back();
@@ -34,7 +42,11 @@ class PlanReader {
         planned.published_minutes = number(checked, "published_seconds") / 60;
         const json& name = field(checked, "name");
         if (name.is_string()) planned.name = name;
+        const auto why = checked.find("extrapolation");
+        if (why != checked.end() && why->is_string()) planned.extrapolation = *why;
       }
+      const Calibrated calibrated = calibrated_of(each);
+      for (size_t i = first; i < runs.size(); ++i) calibrated.describe(runs[i]);
     }
     if (runs.empty()) refuse("predicts nothing");
     return runs;
@@ -64,6 +76,42 @@ class PlanReader {
     const json& value = field(object, key);
     if (!value.is_array()) refuse(fmt::format("\"{}\" is not a list", key));
     return value;
+  }
+
+  // The steps that a plan was calibrated from.
+  struct Calibrated {
+    std::vector<std::string> names;
+    double most_ranks = 0, least_samples = 0, most_samples = 0;  // samples of a rank in a step
+
+    void describe(PlannedRun& run) const {
+      constexpr double kSame = 1e-9;
+      run.calibrated_from = names;
+      if (names.empty() || !run.extrapolation.empty() || run.published_minutes) return;
+      const double samples = run.batch / run.ranks;
+      if (run.ranks > most_ranks) {
+        run.extrapolation = fmt::format("more than {} ranks", most_ranks);
+      } else if (samples < least_samples * (1 - kSame) || samples > most_samples * (1 + kSame)) {
+        run.extrapolation =
+            fmt::format("not {:.4g} to {:.4g} samples a rank", least_samples, most_samples);
+      }
+    }
+  };
+
+  Calibrated calibrated_of(const json& plan) const {
+    Calibrated calibrated;
+    const auto measured = plan.find("measured");
+    if (measured == plan.end() || !measured->is_array()) return calibrated;
+    for (const json& step : *measured) {
+      const json& name = field(step, "name");
+      if (!name.is_string()) refuse("\"name\" is not a text");
+      const double ranks = number(step, "ranks"), samples = number(step, "batch") / ranks;
+      const bool first = calibrated.names.empty();
+      calibrated.names.push_back(name);
+      calibrated.most_ranks = std::max(calibrated.most_ranks, ranks);
+      calibrated.most_samples = std::max(calibrated.most_samples, samples);
+      calibrated.least_samples = first ? samples : std::min(calibrated.least_samples, samples);
+    }
+    return calibrated;
   }
 
   PlannedRun run_of(const json& prediction) const {

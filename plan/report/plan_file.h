@@ -21,6 +21,10 @@ struct PlannedRun {
   double minutes = 0, low = 0, high = 0;
   std::optional<double> published_milliseconds, published_minutes;
   std::string name;  // name of the published system
+  // Why it lies beyond what was calibrated from; empty if it does not.
+  std::string extrapolation;
+  std::string found;                         // "fastest" or "cheapest", if a search found it
+  std::vector<std::string> calibrated_from;  // names of systems or files
 };
 
 // Throws Error with the file and what to do if it is not that command's output or has no

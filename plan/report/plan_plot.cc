@@ -22,9 +22,9 @@ using drawing::Shape;
 // More rows make no readable picture.
 constexpr size_t kMostRows = 200;
 
-std::string label_of(const PlannedRun& run) {
-  const std::string label = fmt::format("{:.0f} x {:.4g}", run.ranks, run.batch / run.ranks);
-  return run.name.empty() ? label : run.name + " " + label;
+drawing::Owner owner_of(const PlannedRun& run) {
+  return drawing::Owner::coloured(0, run.found.empty() ? run.name : run.found + " of the search",
+                                  fmt::format("{:.0f} x {:.4g}", run.ranks, run.batch / run.ranks));
 }
 
 double total_of(const PlannedRun& run) {
@@ -40,6 +40,10 @@ Entry step_entry(const PlannedRun& run) {
   Entry entry;
   entry.bars = drawing::stacked({run.milliseconds.begin(), run.milliseconds.end()},
                                 {kStepTerms.begin(), kStepTerms.end()});
+  for (drawing::Bar& bar : entry.bars) {
+    bar.is_hatched = !run.extrapolation.empty();
+    if (bar.is_hatched) bar.tip += ", extrapolated: " + run.extrapolation;
+  }
   add_published(run.published_milliseconds, "ms", entry);
   entry.note = drawing::short_number(total_of(run));
   return entry;
@@ -48,7 +52,7 @@ Entry step_entry(const PlannedRun& run) {
 Entry run_entry(const PlannedRun& run) {
   Entry entry;
   entry.dots.push_back(
-      {run.minutes, Shape::kSmallDot,
+      {run.minutes, run.found.empty() ? Shape::kSmallDot : Shape::kDiamond,
        fmt::format("{:.4g} min, {:.4g} to {:.4g}", run.minutes, run.low, run.high)});
   entry.interval = {run.low, run.high};
   add_published(run.published_minutes, "min", entry);
@@ -64,8 +68,9 @@ drawing::Plot plot_plan(std::string_view text, const std::string& name) {
   std::ranges::stable_sort(runs, {},
                            [](const PlannedRun& run) { return std::pair(run.ranks, run.batch); });
   while (runs.size() > kMostRows) {
-    plot.left_out.push_back(
-        fmt::format("{}: more than {} predictions", label_of(runs.back()), kMostRows));
+    plot.left_out.push_back(fmt::format("{}: more than {} predictions",
+                                        owner_of(runs.back()).label(drawing::kLongestText),
+                                        kMostRows));
     runs.pop_back();
   }
   plot.drawn = runs.size();
@@ -75,21 +80,25 @@ drawing::Plot plot_plan(std::string_view text, const std::string& name) {
   std::vector<double> steps, minutes;
   bool has_published = false;
   for (const PlannedRun& run : runs) {
-    chart.rows.push_back(
-        {drawing::Owner::coloured(0, label_of(run)), {step_entry(run), run_entry(run)}});
+    chart.rows.push_back({owner_of(run), {step_entry(run), run_entry(run)}});
     steps.push_back(total_of(run));
     minutes.insert(minutes.end(), {run.minutes, run.high, std::max(run.low, run.minutes / 10)});
     if (run.published_milliseconds) steps.push_back(*run.published_milliseconds);
     if (run.published_minutes) minutes.push_back(*run.published_minutes);
     has_published = has_published || run.published_minutes;
   }
-  // On a logarithmic axis bars begin somewhere below the smallest value.
-  if (drawing::is_far_apart(steps)) steps.push_back(std::ranges::min(steps) / 4);
-  chart.panels = {{drawing::time_axis(steps, kApart), "milliseconds a step", kPanel},
+  // Only on a linear axis are the parts of a bar as long as their times.
+  chart.panels = {{drawing::linear_axis(steps, true, kApart), "milliseconds a step", kPanel},
                   {drawing::time_axis(minutes, kApart),
                    "minutes to train, with two standard deviations", kPanel}};
   chart.legend = drawing::keys_of_parts({kStepTerms.begin(), kStepTerms.end()});
   chart.legend.push_back({Shape::kInterval, 0, "predicted"});
+  if (std::ranges::any_of(runs, [](const auto& run) { return !run.found.empty(); })) {
+    chart.legend.push_back({Shape::kDiamond, 0, "found by the search"});
+  }
+  if (std::ranges::any_of(runs, [](const auto& run) { return !run.extrapolation.empty(); })) {
+    chart.legend.push_back({Shape::kHatched, -1, "beyond what was calibrated from"});
+  }
   if (has_published) chart.legend.push_back({Shape::kHollow, 0, "published"});
   plot.picture =
       drawing::titled("Predicted steps and runs: ranks x samples a rank", {row_chart(chart)});

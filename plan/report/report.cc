@@ -37,11 +37,10 @@ std::string markdown(const std::vector<Cells>& rows) {
 
 std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
 
-std::string duration(double seconds) {
-  constexpr double kTwoMinutes = 120, kTwoHours = 7200;
-  if (seconds < kTwoMinutes) return fmt::format("{:.1f} s", seconds);
-  if (seconds < kTwoHours) return fmt::format("{:.1f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
+// A column has one unit, MLPerf's.
+std::string minutes(double seconds) {
+  const double minutes = seconds / 60;
+  return rounded_text(minutes < 1000 ? minutes : std::round(minutes), 4);
 }
 
 std::string layout_text(const Layout& layout) {
@@ -65,9 +64,9 @@ std::string layout_text(const Layout& layout) {
 }
 
 Cells heading(const Rates& rates) {
-  Cells cells = {"ranks",     "batch",         "layout", "step ms", "compute",
-                 "imbalance", "constant",      "bubble", "exposed", "binds",
-                 "samples M", "time to train", "from",   "to",      "GB a rank"};
+  Cells cells = {"ranks",    "batch",  "layout",   "step ms", "compute",   "imbalance",
+                 "constant", "bubble", "exposed",  "binds",   "samples M", "minutes to train",
+                 "from",     "to",     "GB a rank"};
   if (rates.price > 0) cells.emplace_back("price");
   if (rates.watts > 0) cells.emplace_back("kWh");
   return cells;
@@ -95,9 +94,9 @@ Cells row_of(const Prediction& prediction, const Rates& rates) {
                  milliseconds(step.exposed),
                  std::string(step.binding()),
                  fmt::format("{:.3f}", prediction.samples.mean / 1e6),
-                 duration(prediction.run.total),
-                 duration(prediction.run.low),
-                 duration(prediction.run.high),
+                 minutes(prediction.run.total),
+                 minutes(prediction.run.low),
+                 minutes(prediction.run.high),
                  fmt::format("{:.1f}", prediction.memory / 1e9)};
   if (rates.price > 0) cells.push_back(fmt::format("{:.2f}", price_of(prediction, rates)));
   if (rates.watts > 0) cells.push_back(fmt::format("{:.2f}", kilowatt_hours(prediction, rates)));
@@ -106,9 +105,9 @@ Cells row_of(const Prediction& prediction, const Rates& rates) {
 
 std::string run_text(const Prediction& prediction, const Rates& rates) {
   std::string text =
-      fmt::format("{}, batch {:.0f}: {} ({} to {})", counted(prediction.input.ranks, "rank"),
-                  prediction.input.batch, duration(prediction.run.total),
-                  duration(prediction.run.low), duration(prediction.run.high));
+      fmt::format("{}, batch {:.0f}: {} min ({} to {})", counted(prediction.input.ranks, "rank"),
+                  prediction.input.batch, minutes(prediction.run.total),
+                  minutes(prediction.run.low), minutes(prediction.run.high));
   if (rates.price > 0) text += fmt::format(", price {:.2f}", price_of(prediction, rates));
   if (rates.watts > 0) text += fmt::format(", {:.2f} kWh", kilowatt_hours(prediction, rates));
   return text;
@@ -320,7 +319,7 @@ std::string decision_text(const PlanReport& report) {
   const Rates& rates = report.rates;
   if (report.under) {
     const auto line = [&](const char* name, const std::optional<Prediction>& found) {
-      text += fmt::format("fewest ranks {} {}: {}\n", name, duration(report.under->seconds),
+      text += fmt::format("fewest ranks {} {} min: {}\n", name, minutes(report.under->seconds),
                           found ? run_text(*found, rates)
                                 : "none, of those that take a sample each and are at most a "
                                   "thousand times the calibrated");

@@ -139,6 +139,21 @@ void add_folders(const fs::path& directory, bool beside, const ReportInput& inpu
   }
 }
 
+// Times to one target are not compared with times to another. A folder that names no target is
+// grouped with the others if these share one.
+void group_by_target(ReportData& data) {
+  std::map<std::string, std::set<double>> targets;
+  for (const ReportedFolder& folder : data.folders) {
+    if (folder.score.target) targets[folder.benchmark].insert(*folder.score.target);
+  }
+  for (ReportedFolder& folder : data.folders) {
+    folder.group = folder.benchmark;
+    if (targets[folder.benchmark].size() < 2) continue;
+    const std::optional<double>& target = folder.score.target;
+    folder.group += target ? fmt::format(", target {:.6g}", *target) : ", target not known";
+  }
+}
+
 void read_runs(ReportData& data, unsigned threads) {
   std::vector<std::pair<ReportedFolder*, size_t>> jobs;
   for (ReportedFolder& folder : data.folders) {
@@ -186,7 +201,7 @@ std::map<std::string, int> colours_of(const ReportData& data,
   std::vector<std::tuple<std::string, double, size_t>> order;
   for (size_t i = 0; i < names.size(); ++i) {
     const ReportedFolder& folder = data.folders[i];
-    if (!folder.beside) order.emplace_back(folder.benchmark, median_end_of(folder), i);
+    if (!folder.beside) order.emplace_back(folder.group, median_end_of(folder), i);
   }
   std::sort(order.begin(), order.end());
   std::vector<drawing::NamedSystem> systems;
@@ -227,18 +242,19 @@ ReportData read_report_data(const ReportInput& input) {
     fail("{}: no runs{} to report", input.directories.front().string(),
          input.benchmark.empty() ? "" : fmt::format(" of the benchmark '{}'", input.benchmark));
   }
+  group_by_target(data);
   read_runs(data, input.score.threads);
   const auto order = [](const ReportedFolder& folder) {
     const auto& time = folder.score.time_to_train_ms;
-    return std::make_tuple(std::cref(folder.benchmark), !time.has_value(), time.value_or(0));
+    return std::make_tuple(std::cref(folder.group), !time.has_value(), time.value_or(0));
   };
   std::stable_sort(
       data.folders.begin(), data.folders.end(),
       [&](const ReportedFolder& a, const ReportedFolder& b) { return order(a) < order(b); });
   name_systems(data);
-  std::set<std::string> benchmarks;
-  for (const ReportedFolder& folder : data.folders) benchmarks.insert(folder.benchmark);
-  data.benchmarks.assign(benchmarks.begin(), benchmarks.end());
+  std::set<std::string> groups;
+  for (const ReportedFolder& folder : data.folders) groups.insert(folder.group);
+  data.groups.assign(groups.begin(), groups.end());
   std::sort(data.problems.begin(), data.problems.end());
   data.problems.erase(std::unique(data.problems.begin(), data.problems.end()), data.problems.end());
   return data;

@@ -28,6 +28,9 @@ struct ReportedRun {
 struct ReportedFolder {
   drawing::Owner owner;  // the same in all folders of the system
   std::string benchmark;
+  // Folders of a group are compared: the benchmark, or "bert, target 0.72" if others of the
+  // benchmark train to another target.
+  std::string group;
   bool beside = false;  // shown beside the others, in grey
   results::Score score;
   std::vector<ReportedRun> runs;  // in the order of score.runs
@@ -37,9 +40,9 @@ struct ReportedFolder {
 };
 
 struct ReportData {
-  std::vector<ReportedFolder> folders;  // by benchmark, fastest first, those without score last
+  std::vector<ReportedFolder> folders;  // by group, fastest first, those without score last
   std::vector<std::string> systems;     // indexed by Owner::system
-  std::vector<std::string> benchmarks;  // in order of name
+  std::vector<std::string> groups;      // in order of name
   // Files that could not be read, one line each; the report shows the rest.
   std::vector<std::string> problems;
 };

@@ -23,7 +23,7 @@ bool is_after_end(const ReportedRun& run, double minutes) {
 
 std::vector<DrawnSystem> drawn_systems(const std::vector<const ReportedFolder*>& folders,
                                        CurveAxis axis) {
-  constexpr size_t kLongestLabel = 60;
+  constexpr size_t kLongestName = 46;
   std::vector<DrawnSystem> systems;
   std::map<int, size_t> place;  // by Owner::system
   for (const ReportedFolder* folder : folders) {
@@ -37,7 +37,7 @@ std::vector<DrawnSystem> drawn_systems(const std::vector<const ReportedFolder*>&
       const auto [found, first] = place.emplace(folder->owner.system, systems.size());
       if (first) {
         Owner owner = named_with_accelerators(*folder);
-        owner.name = drawing::shortened(owner.name, kLongestLabel);
+        owner.name = drawing::shortened(owner.name, kLongestName);
         systems.push_back(
             {std::move(owner), folder->score.folder.submitter, {}, {}, folder->beside});
       }
@@ -114,13 +114,20 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   if (systems.empty()) return "";
   const bool is_time = axis == CurveAxis::kMinutes;
   const drawing::Chart chart =
-      results::curve_chart(systems, target_of(systems, folders, benchmark), axis, benchmark);
+      results::curve_chart(systems, target_of(systems, folders, folders.front()->benchmark), axis,
+                           folders.front()->benchmark);
   std::string caption = fmt::format(
       "{}: {} over {}, a line a run, thick: a system's median run", benchmark_name(benchmark),
-      benchmark == "bert" ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
+      is_bert(benchmark) ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
       is_time ? "time" : unit_of_samples(benchmark));
   if (std::ranges::any_of(chart.lines, &drawing::Line::dashed)) {
     caption += "; dashed: run_stop does not say success";
+  }
+  if (results::has_too_many_runs(systems)) {
+    caption += fmt::format(
+        "; the best accuracy so far, of at most {} runs of a system, the fastest and the slowest "
+        "among them",
+        results::kRunsOfMany + 1);
   }
   if (chart.band) {
     caption += ". In the shaded range a difference is drawn higher, so lines bend at its edge";
@@ -131,7 +138,7 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
                            counted(late, "run that was", "runs that were"));
   }
   return figure(
-      benchmark, caption + '.', xy_chart(chart),
+      benchmark, caption + '.', picture_of(chart),
       {fmt::format("Accuracy over {}, {}", is_time ? "minutes" : unit_of_samples(benchmark),
                    benchmark_name(benchmark)),
        fmt::format("{} of {}", counted(chart.lines.size(), "run"),
@@ -143,7 +150,7 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
 
 Section accuracy_section(const ReportData& data) {
   std::string html;
-  for (const std::string& benchmark : data.benchmarks) {
+  for (const std::string& benchmark : data.groups) {
     html += curves_figure(data, benchmark, CurveAxis::kMinutes) +
             curves_figure(data, benchmark, CurveAxis::kSamples);
   }

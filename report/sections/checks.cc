@@ -15,9 +15,35 @@ namespace {
 
 // A row per reason, with the runs that it concerns.
 struct Complaint {
-  std::string about;  // logs, or something else
+  std::vector<std::string> about;  // logs, or something else
   std::string kind, why;
 };
+
+const char* why_without_curve(const ReportedRun& run) {
+  return run.curve.has_other_values ? "its eval_accuracy is not a number" : "it has no evaluations";
+}
+
+// Returns why no run of a group has a curve, or an empty text if one has or the reasons differ.
+std::string why_without_curves(const std::vector<const ReportedFolder*>& folders) {
+  std::set<std::string> reasons;
+  size_t runs = 0;
+  for (const ReportedFolder* folder : folders) {
+    for (const ReportedRun& run : folder->runs) {
+      ++runs;
+      reasons.insert(run.curve.evaluations.empty() ? why_without_curve(run) : "");
+    }
+  }
+  return runs > 1 && reasons.size() == 1 ? *reasons.begin() : "";
+}
+
+std::string about_in_words(const Complaint& complaint, size_t runs) {
+  constexpr size_t kFew = 6;
+  const std::vector<std::string>& about = complaint.about;
+  if (about.size() > 1 && about.size() == runs) return fmt::format("all {} runs", runs);
+  if (about.size() <= kFew) return fmt::format("{}", fmt::join(about, ", "));
+  return fmt::format("{} and {} more", fmt::join(about.begin(), about.begin() + kFew, ", "),
+                     about.size() - kFew);
+}
 
 // Explains more than the official tool's message.
 std::string why_not_converged(const results::Score& score) {
@@ -40,7 +66,7 @@ std::string why_not_converged(const results::Score& score) {
 std::string not_judged(const ReportData& data) {
   std::vector<std::string> no_points;
   std::map<std::string, std::set<std::string>> no_rules;  // benchmarks by reason
-  for (const std::string& benchmark : data.benchmarks) {
+  for (const std::string& benchmark : data.groups) {
     bool points = true;
     for (const ReportedFolder* folder : folders_of(data, benchmark)) {
       for (const results::RunScore& run : folder->score.runs) {
@@ -68,16 +94,17 @@ std::string not_judged(const ReportData& data) {
 
 // `told` holds the submitters whose logs lack a name, which is reported only once.
 std::vector<Complaint> complaints_of(const ReportedFolder& folder,
-                                     std::set<std::filesystem::path>& told, bool watched) {
+                                     std::set<std::filesystem::path>& told, bool watched,
+                                     bool group_has_curves) {
   std::vector<Complaint> complaints;
   const auto say = [&](const std::string& about, const std::string& kind, const std::string& why) {
     if (why.empty()) return;
     for (Complaint& known : complaints) {
       if (known.kind != kind || known.why != why) continue;
-      if (known.about.size() < drawing::kLongestText) known.about += ", " + about;
+      known.about.push_back(about);
       return;
     }
-    complaints.push_back({about, kind, why});
+    complaints.push_back({{about}, kind, why});
   };
   const results::Score& score = folder.score;
   for (size_t i = 0; i < score.runs.size(); ++i) {
@@ -91,10 +118,8 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
       for (const std::string& rule : run.broken_rules) say(log, "breaks a rule", rule);
     }
     say(log, "energy not known", run.energy_problem);
-    if (folder.runs[i].curve.evaluations.empty() && run.counts) {
-      say(log, "no curve",
-          folder.runs[i].curve.has_other_values ? "its eval_accuracy is not a number"
-                                                : "it has no evaluations");
+    if (group_has_curves && folder.runs[i].curve.evaluations.empty() && run.counts) {
+      say(log, "no curve", why_without_curve(folder.runs[i]));
     }
   }
   const bool awaits = watched && awaits_runs(folder);
@@ -128,14 +153,22 @@ Section checks_section(const ReportData& data, bool watched) {
   Table table("checks", "What does not count or is not known, and why",
               {"System", "Benchmark", "Runs", "Finding", "Reason"});
   std::set<std::filesystem::path> told;
+  std::set<std::string> without_curves;
+  std::string html = not_judged(data);
+  for (const std::string& group : data.groups) {
+    const std::string why = why_without_curves(folders_of(data, group));
+    if (why.empty()) continue;
+    without_curves.insert(group);
+    html += paragraph(fmt::format("No run of {} has a curve: {}.", benchmark_name(group), why));
+  }
   for (const ReportedFolder& folder : data.folders) {
-    for (const Complaint& complaint : complaints_of(folder, told, watched)) {
-      table.add({folder.owner.name, benchmark_name(folder.benchmark), complaint.about,
-                 complaint.kind, complaint.why},
-                folder.owner.system, folder.benchmark);
+    for (const Complaint& complaint :
+         complaints_of(folder, told, watched, !without_curves.contains(folder.group))) {
+      table.add({folder.owner.name, benchmark_name(folder.group),
+                 about_in_words(complaint, folder.runs.size()), complaint.kind, complaint.why},
+                folder.owner.system, folder.group);
     }
   }
-  std::string html = not_judged(data);
   if (table.empty())
     html += paragraph(watched ? "So far every run that has ended counts, and all "
                                 "that was read is in order."

@@ -3,29 +3,61 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/text/counts.h"
 #include "plan/report/plan_file.h"
 #include "report/sections/section.h"
 #include "results/minutes.h"
+#include "results/plots/plot_parts.h"
 
 namespace strata::report {
 namespace {
 
 using plan::PlannedRun;
 
-// Returns the folders that match a prediction: as many accelerators, the same batch.
+// The accelerators and submitters of the systems that a plan was calibrated from, as far as the
+// report has them.
+using Series = std::set<std::pair<std::string, std::string>>;
+
+std::pair<std::string, std::string> series_of(const ReportedFolder& folder) {
+  return {folder.score.folder.submitter,
+          results::accelerators_in_short(1, folder.score.system.accelerator)};
+}
+
+Series calibrated_series(const ReportData& data, const PlannedRun& planned) {
+  Series series;
+  for (const ReportedFolder& folder : data.folders) {
+    if (std::ranges::count(planned.calibrated_from, folder.owner.name) > 0) {
+      series.insert(series_of(folder));
+    }
+  }
+  return series;
+}
+
+// Returns the folders that a prediction is about: as many accelerators, the same batch, and the
+// submitter and accelerator that it was calibrated from. If the report has none of these systems,
+// the plan is of the reader's own, which are not shown beside.
 std::vector<const ReportedFolder*> what_happened(const ReportData& data,
                                                  const PlannedRun& planned) {
+  const Series series = calibrated_series(data, planned);
   std::vector<const ReportedFolder*> folders;
   for (const ReportedFolder& folder : data.folders) {
     const results::Score& score = folder.score;
-    if (folder.benchmark == "bert" && score.time_to_train_ms &&
+    const bool is_same_system =
+        series.empty() ? !folder.beside : series.contains(series_of(folder));
+    if (folder.benchmark == "bert" && score.time_to_train_ms && is_same_system &&
         accelerators_of(score) == planned.ranks && score.batch_size == planned.batch) {
       folders.push_back(&folder);
     }
   }
   return folders;
+}
+
+// Returns the number of the published system that a prediction names, or -1.
+int system_named(const ReportData& data, const std::string& name) {
+  const auto found = std::ranges::find(data.systems, name);
+  return found == data.systems.end() ? -1 : static_cast<int>(found - data.systems.begin());
 }
 
 std::string interval_of(const PlannedRun& planned) {
@@ -59,7 +91,7 @@ Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& r
   for (const PlannedRun& planned : runs) {
     if (planned.published_minutes) {
       add_row(table, planned, planned.name, planned.published_minutes,
-              planned.published_milliseconds, -1);
+              planned.published_milliseconds, system_named(data, planned.name));
       continue;
     }
     const auto happened = what_happened(data, planned);
@@ -69,7 +101,7 @@ Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& r
               folder->owner.system);
     }
     if (happened.empty()) {
-      add_row(table, planned, "none of this size here", std::nullopt, std::nullopt, -1);
+      add_row(table, planned, "none of this system and size here", std::nullopt, std::nullopt, -1);
     }
   }
   return table;
@@ -82,11 +114,12 @@ std::string steps_figure(const std::vector<PlannedRun>& runs) {
   behind.columns.insert(behind.columns.end(), terms.begin(), terms.end());
   for (const PlannedRun& planned : runs) {
     Owner owner;
-    owner.name = fmt::format("{} {}, batch {}", planned.name, counted(planned.ranks, "rank"),
-                             count_text(planned.batch));
+    owner.name = planned.name;
+    owner.detail =
+        fmt::format("{}, batch {}", counted(planned.ranks, "rank"), count_text(planned.batch));
     rows.push_back({owner,
                     {planned.milliseconds.begin(), planned.milliseconds.end()},
-                    duration(step_of(planned) / 1000)});
+                    short_number(step_of(planned)) + " ms"});
     behind.rows.push_back({fmt::format("{}", planned.ranks), fmt::format("{}", planned.batch)});
     for (const double term : planned.milliseconds) {
       behind.rows.back().push_back(fmt::format("{:.6g}", term));

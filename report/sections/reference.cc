@@ -55,7 +55,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
       continue;
     }
     // Some BERT logs count epochs.
-    if (benchmark == "bert" && *score.samples_to_converge < *score.batch_size) continue;
+    if (is_bert(benchmark) && *score.samples_to_converge < *score.batch_size) continue;
     xs.push_back(*score.batch_size);
     ys.push_back(*score.samples_to_converge);
     chart.points.push_back({folder->owner, *score.batch_size, *score.samples_to_converge,
@@ -84,7 +84,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
                 fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
                             "What lies below the dashed line converged faster than is allowed.",
                             benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
-                xy_chart(chart),
+                picture_of(chart),
                 {"Reference points, " + benchmark_name(benchmark),
                  fmt::format("{} and {}", counted(chart.points.size(), "system"),
                              counted(mean.points.size(), "reference point"))},
@@ -95,7 +95,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
 
 Section reference_section(const ReportData& data, const fs::path& rcp_directory) {
   std::string html;
-  for (const std::string& benchmark : data.benchmarks) {
+  for (const std::string& benchmark : data.groups) {
     const auto folders = folders_of(data, benchmark);
     std::set<std::string> rulesets;
     for (const ReportedFolder* folder : folders) rulesets.insert(folder->score.ruleset);

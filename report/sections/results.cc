@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/text/counts.h"
@@ -70,56 +71,97 @@ Cell reference(const ReportedFolder& folder, bool watched) {
                                                                 : "");
 }
 
-Table systems_table(const ReportData& data, bool watched) {
-  const bool has_beside = std::any_of(data.folders.begin(), data.folders.end(),
-                                      [](const ReportedFolder& folder) { return folder.beside; });
-  const bool has_factors =
-      std::any_of(data.folders.begin(), data.folders.end(),
-                  [](const ReportedFolder& folder) { return folder.score.committee_scaling != 1; });
-  std::vector<std::string> columns = {"System",
-                                      "Benchmark",
-                                      "Minutes to train",
-                                      "Rules",
-                                      "Reference points",
-                                      "Runs that count",
-                                      "Spread of runs",
-                                      "Accelerators",
-                                      "Accelerator",
-                                      "Batch",
-                                      "To converge (samples or epochs, as logged)",
-                                      "Target",
-                                      "Mean",
-                                      "Division",
-                                      "Round"};
-  if (has_factors) columns.insert(columns.begin() + 3, "Factor of scaling.json");
-  if (has_beside) columns.insert(columns.begin() + 1, "Shown");
-  Table table("systems", "Scores and what they rest on", columns);
-  for (const ReportedFolder& folder : data.folders) {
-    const Score& score = folder.score;
-    const auto minutes = minutes_of(score.time_to_train_ms);
-    const auto spread = spread_of(score);
-    std::vector<Cell> cells = {folder.owner.name,
-                               benchmark_name(folder.benchmark),
-                               Cell::of(minutes),
-                               checked(folder, watched),
-                               reference(folder, watched),
-                               runs_in_words(score),
-                               Cell::of(spread, spread ? percent(*spread) : ""),
-                               Cell::count(accelerators_of(score)),
-                               score.system.accelerator,
-                               Cell::count(score.batch_size),
-                               Cell::of(score.samples_to_converge),
-                               Cell::of(score.target),
-                               score.mean == Mean::kOlympic ? "olympic"
-                               : score.mean == Mean::kPlain ? "plain"
-                                                            : "none",
-                               score.system.division,
-                               score.ruleset};
-    if (has_factors) cells.insert(cells.begin() + 3, Cell::count(score.committee_scaling));
-    if (has_beside) cells.insert(cells.begin() + 1, folder.beside ? "beside" : "of this report");
-    table.add(std::move(cells), folder.owner.system, folder.benchmark);
+std::string mean_in_words(const Score& score) {
+  return score.mean == Mean::kOlympic ? "olympic" : score.mean == Mean::kPlain ? "plain" : "none";
+}
+
+// A column that a table has if a folder has something for it.
+struct Column {
+  std::string title;
+  bool is_shown;
+  Cell (*cell)(const ReportedFolder& folder, bool watched);
+};
+
+std::string systems_table(const ReportData& data, const std::string& group, bool watched) {
+  const auto folders = folders_of(data, group);
+  const auto any = [&](auto is) {
+    return std::ranges::any_of(folders, [&](const ReportedFolder* folder) { return is(*folder); });
+  };
+  using Folder = const ReportedFolder&;
+  const bool lacks_targets = any([](Folder f) { return f.score.target.has_value(); }) &&
+                             any([](Folder f) { return !f.score.target; });
+  // The first columns are those that fit on a telephone.
+  const Column columns[] = {
+      {"Minutes to train", true,
+       [](Folder f, bool) { return Cell::of(minutes_of(f.score.time_to_train_ms)); }},
+      {"Accelerators", true, [](Folder f, bool) { return Cell::count(accelerators_of(f.score)); }},
+      {"Batch", true, [](Folder f, bool) { return Cell::count(f.score.batch_size); }},
+      {"Accelerator", true, [](Folder f, bool) { return Cell(f.score.system.accelerator); }},
+      {"Shown", any([](Folder f) { return f.beside; }),
+       [](Folder f, bool) { return Cell(f.beside ? "beside" : "of this report"); }},
+      {"Factor of scaling.json", any([](Folder f) { return f.score.committee_scaling != 1; }),
+       [](Folder f, bool) { return Cell::of(f.score.committee_scaling); }},
+      {"Rules", true, checked},
+      {"Reference points", true, reference},
+      {"Runs that count", true, [](Folder f, bool) { return Cell(runs_in_words(f.score)); }},
+      {"Spread of runs", true,
+       [](Folder f, bool) {
+         const auto spread = spread_of(f.score);
+         return Cell::of(spread, spread ? percent(*spread) : "");
+       }},
+      {"Accelerator-minutes", true,
+       [](Folder f, bool) { return Cell::of(accelerator_minutes_of(f.score)); }},
+      {is_bert(group) ? "Samples to converge" : "To converge (samples or epochs, as logged)", true,
+       [](Folder f, bool) { return Cell::of(f.score.samples_to_converge); }},
+      {"Target", lacks_targets, [](Folder f, bool) { return Cell::of(f.score.target); }},
+      {"Mean", true, [](Folder f, bool) { return Cell(mean_in_words(f.score)); }},
+      {"Division", true, [](Folder f, bool) { return Cell(f.score.system.division); }},
+      {"Round", true, [](Folder f, bool) { return Cell(f.score.ruleset); }}};
+  std::vector<std::string> titles = {"System"};
+  for (const Column& column : columns) {
+    if (column.is_shown) titles.push_back(column.title);
   }
-  return table;
+  const std::string target = target_in_words(folders), name = benchmark_name(group);
+  Table table("systems-" + file_name(group),
+              fmt::format("{}{}: scores and what they rest on", name,
+                          target.empty() || name.ends_with(target) ? "" : ", " + target),
+              titles);
+  for (const ReportedFolder* folder : folders) {
+    std::vector<Cell> cells = {folder->owner.name};
+    for (const Column& column : columns) {
+      if (column.is_shown) cells.push_back(column.cell(*folder, watched));
+    }
+    table.add(std::move(cells), folder->owner.system, group);
+  }
+  return table.html();
+}
+
+// Returns the systems by benchmarks, as MLCommons prints a round, or an empty text if there is one
+// benchmark.
+std::string minutes_of_systems(const ReportData& data) {
+  if (data.groups.size() < 2) return "";
+  std::map<std::string, std::map<std::string, const ReportedFolder*>> systems;
+  for (const ReportedFolder& folder : data.folders) {
+    systems[folder.owner.name].emplace(folder.group, &folder);
+  }
+  std::vector<std::string> columns = {"System", "Accelerators"};
+  for (const std::string& group : data.groups) columns.push_back(benchmark_name(group));
+  columns.emplace_back("Accelerator");
+  Table table("minutes", "Minutes to train, systems by benchmarks", columns);
+  for (const auto& [name, folders] : systems) {
+    const ReportedFolder& first = *folders.begin()->second;
+    std::vector<Cell> cells = {name, Cell::count(accelerators_of(first.score))};
+    for (const std::string& group : data.groups) {
+      const auto found = folders.find(group);
+      const bool is_there = found != folders.end();
+      cells.push_back(
+          Cell::of(is_there ? minutes_of(found->second->score.time_to_train_ms) : std::nullopt));
+      if (!is_there) cells.back().text = "";
+    }
+    cells.emplace_back(first.score.system.accelerator);
+    table.add(std::move(cells), first.owner.system);
+  }
+  return table.html();
 }
 
 std::string spread_figure(const ReportData& data, const std::string& benchmark) {
@@ -153,7 +195,7 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   const std::string caption =
       fmt::format("{}: minutes to train, the score at the right.{}", benchmark_name(benchmark),
                   without > 0 ? fmt::format(" {} without any time are not shown.", without) : "");
-  return figure(benchmark, caption, row_chart(chart),
+  return figure(benchmark, caption, picture_of(chart),
                 {"Minutes to train, " + benchmark_name(benchmark),
                  fmt::format("{}, the fastest first: {}", counted(chart.rows.size(), "system"),
                              chart.rows.front().owner.name)},
@@ -164,8 +206,13 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
 
 Section results_section(const ReportData& data, bool watched) {
   std::string html;
-  for (const std::string& benchmark : data.benchmarks) html += spread_figure(data, benchmark);
-  return {"results", "Systems side by side", systems_table(data, watched).html() + html};
+  std::string figures;
+  for (const std::string& group : data.groups) {
+    html += systems_table(data, group, watched);
+    figures += spread_figure(data, group);
+  }
+  return {"results", "Systems side by side",
+          minutes_of_systems(data) + html + in_rows(std::move(figures))};
 }
 
 }  // namespace strata::report

@@ -36,10 +36,10 @@ Section running_section(const ReportData& data) {
       }
       table.add(
           {folder.owner.name + ' ' + folder.score.runs[i].log.stem().string(),
-           benchmark_name(folder.benchmark), Cell::of(step), Cell::of(loss), Cell::of(milliseconds),
+           benchmark_name(folder.group), Cell::of(step), Cell::of(loss), Cell::of(milliseconds),
            Cell::of(rate), Cell::of(accuracy_of(run.curve)), Cell::of(run.curve.target),
            Cell::of(static_cast<double>(run.curve.evaluations.size()))},
-          folder.owner.system, folder.benchmark);
+          folder.owner.system, folder.group);
     }
   }
   return {"running", "Under way, or interrupted", table.empty() ? "" : table.html()};

@@ -6,22 +6,38 @@
 #include <cctype>
 #include <utility>
 
+#include "results/minutes.h"
 #include "results/plots/plot_parts.h"
 
 namespace strata::report {
 
-std::string figure(const std::string& benchmark, const std::string& caption,
-                   const drawing::Drawing& chart, const drawing::Words& words, const Data& data) {
-  const std::string link =
-      data.rows.empty() ? "" : "<p class=\"tools\">" + data_link(data) + "</p>";
-  return fmt::format("<figure{}><figcaption>{}</figcaption>\n{}{}</figure>\n",
-                     owner_attributes(-1, benchmark), escape(caption, 1000), in_page(chart, words),
-                     link);
+Picture picture_of(const drawing::Chart& chart) {
+  return {xy_chart(chart), xy_chart(drawing::for_narrow_screens(chart))};
 }
 
-drawing::Drawing bar_chart(const std::vector<BarRow>& rows,
-                           const std::vector<std::string>& part_names,
-                           const std::string& axis_title) {
+Picture picture_of(drawing::RowChart chart) {
+  Picture picture{.wide = row_chart(chart), .narrow = {}, .has_rows = true};
+  chart.width = drawing::kNarrowWidth;
+  picture.narrow = row_chart(chart);
+  return picture;
+}
+
+std::string figure(const std::string& benchmark, const std::string& caption, const Picture& picture,
+                   const drawing::Words& words, const Data& data) {
+  const std::string link =
+      data.rows.empty() ? "" : "<p class=\"tools\">" + data_link(data) + "</p>";
+  return fmt::format("<figure class=\"{}\"{}><figcaption>{}</figcaption>\n{}{}{}</figure>\n",
+                     picture.has_rows ? "rows" : "plane", owner_attributes(-1, benchmark),
+                     escape(caption, 1000), in_page(picture.wide, words, "wide"),
+                     in_page(picture.narrow, words, "narrow"), link);
+}
+
+std::string in_rows(std::string figures) {
+  return figures.empty() ? "" : "<div class=\"figures\">" + std::move(figures) + "</div>\n";
+}
+
+Picture bar_chart(const std::vector<BarRow>& rows, const std::vector<std::string>& part_names,
+                  const std::string& axis_title) {
   drawing::RowChart chart;
   std::vector<double> totals;
   for (const BarRow& row : rows) {
@@ -32,7 +48,7 @@ drawing::Drawing bar_chart(const std::vector<BarRow>& rows,
   }
   chart.panels = {{drawing::linear_axis(totals, true), axis_title}};
   chart.legend = drawing::keys_of_parts(part_names);
-  return row_chart(chart);
+  return picture_of(std::move(chart));
 }
 
 std::string paragraph(const std::string& text) { return "<p>" + escape(text, 4000) + "</p>\n"; }
@@ -52,7 +68,7 @@ std::vector<const ReportedFolder*> folders_of(const ReportData& data,
                                               const std::string& benchmark) {
   std::vector<const ReportedFolder*> folders;
   for (const ReportedFolder& folder : data.folders) {
-    if (folder.benchmark == benchmark) folders.push_back(&folder);
+    if (folder.group == benchmark) folders.push_back(&folder);
   }
   return folders;
 }
@@ -72,6 +88,12 @@ std::optional<double> accelerators_of(const results::Score& score) {
   return number > 0 ? std::optional(static_cast<double>(number)) : std::nullopt;
 }
 
+std::optional<double> accelerator_minutes_of(const results::Score& score) {
+  const std::optional<double> accelerators = accelerators_of(score);
+  if (!score.time_to_train_ms || !accelerators) return std::nullopt;
+  return *score.time_to_train_ms / results::kMsPerMinute * *accelerators;
+}
+
 std::string accelerators_in_words(const results::Score& score) {
   if (!accelerators_of(score) || score.system.accelerator.empty()) return "";
   return fmt::format("{} x {}", *score.system.accelerators, score.system.accelerator);
@@ -80,10 +102,7 @@ std::string accelerators_in_words(const results::Score& score) {
 Owner named_with_accelerators(const ReportedFolder& folder) {
   Owner owner = folder.owner;
   const results::SystemFacts& system = folder.score.system;
-  if (!accelerators_of(folder.score)) return owner;
-  const std::string accelerators =
-      results::accelerators_in_short(system.accelerators, system.accelerator);
-  if (!accelerators.empty()) owner.name += ", " + accelerators;
+  owner.detail = results::accelerators_in_short(system.accelerators, system.accelerator);
   return owner;
 }
 
@@ -91,8 +110,17 @@ std::string benchmark_name(const std::string& benchmark) {
   return benchmark.empty() ? "a benchmark without a name" : benchmark;
 }
 
+std::string target_in_words(const std::vector<const ReportedFolder*>& folders) {
+  for (const ReportedFolder* folder : folders) {
+    if (folder->score.target) return fmt::format("target {}", short_number(*folder->score.target));
+  }
+  return "";
+}
+
+bool is_bert(const std::string& group) { return group == "bert" || group.starts_with("bert, "); }
+
 std::string unit_of_samples(const std::string& benchmark) {
-  return benchmark == "bert" ? "samples" : "epochs or samples, as logged";
+  return is_bert(benchmark) ? "samples" : "epochs or samples, as logged";
 }
 
 }  // namespace strata::report

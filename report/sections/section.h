@@ -51,26 +51,34 @@ Section measurements_section(const std::vector<std::filesystem::path>& files);
 
 // ---- Parts of sections
 
+// A chart for wide and for narrow screens.
+struct Picture {
+  drawing::Drawing wide, narrow;
+  bool has_rows = false;
+};
+Picture picture_of(const drawing::Chart& chart);
+Picture picture_of(drawing::RowChart chart);
 // Returns a picture with its caption and a link to its data, if any. `benchmark` may be empty: it
 // then belongs to none.
-std::string figure(const std::string& benchmark, const std::string& caption,
-                   const drawing::Drawing& chart, const drawing::Words& words, const Data& data);
+std::string figure(const std::string& benchmark, const std::string& caption, const Picture& picture,
+                   const drawing::Words& words, const Data& data);
+// Prints figures with rows side by side, so that they fill pages.
+std::string in_rows(std::string figures);
 // Stacked bars, one row each, with a note at the right.
 struct BarRow {
   Owner owner;
   std::vector<double> parts;  // one per name, each at least 0
   std::string note;
 };
-drawing::Drawing bar_chart(const std::vector<BarRow>& rows,
-                           const std::vector<std::string>& part_names,
-                           const std::string& axis_title);
+Picture bar_chart(const std::vector<BarRow>& rows, const std::vector<std::string>& part_names,
+                  const std::string& axis_title);
 std::string paragraph(const std::string& text);  // escapes the text
 std::string heading(const std::string& text);
 
 // Returns a file name: letters, digits and hyphens.
 std::string file_name(const std::string& text);
 
-// Returns the folders of one benchmark, in order.
+// Returns the folders of a group, in order. Everywhere below `benchmark` is a group.
 std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std::string& benchmark);
 size_t runs_without_end(const ReportedFolder& folder);
 // Returns whether fewer runs have ended than a submission needs, so that it is too early to sum
@@ -78,12 +86,17 @@ size_t runs_without_end(const ReportedFolder& folder);
 bool awaits_runs(const ReportedFolder& folder);
 // Returns the system's accelerators, or nullopt if it has none.
 std::optional<double> accelerators_of(const results::Score& score);
+std::optional<double> accelerator_minutes_of(const results::Score& score);
 // Returns "8 x NVIDIA A100", or an empty text if it has none.
 std::string accelerators_in_words(const results::Score& score);
 // Returns the folder's owner, named "Acme big, 8 A100" if the accelerators are known.
 Owner named_with_accelerators(const ReportedFolder& folder);
-// Returns a name like "bert", or a placeholder for a benchmark without a name.
+// Returns a name like "bert", or a placeholder for a group without a name.
 std::string benchmark_name(const std::string& benchmark);
+// Returns "target 0.72", or an empty text if no log of a group names its target.
+std::string target_in_words(const std::vector<const ReportedFolder*>& folders);
+// Returns whether a group's benchmark is BERT.
+bool is_bert(const std::string& group);
 // Returns "samples", or "epochs" if logs count these.
 std::string unit_of_samples(const std::string& benchmark);
 

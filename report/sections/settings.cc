@@ -110,7 +110,7 @@ std::string differences(const std::vector<const ReportedFolder*>& folders,
 
 Section settings_section(const ReportData& data) {
   std::string html;
-  for (const std::string& benchmark : data.benchmarks) {
+  for (const std::string& benchmark : data.groups) {
     const auto folders = folders_of(data, benchmark);
     if (folders.size() > 1) html += differences(folders, benchmark);
   }

@@ -24,33 +24,37 @@ std::optional<double> watts_of(const Score& score) {
   return *score.energy_joules / (*score.time_to_train_ms / kMsPerSecond);
 }
 
-std::optional<double> accelerator_minutes_of(const Score& score) {
-  const std::optional<double> accelerators = accelerators_of(score);
-  if (!score.time_to_train_ms || !accelerators) return std::nullopt;
-  return *score.time_to_train_ms / results::kMsPerMinute * *accelerators;
-}
-
 Table speed_table(const ReportData& data) {
-  Table table("speed", "Speed, per accelerator and per watt",
-              {"System", "Benchmark", "Accelerators", "Minutes to train", "Accelerator-minutes",
-               "Sequences/s", "Sequences/s an accelerator", "Energy, kJ", "Mean watts",
-               "Sequences/s a watt"});
+  const bool has_energy = std::ranges::any_of(data.folders, [](const ReportedFolder& folder) {
+    return folder.score.time_to_train_ms && folder.score.energy_joules;
+  });
+  std::vector<std::string> columns = {"System",       "Benchmark",
+                                      "Accelerators", "Minutes to train",
+                                      "Sequences/s",  "Sequences/s an accelerator"};
+  if (has_energy) {
+    columns.insert(columns.end(), {"Energy, kJ", "Mean watts", "Sequences/s a watt"});
+  }
+  Table table("speed", "Speed, per accelerator and per watt", columns);
   for (const ReportedFolder& folder : data.folders) {
     const Score& score = folder.score;
-    if (!score.time_to_train_ms) continue;
-    const auto watts = watts_of(score);
-    std::optional<double> kilojoules, a_watt;
-    if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
-    if (watts && *watts > 0 && score.sequences_per_second) {
-      a_watt = *score.sequences_per_second / *watts;
+    // Scores stand in the tables of systems.
+    if (!score.time_to_train_ms || (!score.sequences_per_second && !score.energy_joules)) continue;
+    std::vector<Cell> cells = {folder.owner.name,
+                               benchmark_name(folder.group),
+                               Cell::count(accelerators_of(score)),
+                               Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
+                               Cell::of(score.sequences_per_second),
+                               Cell::of(score.sequences_per_second_per_accelerator)};
+    if (has_energy) {
+      const auto watts = watts_of(score);
+      std::optional<double> kilojoules, a_watt;
+      if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
+      if (watts && *watts > 0 && score.sequences_per_second) {
+        a_watt = *score.sequences_per_second / *watts;
+      }
+      cells.insert(cells.end(), {Cell::of(kilojoules), Cell::of(watts), Cell::of(a_watt)});
     }
-    table.add(
-        {folder.owner.name, benchmark_name(folder.benchmark), Cell::count(accelerators_of(score)),
-         Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
-         Cell::of(accelerator_minutes_of(score)), Cell::of(score.sequences_per_second),
-         Cell::of(score.sequences_per_second_per_accelerator), Cell::of(kilojoules),
-         Cell::of(watts), Cell::of(a_watt)},
-        folder.owner.system, folder.benchmark);
+    table.add(std::move(cells), folder.owner.system, folder.group);
   }
   return table;
 }
@@ -105,7 +109,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
   chart.y = drawing::time_axis(ys);
   chart.x_title = "accelerators";
   chart.y_title = what;
-  return figure(benchmark, benchmark_name(benchmark) + ": " + caption, xy_chart(chart),
+  return figure(benchmark, benchmark_name(benchmark) + ": " + caption, picture_of(chart),
                 {what + " over accelerators, " + benchmark_name(benchmark),
                  counted(chart.points.size(), "system")},
                 behind);
@@ -115,9 +119,8 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
 
 Section speed_section(const ReportData& data) {
   const Table table = speed_table(data);
-  if (table.empty()) return {"speed", "Speed", ""};
-  std::string html = table.html();
-  for (const std::string& benchmark : data.benchmarks) {
+  std::string html;
+  for (const std::string& benchmark : data.groups) {
     html += over_accelerators(data, benchmark, "scaling", "minutes to train",
                               "minutes to train over the number of accelerators. Dashed: half the "
                               "time for twice as many, "
@@ -131,6 +134,7 @@ Section speed_section(const ReportData& data) {
         "sequences a second of an accelerator, evaluations and start included.", false,
         [](const Score& score) { return score.sequences_per_second_per_accelerator; });
   }
+  if (!table.empty()) html += table.html();
   return {"speed", "Speed per accelerator and per watt", html};
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 using compare::RunPhases;
 
+constexpr double kSecondsPerMinute = 60;
+
 // Phases of the runs that count, and their means.
 struct MeanPhases {
   size_t runs = 0;
@@ -53,7 +55,7 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
     rows.push_back(
         {folder->owner,
          {100 * means.start / total, 100 * means.training / total, 100 * means.evaluation / total},
-         duration(total) + (means.tells_evaluation ? "" : " *")});
+         short_number(total / kSecondsPerMinute) + " min" + (means.tells_evaluation ? "" : " *")});
     behind.rows.push_back(
         {folder->owner.name, fmt::format("{}", means.runs), fmt::format("{:.9g}", means.start),
          fmt::format("{:.9g}", means.training), fmt::format("{:.9g}", means.evaluation)});
@@ -115,7 +117,7 @@ std::string steps_table(const std::vector<TracedRun>& runs) {
          ms(run.phases.data), ms(run.phases.exposed),
          Cell::of(run.phases.hidden_share, percent(run.phases.hidden_share)), ms(run.phases.update),
          Cell::of(run.phases.imbalance), Cell::of(run.phases.tokens_per_second)},
-        run.folder->owner.system, run.folder->benchmark);
+        run.folder->owner.system, run.folder->group);
   }
   return table.html();
 }
@@ -128,7 +130,7 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
     owner.name = run.name;
     const std::vector<double> parts = {1000 * run.phases.compute, 1000 * run.phases.exposed,
                                        1000 * run.phases.data};
-    rows.push_back({owner, parts, duration(run.phases.step)});
+    rows.push_back({owner, parts, short_number(1000 * run.phases.step) + " ms"});
     behind.rows.push_back({run.name, fmt::format("{:.9g}", parts[0]),
                            fmt::format("{:.9g}", parts[1]), fmt::format("{:.9g}", parts[2])});
   }
@@ -183,7 +185,7 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
   chart.y = drawing::linear_axis(ys, from_zero);
   chart.x_title = "step";
   chart.y_title = y_title;
-  return figure("", caption, xy_chart(chart),
+  return figure("", caption, picture_of(chart),
                 {y_title + " over steps", counted(chart.lines.size(), "run")}, behind);
 }
 
@@ -191,7 +193,8 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
 
 Section time_section(const ReportData& data) {
   std::string html;
-  for (const std::string& benchmark : data.benchmarks) html += run_phases_figure(data, benchmark);
+  for (const std::string& benchmark : data.groups) html += run_phases_figure(data, benchmark);
+  html = in_rows(std::move(html));
   const std::vector<TracedRun> runs = traced_runs(data);
   if (!runs.empty()) {
     html += steps_table(runs) + step_phases_figure(runs);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -13,15 +14,25 @@ using drawing::escape;
 // Shorter tables need no filter.
 constexpr size_t kWorthFiltering = 8;
 
-// Lets a name break after its underscores.
+// Longer cells are printed on several lines.
+constexpr size_t kLongCell = 40;
+
+// Lets long words break after their underscores. File names such as result_10.txt stay whole.
 std::string breakable(const std::string& html) {
+  constexpr size_t kLongWord = 16;
   std::string out;
-  for (const char c : html) {
-    out += c;
-    if (c == '_') out += "<wbr>";
+  for (size_t begin = 0; begin < html.size();) {
+    const size_t end = std::min(html.find(' ', begin), html.size() - 1) + 1;
+    const bool is_long = end - begin > kLongWord;
+    for (; begin < end; ++begin) {
+      out += html[begin];
+      if (is_long && html[begin] == '_') out += "<wbr>";
+    }
   }
   return out;
 }
+
+bool is_long(const Cell& cell) { return drawing::characters_in(cell.text) > kLongCell; }
 
 }  // namespace
 
@@ -58,7 +69,8 @@ std::string owner_attributes(int system, std::string_view benchmark) {
 }
 
 std::string Table::html() const {
-  std::string html = "<div class=\"table\">\n<div class=\"tools\">";
+  std::string html = fmt::format("<div class=\"table\"{}>\n<div class=\"tools\">",
+                                 owner_attributes(-1, only_benchmark()));
   if (rows_.size() >= kWorthFiltering) {
     html += fmt::format(
         "<label class=\"filter\">Filter <input type=\"search\" aria-label=\"Filter: {}\"></label>"
@@ -78,8 +90,10 @@ std::string Table::html() const {
     html += "<tr" + owner_attributes(row.system, row.benchmark) + '>';
     for (size_t i = 0; i < row.cells.size(); ++i) {
       const Cell& cell = row.cells[i];
-      const std::string classes =
-          cell.kind + (cell.is_number ? cell.kind.empty() ? "n" : " n" : "");
+      std::string classes = cell.kind;
+      for (const auto& [is, name] : {std::pair(cell.is_number, "n"), {is_long(cell), "wrap"}}) {
+        if (is) classes += classes.empty() ? name : std::string(" ") + name;
+      }
       html += i == 0 ? "<th scope=\"row\"" : "<td";
       if (!classes.empty()) html += fmt::format(" class=\"{}\"", classes);
       if (cell.number) html += fmt::format(" data-value=\"{:.9g}\"", *cell.number);
@@ -89,6 +103,13 @@ std::string Table::html() const {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div></div>\n";
+}
+
+std::string Table::only_benchmark() const {
+  const bool is_one = !rows_.empty() && std::ranges::all_of(rows_, [&](const Line& row) {
+    return row.benchmark == rows_.front().benchmark;
+  });
+  return is_one ? rows_.front().benchmark : "";
 }
 
 Data Table::data() const {

@@ -48,6 +48,9 @@ class Table {
     std::string benchmark;
   };
 
+  // Returns the benchmark of all rows, or an empty text if there are several.
+  std::string only_benchmark() const;
+
   std::string name_, caption_;
   std::vector<std::string> columns_;
   std::vector<Line> rows_;

@@ -59,7 +59,38 @@ std::vector<EndLabel> labels_of(const std::vector<DrawnSystem>& systems,
   return labels;
 }
 
+// Returns the runs of a system that are drawn: the median run and, from the fastest to the slowest,
+// `most` others at even distances.
+std::vector<const DrawnRun*> drawn_runs(const DrawnSystem& system, size_t most) {
+  std::vector<const DrawnRun*> runs;
+  for (const DrawnRun& run : system.runs) runs.push_back(&run);
+  if (runs.size() <= most + 1) return runs;
+  const DrawnRun* const median = &system.median();
+  std::ranges::stable_sort(runs, {}, [](const DrawnRun* run) { return run->end(); });
+  std::erase(runs, median);
+  std::vector<const DrawnRun*> drawn = {median};
+  for (size_t i = 0; i < most; ++i) drawn.push_back(runs[i * (runs.size() - 1) / (most - 1)]);
+  return drawn;
+}
+
+// The best is the least for a measure that falls, such as an error rate.
+std::vector<std::pair<double, double>> best_so_far(std::vector<std::pair<double, double>> points) {
+  const bool falls = points.back().second < points.front().second;
+  for (size_t i = 1; i < points.size(); ++i) {
+    double& value = points[i].second;
+    const double before = points[i - 1].second;
+    value = falls ? std::min(value, before) : std::max(value, before);
+  }
+  return points;
+}
+
 }  // namespace
+
+bool has_too_many_runs(const std::vector<DrawnSystem>& systems) {
+  size_t runs = 0;
+  for (const DrawnSystem& system : systems) runs += system.runs.size();
+  return runs > kMostRuns;
+}
 
 const DrawnRun& DrawnSystem::median() const {
   const auto found = std::ranges::find(runs, curves[median_run(curves)], &DrawnRun::curve);
@@ -84,15 +115,16 @@ Chart curve_chart(const std::vector<DrawnSystem>& systems, std::optional<double>
                   CurveAxis axis, const std::string& benchmark) {
   Chart chart;
   std::vector<const Curve*> curves;
+  const bool thinned = has_too_many_runs(systems);
   for (const DrawnSystem& system : systems) {
     const DrawnRun& median = system.median();
-    for (const DrawnRun& run : system.runs) {
-      curves.push_back(run.curve);
+    for (const DrawnRun& run : system.runs) curves.push_back(run.curve);
+    for (const DrawnRun* run : drawn_runs(system, thinned ? kRunsOfMany : system.runs.size())) {
       chart.lines.push_back({.owner = system.owner,
-                             .points = run.points,
-                             .dashed = !run.curve->converged,
-                             .bold = &run == &median,
-                             .tip = run.tip});
+                             .points = thinned ? best_so_far(run->points) : run->points,
+                             .dashed = !run->curve->converged,
+                             .bold = run == &median,
+                             .tip = run->tip});
     }
   }
   const AccuracyAxis accuracies = AccuracyAxis::of(curves, target);
@@ -103,6 +135,7 @@ Chart curve_chart(const std::vector<DrawnSystem>& systems, std::optional<double>
                   : counts_samples            ? "samples"
                                               : "epochs or samples, as logged";
   chart.y_title = benchmark == "bert" ? "masked-LM accuracy" : "eval_accuracy, as logged";
+  if (thinned) chart.y_title += ", best so far";
   chart.labels = labels_of(systems, chart.x);
   if (target) chart.levels.push_back({*target, fmt::format("target {:.6g}", *target)});
   if (accuracies.break_at()) {

@@ -38,6 +38,12 @@ struct DrawnSystem {
 // Returns a run's evaluations over the axis.
 std::vector<std::pair<double, double>> points_of(const Curve& curve, CurveAxis axis);
 
+// More runs than kMostRuns would cover each other: of each system only the median run and
+// kRunsOfMany others are drawn, from the fastest to the slowest, each with its best accuracy so
+// far.
+inline constexpr size_t kMostRuns = 600, kRunsOfMany = 4;
+bool has_too_many_runs(const std::vector<DrawnSystem>& systems);
+
 // Draws a line per run, thick for a system's median run and dashed for one that did not converge,
 // labels at the ends of median runs, and the target. The range near the target is stretched
 // (AccuracyAxis). The x axis is logarithmic if some runs are far longer than others. `systems` are

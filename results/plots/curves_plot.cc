@@ -60,8 +60,8 @@ void name_systems(std::vector<DrawnSystem>& systems) {
   names = drawing::shortened_apart(names, kLongestName);
   for (size_t i = 0; i < systems.size(); ++i) {
     const Curve& curve = *systems[i].runs.front().curve;
-    const std::string accelerators = accelerators_in_short(curve.accelerators, curve.accelerator);
-    systems[i].owner.name = names[i] + (accelerators.empty() ? "" : ", " + accelerators);
+    systems[i].owner.name = names[i];
+    systems[i].owner.detail = accelerators_in_short(curve.accelerators, curve.accelerator);
   }
 }
 
@@ -135,6 +135,12 @@ std::vector<Key> legend_of(const std::vector<DrawnSystem>& systems,
   if (std::ranges::any_of(curves, [](const Curve* curve) { return !curve->converged; })) {
     legend.push_back({Shape::kDashed, -1, has_target ? "target not reached" : "no success"});
   }
+  if (has_too_many_runs(systems)) {
+    legend.push_back({Shape::kNone, -1,
+                      fmt::format("best accuracy so far, of at most {} runs of a system, the "
+                                  "fastest and the slowest among them",
+                                  kRunsOfMany + 1)});
+  }
   return legend;
 }
 
@@ -168,7 +174,7 @@ drawing::Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptio
   drawing::Chart chart = curve_chart(systems, target, options.axis, benchmark);
   chart.width = drawing::kFileWidth;
   chart.legend = legend_of(systems, drawn, target.has_value());
-  plot.drawn = drawn.size();
+  plot.drawn = chart.lines.size();
   plot.picture =
       drawing::titled(title_of(systems.size(), drawn, benchmark, options.axis), {xy_chart(chart)});
   return plot;

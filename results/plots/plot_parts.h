@@ -13,8 +13,8 @@
 
 namespace strata::results {
 
-// Returns "64 A100" for 64 of "NVIDIA A100-SXM4-80GB (400W)", or an empty text if number or model
-// is unknown.
+// Returns "64 A100" for 64 of "NVIDIA A100-SXM4-80GB (400W)", or an empty text if there are
+// none or the model is unknown.
 std::string accelerators_in_short(std::optional<int64_t> count, const std::string& model);
 
 // Returns "v2.1" for "2.1.0", and an empty text for none.

@@ -26,18 +26,17 @@ constexpr double kMinutesWidth = 330, kSpreadWidth = 210, kRateWidth = 140;
 // A share of the score. Runs farther from it are drawn at the edge.
 constexpr double kFarthest = 0.5;
 
-// `name` is short and unique.
-std::string label_of(const Score& score, const std::string& name) {
-  std::string label = name;
+// Returns what follows the system's name.
+std::string detail_of(const Score& score) {
   const SystemFacts& system = score.system;
-  const std::string accelerators = accelerators_in_short(system.accelerators, system.accelerator);
-  if (!accelerators.empty()) label += ", " + accelerators;
+  std::string detail = accelerators_in_short(system.accelerators, system.accelerator);
   if (score.mean == Mean::kPlain) {
-    label += fmt::format(", {}", score.counting_runs());
-    if (score.runs_needed > 0) label += fmt::format(" of {}", score.runs_needed);
-    label += " runs";
+    if (!detail.empty()) detail += ", ";
+    detail += fmt::format("{}", score.counting_runs());
+    if (score.runs_needed > 0) detail += fmt::format(" of {}", score.runs_needed);
+    detail += " runs";
   }
-  return label;
+  return detail;
 }
 
 std::vector<std::string> names_of(const std::vector<const Score*>& rows) {
@@ -78,7 +77,7 @@ std::vector<drawing::Owner> owners_of(const std::vector<const Score*>& rows) {
   std::vector<drawing::Owner> owners(rows.size());
   for (size_t i = 0; i < order.size(); ++i) {
     owners[order[i]] =
-        drawing::Owner::coloured(colours[i], label_of(*rows[order[i]], names[order[i]]));
+        drawing::Owner::coloured(colours[i], names[order[i]], detail_of(*rows[order[i]]));
   }
   return owners;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Uses every control of a page of `strata report` in a headless Chromium, at three widths, and says how long it took to
-open. Exits with 1 for an error on the console, a dialog, a request to anywhere, a page wider than its window, or a control
-that does nothing.
+"""Uses every control of a page of `strata report` in a headless Chromium, at three widths, light and dark, and says how long
+it took to open. Exits with 1 for an error on the console, a dialog, a request to anywhere, a page wider than its window, a
+control that does nothing, text in pictures that is smaller than 11 pixels on a telephone or lies over other text, a system's
+name that scrolls away, or a PDF of more than 25 pages.
 
     apt install chromium; python3 -m venv browser; browser/bin/pip install playwright
     browser/bin/python scripts/campaigns/report_in_browser.py report.html [--pictures FOLDER]
@@ -9,12 +10,14 @@ that does nothing.
 PAGE is a file, or the address that `strata report --watch` printed."""
 import argparse
 import pathlib
+import re
 import sys
 import time
 
 from playwright.sync_api import sync_playwright
 
-WIDTHS = (1280, 820, 380)
+WIDTHS = (1600, 1140, 400)
+MOST_PAGES = 25
 
 
 def main():
@@ -28,7 +31,9 @@ def main():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=['--no-sandbox'])
         for width in WIDTHS:
-            problems += [f'{width}: {problem}' for problem in Visit(browser, address, width, options.pictures).problems]
+            for theme in ('light', 'dark'):
+                visit = Visit(browser, address, width, theme, options.pictures)
+                problems += [f'{width}, {theme}: {problem}' for problem in visit.problems]
         browser.close()
     for problem in problems:
         print(problem, file=sys.stderr)
@@ -38,9 +43,9 @@ def main():
 class Visit:
     """One look at the page, in a window of some width."""
 
-    def __init__(self, browser, address, width, pictures):
+    def __init__(self, browser, address, width, theme, pictures):
         self.problems = []
-        context = browser.new_context(viewport={'width': width, 'height': 900}, accept_downloads=True)
+        context = browser.new_context(viewport={'width': width, 'height': 900}, accept_downloads=True, color_scheme=theme)
         self.page = page = context.new_page()
         own = address.split('/')[2]
         page.on('console', lambda message: self.problems.append(f'console: {message.text}'))
@@ -55,7 +60,9 @@ class Visit:
         self.expect(page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'the page is wider than its window')
         if pictures:
             pictures.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=pictures / f'{width}.png', full_page=True)
+            page.screenshot(path=pictures / f'{width}-{theme}.png', full_page=True)
+        self.read_pictures(width)
+        self.scroll_tables()
         for details in page.locator('details').all():
             details.locator('summary').click()
             self.expect(details.get_attribute('open') is not None, 'a summary does not open')
@@ -68,10 +75,13 @@ class Visit:
         size = download.value.path().stat().st_size
         self.expect(size > 0, 'data are empty')
         self.use_keyboard()
+        pdf = page.pdf(prefer_css_page_size=True)
         if pictures:
-            page.pdf(path=pictures / f'{width}.pdf', format='A4')
+            (pictures / f'{width}-{theme}.pdf').write_bytes(pdf)
+        pages = len(re.findall(rb'/Type /Page\b', pdf))
+        self.expect(pages <= MOST_PAGES, f'the PDF has {pages} pages')
         print(f'{width} pixels: open after {opened:.2f} s; {tables} tables sorted and filtered; '
-              f'{page.locator("svg").count()} pictures; {links.count()} links to data')
+              f'{page.locator("svg").count()} pictures; {links.count()} links to data; {pages} printed pages')
         context.close()
 
     def note_request(self, url, own):
@@ -81,6 +91,39 @@ class Visit:
     def expect(self, condition, problem):
         if not condition:
             self.problems.append(problem)
+
+    def read_pictures(self, width):
+        found = self.page.evaluate('''() => {
+            const over = [];
+            let least = Infinity;
+            for (const svg of document.querySelectorAll('svg')) {
+                const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                if (!scale) continue;
+                least = Math.min(least, 12 * scale);
+                const texts = Array.from(svg.querySelectorAll('text:not([transform])'), text => [text, text.getBoundingClientRect()]);
+                texts.forEach(([text, a], i) => {
+                    for (const [other, b] of texts.slice(i + 1)) {
+                        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                        if (wide > 1 && high > 4) over.push(`"${text.textContent}" lies over "${other.textContent}"`);
+                    }
+                });
+            }
+            return {over, least};
+        }''')
+        self.problems += found['over'][:10]
+        if width < 640:
+            self.expect(found['least'] >= 11, f'text in pictures is {found["least"]:.1f} pixels high')
+
+    def scroll_tables(self):
+        moved = self.page.evaluate('''() => Array.from(document.querySelectorAll('.table .scroll')).filter(scroll => {
+            const first = scroll.querySelector('tbody th'), before = first.getBoundingClientRect().left;
+            scroll.scrollLeft = 200;
+            const after = first.getBoundingClientRect().left;
+            scroll.scrollLeft = 0;
+            return Math.abs(after - before) > 12;
+        }).length''')
+        self.expect(moved == 0, f'{moved} tables scroll their first column away')
 
     def sort_and_filter(self):
         tables = self.page.locator('.table')

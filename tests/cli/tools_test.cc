@@ -2,9 +2,11 @@
 #include "tests/cli/tools.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -35,6 +37,28 @@ TEST_F(Tools, ALogThatCannotBeReadLeavesTheVerdictsOfTheOthers) {
   EXPECT_THAT(result.err, HasSubstr("is a FIFO"));
   EXPECT_EQ(strata({"check", "log", good}).exit_code, 0);
   EXPECT_EQ(strata({"check", "log", path("Acme")}).exit_code, 0);
+}
+
+TEST_F(Tools, AnErrorOfManyReasonsIsOneLine) {
+  std::vector<std::string> words = {"check", "system", "--ruleset", "5.0.0"};
+  for (int i = 0; i < 40; ++i) words.push_back(path("absent" + std::to_string(i) + ".json"));
+  const ProcessResult systems = strata(words);
+  EXPECT_EQ(systems.exit_code, 2);
+  EXPECT_THAT(systems.err,
+              HasSubstr("absent0.json: is not there, not a description (and 39 more problems)"));
+  EXPECT_EQ(std::ranges::count(systems.err, '\n'), 1) << systems.err;
+  for (const char* system : {"a", "b", "c"}) {
+    for (int i = 0; i < 40; ++i) {
+      folder_.write(fmt::format("Acme/results/{}/bert/result_{}.txt", system, i), "nothing\n");
+    }
+  }
+  for (const char* option : {"--fit", "--check"}) {
+    const ProcessResult plan =
+        strata({"plan", option, path("Acme/results/a"), "--ranks", "8", "--batch", "448"});
+    EXPECT_EQ(plan.exit_code, 2) << plan.out;
+    EXPECT_EQ(std::ranges::count(plan.err, '\n'), 1) << plan.err;
+    EXPECT_LT(plan.err.size(), 500u) << plan.err;
+  }
 }
 
 TEST_F(Tools, OnlyWhatFailsFails) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 #include "tests/support/occurrences.h"
 
@@ -45,6 +46,63 @@ TEST(XyChart, LabelsThatAreTooLongForThePictureAreFewer) {
   const size_t named_long = occurrences(xy_chart(chart).elements, "rotate(-55");
   EXPECT_LT(named_long, named);
   EXPECT_GT(named_long, 0u);
+}
+
+TEST(XyChart, NarrowScreensShowBoldLinesAndTheMostImportantNames) {
+  Chart chart = lines(90);
+  chart.lines[3].bold = true;
+  const Drawing drawing = xy_chart(for_narrow_screens(chart));
+  EXPECT_EQ(drawing.width, kNarrowWidth);
+  EXPECT_EQ(occurrences(drawing.elements, "class=\"name"), 5u);
+  EXPECT_EQ(occurrences(drawing.elements, "rotate(-55"), 0u);
+  EXPECT_EQ(occurrences(drawing.elements, "class=\"line"), 1u);
+  EXPECT_EQ(occurrences(drawing.elements, "85 more have no name here"), 1u);
+  EXPECT_EQ(occurrences(xy_chart(for_narrow_screens(lines(9))).elements, "class=\"line"), 9u)
+      << "few lines cover nothing";
+}
+
+TEST(XyChart, LabelsOfTicksNeverOverlap) {
+  Chart chart = lines(1);
+  chart.x.ticks.clear();
+  for (int i = 0; i <= 100; ++i) chart.x.ticks.push_back(i);
+  const std::string svg = xy_chart(for_narrow_screens(chart)).elements;
+  const std::regex label("class=\"tick middle\" x=\"([0-9.]+)\"[^>]*>([^<]+)<");
+  double end = -1;
+  size_t count = 0;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), label), last; found != last; ++found) {
+    const double width = width_of((*found)[2].str());
+    EXPECT_GT(std::stod((*found)[1]) - width / 2, end);
+    end = std::stod((*found)[1]) + width / 2;
+    ++count;
+  }
+  EXPECT_GT(count, 5u);
+}
+
+TEST(XyChart, NamesOfPointsDoNotCoverThoseOfGuides) {
+  Chart chart;
+  chart.names_points = true;
+  chart.x = chart.y = linear_axis({0, 100}, true);
+  chart.points = {{Owner::coloured(0, "a point"), 50, 50}};
+  EXPECT_EQ(occurrences(xy_chart(chart).elements, ">a point</text>"), 1u);
+  chart.guides = {{{{0, 0}, {51, 50}}, "a guide"}};
+  const std::string svg = xy_chart(chart).elements;
+  EXPECT_EQ(occurrences(svg, ">a guide</text>"), 1u);
+  EXPECT_EQ(occurrences(svg, ">a point</text>"), 0u);
+}
+
+// Their lines may lie closely together.
+TEST(XyChart, TextOfALevelAndOfABandStandAtOppositeSides) {
+  Chart chart = lines(1);
+  chart.levels = {{0.5, "target 0.5"}};
+  chart.band = {0.49, 1, "stretched 9 x"};
+  const std::string svg = xy_chart(chart).elements;
+  const auto x_of = [&](const std::string& pattern) {
+    std::smatch found;
+    return std::regex_search(svg, found, std::regex(pattern)) ? std::stod(found[1]) : -1;
+  };
+  const double target = x_of("class=\"tick halo\" x=\"([0-9.]+)\"[^>]*>target"),
+               band = x_of("class=\"tick halo end\" x=\"([0-9.]+)\"[^>]*>stretched");
+  EXPECT_GT(band - width_of("stretched 9 x"), target + width_of("target 0.5"));
 }
 
 TEST(XyChart, BoldLinesLieAboveOthers) {

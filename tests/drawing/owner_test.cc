@@ -5,6 +5,14 @@
 namespace strata::drawing {
 namespace {
 
+TEST(OwnerLabel, CutsTheNameAndNeverItsDetail) {
+  const Owner owner{.name = "Acme a_very_long_name_of_a_system", .detail = "512 x B200"};
+  EXPECT_EQ(owner.label(100), "Acme a_very_long_name_of_a_system, 512 x B200");
+  EXPECT_EQ(owner.label(30), "Acme a_v..._system, 512 x B200");
+  EXPECT_EQ(owner.label(1), "Acm...em, 512 x B200");
+  EXPECT_EQ(Owner::coloured(0, "a longer text").label(10), "a lo...ext");
+}
+
 TEST(ColoursFor, GiveEachSystemItsOwnWhileTheyLast) {
   EXPECT_EQ(colours_for({{"a", "x"}, {"b", "y"}, {"a", "x"}}), (std::vector<int>{0, 1, 0}));
   std::vector<NamedSystem> systems;

@@ -29,7 +29,7 @@ TEST(Picture, InAPageTellsAScreenReaderWhatItShows) {
 
 TEST(Picture, AFileNeedsNoStyleSheetBesideIt) {
   const std::string svg = svg_file(some_drawing());
-  EXPECT_EQ(occurrences(svg, ".c1 { color: #d55e00; }"), 1u);
+  EXPECT_EQ(occurrences(svg, ".c1 { color: #b34e00; }"), 1u);
   EXPECT_EQ(svg.find("var("), svg.npos) << "converters do not know variables";
   EXPECT_EQ(svg.find(":root"), svg.npos);
   EXPECT_EQ(occurrences(svg, "xmlns=\"http://www.w3.org/2000/svg\""), 1u);

@@ -90,6 +90,55 @@ TEST(RowChart, ABarHasTheFirstLabelThatFits) {
   EXPECT_EQ(occurrences(drawn(0.5), "7</text>"), 0u);
 }
 
+TEST(RowChart, NamesStandAboveNarrowRowsAndNotesBesideThem) {
+  RowChart chart = one_row({.dots = {{100, Shape::kDot, ""}}, .note = "255.3 min"});
+  const std::string wide = row_chart(chart).elements;
+  chart.width = kNarrowWidth;
+  const Drawing narrow = row_chart(chart);
+  EXPECT_EQ(narrow.width, kNarrowWidth);
+  const auto y_of = [](const std::string& svg, const std::string& text) {
+    return number_in(svg, "y=\"([0-9.]+)\">(?:<title>[^<]*</title>)?" + text + "<");
+  };
+  EXPECT_EQ(y_of(wide, "one"), y_of(wide, "255.3 min"));
+  EXPECT_LT(y_of(narrow.elements, "one") + 12, y_of(narrow.elements, "255.3 min"));
+  EXPECT_LE(number_in(narrow.elements, "x=\"([0-9.]+)\"[^>]*>255.3 min") + width_of("255.3 min"),
+            kNarrowWidth);
+}
+
+TEST(RowChart, ALegendTakesTheLinesThatItNeeds) {
+  RowChart chart = one_row({});
+  chart.legend = {{Shape::kDot, 0, std::string(30, 'a')}, {Shape::kDot, 1, std::string(30, 'b')}};
+  const double wide = row_chart(chart).height;
+  chart.width = kNarrowWidth;
+  const Drawing narrow = row_chart(chart);
+  EXPECT_GT(narrow.height, wide + kLegendHeight);
+  for (const char* text : {"a{30}", "b{30}"}) {
+    const double x = number_in(narrow.elements, std::string("x=\"([0-9.]+)\"[^>]*>") + text);
+    EXPECT_GT(x, 0) << text;
+    EXPECT_LE(x + 30 * kCharacter, kNarrowWidth) << text;
+  }
+}
+
+TEST(RowChart, HatchingStaysInsideItsBar) {
+  std::vector<Bar> bars = stacked({30, 50}, {"x", "y"});
+  EXPECT_EQ(occurrences(row_chart(one_row({.bars = bars})).elements, "\"hatch\""), 0u);
+  bars[1].is_hatched = true;
+  const std::string svg = row_chart(one_row({.bars = bars})).elements;
+  EXPECT_EQ(occurrences(svg, "\"hatch\""), 1u);
+  const double left = number_in(svg, "part p1\" x=\"([0-9.]+)"),
+               right = left + number_in(svg, "part p1\" x=[^>]*width=\"([0-9.]+)");
+  const size_t begin = svg.find("\"hatch\"");
+  const std::string path = svg.substr(begin, svg.find("/>", begin) - begin);
+  const std::regex point("[ML]([0-9.]+) ");
+  size_t points = 0;
+  for (std::sregex_iterator found(path.begin(), path.end(), point), end; found != end; ++found) {
+    EXPECT_GE(std::stod((*found)[1]), left - 0.1);
+    EXPECT_LE(std::stod((*found)[1]), right + 0.1);
+    ++points;
+  }
+  EXPECT_GT(points, 20u);
+}
+
 TEST(RowChart, LongNamesLoseTheirMiddleAndShowItWhenPointedAt) {
   const std::string name(100, 'x');
   RowChart chart = one_row({});

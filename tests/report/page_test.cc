@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <regex>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "drawing/style.h"
 #include "results/plots/plot_parts.h"
 #include "results/plots/plots.h"
 #include "tests/report/written_runs.h"
@@ -217,7 +220,8 @@ TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
 TEST_F(Page, EveryPictureHasItsData) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.5}, {9, 0.73}}));
   const std::string html = page();
-  for (const char* name : {"systems", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
+  for (const char* name :
+       {"systems-bert", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
     EXPECT_TRUE(has(html, "download=\"" + std::string(name) + ".csv\"")) << name;
   }
   EXPECT_TRUE(has(html, "Acme%20x,result_0.txt,9,9000000,0.73%0A"));
@@ -315,7 +319,7 @@ TEST_F(Page, APlanStandsBesideWhatHappened) {
                                      plan(64) + R"(], "checked": []}]})");
   const std::string shown = texts(page({.plans = {file}}));
   EXPECT_TRUE(has(shown, "+10.0 %")) << "11 minutes where 10 happened";
-  EXPECT_TRUE(has(shown, "none of this size here"));
+  EXPECT_TRUE(has(shown, "none of this system and size here"));
   EXPECT_TRUE(has(shown, "10 to 12"));
   const auto other = folder_.write("other.json", "{}");
   EXPECT_TRUE(has(testing_support::error_of([&] { page({.plans = {other}}); }), "other.json"));
@@ -332,6 +336,164 @@ TEST_F(Page, MeasurementsStandSideBySide) {
       texts(page({.measurements = {file("a.json", 0.25), file("b.json", 0.125)}}));
   for (const char* part : {"seconds.forward", "0.25", "0.125", "87.5 % of the peak"}) {
     EXPECT_TRUE(has(shown, part)) << part;
+  }
+}
+
+TEST_F(Page, SystemsByBenchmarksStandFirst) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  BertLog other = BertLog::passing();
+  other.set("submission_benchmark", "\"resnet\"");
+  write_run(folder_, "Acme", "x", 0, other.text(), "resnet");
+  write_run(folder_, "Bolt", "y", 0, log_of({{20, 0.73}}));
+  const std::string html = page();
+  const size_t pivot = html.find("<caption>Minutes to train, systems by benchmarks</caption>");
+  ASSERT_NE(pivot, html.npos);
+  EXPECT_LT(pivot, html.find(">bert: scores and what they rest on</caption>"));
+  const std::string table = html.substr(pivot, html.find("</table>", pivot) - pivot);
+  EXPECT_TRUE(has(table, ">bert</button>")) << table;
+  EXPECT_TRUE(has(table, ">resnet</button>"));
+  EXPECT_TRUE(has(table, "data-value=\"20\">20</td><td class=\"n\"></td>")) << table;
+}
+
+TEST_F(Page, OneBenchmarkHasNoTableOfBenchmarks) {
+  write_big_and_small();
+  EXPECT_FALSE(has(page(), "systems by benchmarks"));
+}
+
+TEST_F(Page, OtherTargetsHaveTablesAndPicturesOfTheirOwn) {
+  const auto with_target = [](const char* target) {
+    BertLog named = BertLog::passing();
+    named.events.insert(named.events.begin() + 3, {"quality_target", target, "", 1.7e12});
+    return named.text();
+  };
+  write_run(folder_, "Acme", "x", 0, with_target("0.72"));
+  write_run(folder_, "Acme", "y", 0, with_target("0.33"));
+  const std::string shown = texts(page());
+  for (const char* group : {"bert, target 0.33", "bert, target 0.72"}) {
+    EXPECT_TRUE(has(shown, std::string(group) + ": scores and what they rest on")) << shown;
+    EXPECT_TRUE(has(shown, std::string(group) + ": minutes to train"));
+    EXPECT_TRUE(has(shown, std::string(group) + ": 1 of 1 system has a score"));
+  }
+  std::filesystem::remove_all(folder_.path() / "Acme/results/y");
+  EXPECT_TRUE(has(texts(page()), "bert: minutes to train")) << "one target needs no other name";
+}
+
+TEST_F(Page, APublishedRoundDoesNotBeginWithARunThatHasNotEnded) {
+  write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
+  write_run(folder_, "Acme", "x", 1, log_of({{10, 0.73}}));
+  const std::string html = page();
+  EXPECT_LT(html.find("id=\"results\""), html.find("id=\"running\""));
+  const std::string watched = page({.refresh_seconds = 2});
+  EXPECT_GT(watched.find("id=\"results\""), watched.find("id=\"running\""));
+}
+
+TEST_F(Page, TimesOfAColumnHaveOneUnit) {
+  write_run(folder_, "Acme", "fast", 0, log_of({{0.5, 0.73}}));
+  write_run(folder_, "Acme", "slow", 0, log_of({{400, 0.73}}));
+  const std::string html = page();
+  const size_t begin = html.find("aria-label=\"Phases of a run, bert");
+  const std::string phases = html.substr(begin, html.find("</figure>", begin) - begin);
+  EXPECT_TRUE(has(phases, ">0.5 min<")) << phases;
+  EXPECT_TRUE(has(phases, ">400 min<"));
+}
+
+TEST_F(Page, ABenchmarkWithoutCurvesIsNamedOnce) {
+  BertLog log = BertLog::passing();
+  log.without("eval_accuracy");
+  write_run(folder_, "Acme", "x", 0, log.text());
+  write_run(folder_, "Acme", "y", 0, log.text());
+  const std::string alone = texts(page());
+  EXPECT_TRUE(has(alone, "No run of bert has a curve: it has no evaluations.")) << alone;
+  EXPECT_FALSE(has(alone, "no curve"));
+  write_run(folder_, "Acme", "z", 0, log_of({{10, 0.73}}));
+  EXPECT_FALSE(has(texts(page()), "No run of bert"));
+}
+
+TEST_F(Page, FactorsHaveFourDigits) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  folder_.write("Acme/results/x/bert/scaling.json", R"({"scaling_factor": 1.0312345678})");
+  const std::string html = page();
+  EXPECT_TRUE(has(html, ">1.031</td>")) << html.substr(html.find("<caption>"), 3000);
+}
+
+TEST_F(Page, APlanIsHeldAgainstTheSystemsThatItWasCalibratedFrom) {
+  for (const char* submitter : {"Acme", "Bolt"}) {
+    for (const int ranks : {8, 16}) {
+      const std::string system = "n" + std::to_string(ranks);
+      write_run(folder_, submitter, system, 0, log_of({{ranks == 8 ? 10 : 6, 0.73}}));
+      write_system(folder_, submitter, system, "GPU", ranks);
+    }
+  }
+  const auto plan = [&](const char* measured) {
+    return folder_.write("plan.json",
+                         std::string(R"({"version": 1, "plans": [{"measured": [{"name": ")") +
+                             measured +
+                             R"(", "ranks": 8, "batch": 448}], "predictions": [
+            {"ranks": 16, "batch": 448, "step_seconds": {"compute": 0.1, "imbalance": 0.01,
+             "constant": 0.02, "bubble": 0, "exposed": 0.03},
+             "run": {"seconds": 360, "low_seconds": 300, "high_seconds": 400}}], "checked": []}]})");
+  };
+  const auto table = [&](const char* measured) {
+    const std::string html = page({.plans = {plan(measured)}});
+    const size_t begin = html.find("<caption>What was predicted");
+    return html.substr(begin, html.find("</table>", begin) - begin);
+  };
+  const std::string acme = table("Acme n8");
+  EXPECT_TRUE(has(acme, ">Acme n16<")) << acme;
+  EXPECT_FALSE(has(acme, ">Bolt n16<"));
+  const std::string own = table("large.json");
+  EXPECT_TRUE(has(own, ">Acme n16<"));
+  EXPECT_TRUE(has(own, ">Bolt n16<")) << "nothing tells which system was measured";
+}
+
+// Relative luminance of a colour such as "#1a2b3c" (WCAG 2.1).
+double luminance(const std::string& colour) {
+  double sum = 0;
+  const double weights[] = {0.2126, 0.7152, 0.0722};
+  for (size_t i = 0; i < 3; ++i) {
+    const double value = std::stoi(colour.substr(1 + 2 * i, 2), nullptr, 16) / 255.0;
+    sum += weights[i] * (value <= 0.03928 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4));
+  }
+  return sum;
+}
+
+double contrast(const std::string& a, const std::string& b) {
+  const auto [dark, light] = std::minmax({luminance(a), luminance(b)});
+  return (light + 0.05) / (dark + 0.05);
+}
+
+TEST(PageColours, EveryLabelHasAContrastOfFourAndAHalf) {
+  const std::string chart(drawing::style_sheet().text);
+  std::string page;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.name == "page.css") page = file.text;
+  }
+  std::map<std::string, std::string> colours;
+  const auto take = [&](const std::string& css) {
+    const std::regex variable("--([a-z0-9]+): (#[0-9a-f]{6})");
+    for (std::sregex_iterator found(css.begin(), css.end(), variable), end; found != end; ++found) {
+      colours[(*found)[1]] = (*found)[2];
+    }
+  };
+  take(chart);
+  take(page.substr(0, page.find("@media")));
+  for (const char* theme : {"light", "dark"}) {
+    if (std::string(theme) == "dark") {
+      const size_t begin = page.find(":root[data-theme=\"dark\"]");
+      take(page.substr(begin, page.find('}', begin) - begin));
+    }
+    for (const char* text :
+         {"text", "soft", "accent", "good", "bad", "c0", "c1", "c2", "c3", "c4", "c5", "c6"}) {
+      for (const char* back : {"back", "card", "shade"}) {
+        EXPECT_GE(contrast(colours.at(text), colours.at(back)), 4.5)
+            << theme << ": " << text << " on " << back;
+      }
+    }
+  }
+  // Labels inside bars are white on the first part and black on the others.
+  EXPECT_GE(contrast("#ffffff", colours.at("p0")), 4.5);
+  for (int part = 1; part < 12; ++part) {
+    EXPECT_GE(contrast("#000000", colours.at("p" + std::to_string(part))), 4.5) << part;
   }
 }
 

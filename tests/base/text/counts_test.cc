@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace strata {
 namespace {
@@ -48,6 +50,14 @@ TEST(Counts, ChooseTheFormOfTheNoun) {
   EXPECT_EQ(counted(1.0000001, "epoch"), "1 epoch");
   EXPECT_EQ(noun_of(1, "log"), "log");
   EXPECT_EQ(noun_of(5, "log"), "logs");
+}
+
+TEST(Counts, ManyTextsAreTheFirstAndTheNumberOfTheOthers) {
+  EXPECT_EQ(first_and_count({}, "reason"), "");
+  EXPECT_EQ(first_and_count(std::vector<std::string>{"a"}, "reason"), "a");
+  EXPECT_EQ(first_and_count(std::vector<std::string>{"a", "b"}, "reason"), "a (and 1 more reason)");
+  EXPECT_EQ(first_and_count(std::vector<std::string>(1001, "a"), "reason"),
+            "a (and 1,000 more reasons)");
 }
 
 }  // namespace

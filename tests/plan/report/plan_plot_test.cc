@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <regex>
 #include <string>
 
 #include "plan/report/plan_file.h"
@@ -41,7 +42,7 @@ TEST(PlanPlot, DrawsWhatTheReportSays) {
   const std::string& svg = plot.picture.elements;
   size_t at = 0;
   for (const char* name :
-       {"</title>8 x 512<", "</title>64 x 64<", "</title>Acme it&#39;s 64 x 64<"}) {
+       {"</title>8 x 512<", "</title>64 x 64<", "</title>Acme it&#39;s, 64 x 64<"}) {
     const size_t found = svg.find(name, at);
     ASSERT_NE(found, svg.npos) << name << '\n' << svg;
     at = found;
@@ -53,6 +54,46 @@ TEST(PlanPlot, DrawsWhatTheReportSays) {
     EXPECT_EQ(occurrences(svg, fmt::format("<title>{}: ", term)), 3u) << term;
     EXPECT_EQ(occurrences(svg, fmt::format(">{}<", term)), 1u) << "its key";
   }
+}
+
+// 8 ranks of 10 samples were measured.
+TEST(PlanPlot, MarksExtrapolationsAndTheResultOfASearch) {
+  PlanReport report;
+  Planner& planner = report.planner;
+  planner.measured.push_back({.name = "made", .ranks = 8, .batch = 80, .seconds = 0.05});
+  planner.calibration.costs = {.per_sample = 3e-3, .per_step = 20e-3};
+  planner.network = Link{1e-6, 1e10};
+  planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
+  report.predictions = {planner.predict(8, 80, {}), planner.predict(16, 160, {}),
+                        planner.predict(8, 160, {})};
+  const auto drawn = [&] {
+    return plot_plan(plan_json(std::vector{report}), "p").picture.elements;
+  };
+  std::string svg = drawn();
+  const size_t parts = kStepTerms.size();
+  EXPECT_EQ(occurrences(svg, "extrapolated: more than 8 ranks"), parts);
+  EXPECT_EQ(occurrences(svg, "extrapolated: not 10 to 10 samples a rank"), parts);
+  EXPECT_EQ(occurrences(svg, ">beyond what was calibrated from<"), 1u);
+  EXPECT_EQ(occurrences(svg, "of the search"), 0u);
+  report.search = search(planner, {{8}, {80}, 1e12});
+  svg = drawn();
+  EXPECT_EQ(occurrences(svg, "</title>fastest of the search, 8 x 10<"), 1u) << svg;
+  EXPECT_EQ(occurrences(svg, ">found by the search<"), 1u);
+}
+
+// A part is as long as its time says, whatever stands before it.
+TEST(PlanPlot, BarsStandOnALinearAxis) {
+  const std::string svg =
+      plot_plan(plan_json(std::vector{report_of({1, 16})}), "p").picture.elements;
+  const std::regex bar(
+      "part p0\"[^>]*width=\"([0-9.]+)\" height=\"15\"><title>compute: ([0-9.]+)( k)?");
+  std::vector<double> pixels_each;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), bar), end; found != end; ++found) {
+    pixels_each.push_back(std::stod((*found)[1]) / std::stod((*found)[2]) /
+                          ((*found)[3].matched ? 1000 : 1));
+  }
+  ASSERT_EQ(pixels_each.size(), 2u);
+  EXPECT_NEAR(pixels_each[0] / pixels_each[1], 1, 0.02);
 }
 
 TEST(PlanPlot, AnythingElseIsRefusedByName) {

@@ -59,10 +59,13 @@ TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
               HasSubstr(fmt::format("{:.2f} | {:.2f} |", 8 * first.run.total / 3600 * 2,
                                     8 * first.run.total / 3600 * 0.7)));
   const std::string decisions = decision_text(report);
-  EXPECT_THAT(decisions, HasSubstr(fmt::format("fewest ranks under 30.0 min: {} ranks",
+  EXPECT_THAT(decisions, HasSubstr(fmt::format("fewest ranks under 30 min: {} ranks",
                                                report.under->expected->input.ranks)));
   EXPECT_THAT(decisions,
               HasSubstr("cheapest and most frugal within 10 % of the fastest: 16 ranks"));
+  EXPECT_THAT(predictions, HasSubstr("| minutes to train |"));
+  EXPECT_EQ(predictions.find(" min |"), predictions.npos) << "the unit stands in the heading";
+  EXPECT_EQ(predictions.find(" s |"), predictions.npos);
   const std::string checked = check_table(report);
   EXPECT_THAT(checked, HasSubstr("-9.1"));
   EXPECT_THAT(checked, HasSubstr("extrapolation: older software"));

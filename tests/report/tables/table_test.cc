@@ -23,6 +23,22 @@ TEST(Table, LongOnesCanBeFiltered) {
   EXPECT_THAT(table.html(), HasSubstr("type=\"search\""));
 }
 
+TEST(Table, KnowsTheBenchmarkOfAllItsRows) {
+  Table table("t", "Caption", {"Name"});
+  table.add({"a"}, 0, "bert");
+  EXPECT_THAT(table.html(), HasSubstr("<div class=\"table\" data-benchmark=\"bert\">"));
+  table.add({"b"}, 0, "resnet");
+  EXPECT_THAT(table.html(), HasSubstr("<div class=\"table\">"));
+}
+
+TEST(Table, LongWordsBreakAtUnderscoresAndFileNamesDoNot) {
+  Table table("t", "Caption", {"Name", "Reason"});
+  table.add({"Acme a_system_of_long_name result_10.txt", std::string(41, 'x')});
+  const std::string html = table.html();
+  EXPECT_THAT(html, HasSubstr("Acme a_<wbr>system_<wbr>of_<wbr>long_<wbr>name result_10.txt<"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"wrap\">")) << "only long cells are printed in lines";
+}
+
 TEST(Table, DataHaveAllDigits) {
   Table table("t", "Caption", {"Name", "Value"});
   table.add({"a", Cell::of(1.0 / 3)});

@@ -16,6 +16,19 @@ TEST(PlotParts, AcceleratorsAreNamedByTheirModel) {
   EXPECT_EQ(accelerators_in_short(8, "(400W)"), "");
 }
 
+TEST(PlotParts, ModelsOfOneGenerationAreDistinct) {
+  EXPECT_EQ(accelerators_in_short(512, "NVIDIA Blackwell GPU (GB200)"), "512 GB200");
+  EXPECT_EQ(accelerators_in_short(8, "NVIDIA Blackwell GPU (B200-SXM-180GB)"), "8 B200");
+  EXPECT_EQ(accelerators_in_short(8, "NVIDIA B200-SXM-180GB"), "8 B200");
+  EXPECT_EQ(accelerators_in_short(8, "AMD Instinct MI325X 256GB HBM3e"), "8 Instinct MI325X");
+  EXPECT_EQ(accelerators_in_short(8, "Intel(R) Gaudi(R) 2"), "8 Gaudi 2");
+}
+
+TEST(PlotParts, MachinesWithoutAcceleratorsNameNone) {
+  EXPECT_EQ(accelerators_in_short(0, "N/A"), "");
+  EXPECT_EQ(accelerators_in_short(8, "N/A"), "");
+}
+
 TEST(PlotParts, RoundsAreNamedAsPeopleDo) {
   EXPECT_EQ(round_in_short("2.1.0"), "v2.1");
   EXPECT_EQ(round_in_short(""), "");
