@@ -260,8 +260,8 @@ TEST_F(Tools, APlanFindsTheFewestRanksUnderATimeAndTheCheapest) {
               "--batch", "80",         "--samples", "1000000",    "--start", "0",       "--under",
               "8min",    "--memory",   "1TB",       "--price",    "2",       "--watts", "500"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("fewest ranks under 8.0 min: "));
-  EXPECT_THAT(result.out, HasSubstr("fewest ranks whose interval is under 8.0 min: "));
+  EXPECT_THAT(result.out, HasSubstr("fewest ranks under 8 min: "));
+  EXPECT_THAT(result.out, HasSubstr("fewest ranks whose interval is under 8 min: "));
   EXPECT_THAT(result.out, HasSubstr("cheapest and most frugal within 10 % of the fastest: "));
 }
 
