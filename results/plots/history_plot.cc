@@ -34,7 +34,7 @@ double ratio_of(const json& value) {
   return ratio;
 }
 
-std::string text_of(const json& object, const char* key) {
+std::string required_text(const json& object, const char* key) {
   const auto value = object.find(key);
   if (value == object.end() || !value->is_string()) fail("there is no '{}'", key);
   return value->get<std::string>();
@@ -45,10 +45,10 @@ BuildComparison comparison_of(const json& line) {
   const auto version = line.find("version"), numbers = line.find("numbers");
   if (version == line.end() || *version != kJsonVersion) fail("is not of version {}", kJsonVersion);
   if (numbers == line.end() || !numbers->is_object()) fail("there are no 'numbers'");
-  BuildComparison result{.date = text_of(line, "date"),
-                         .old_commit = text_of(line, "old"),
-                         .new_commit = text_of(line, "new"),
-                         .processor = text_of(line, "processor"),
+  BuildComparison result{.date = required_text(line, "date"),
+                         .old_commit = required_text(line, "old"),
+                         .new_commit = required_text(line, "new"),
+                         .processor = required_text(line, "processor"),
                          .numbers = {}};
   for (const auto& [name, each] : numbers->items()) {
     if (!each.is_object() || !each.contains("ratio")) fail("{} has no 'ratio'", name);
