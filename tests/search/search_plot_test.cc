@@ -15,11 +15,11 @@ using testing_support::occurrences;
 
 class SearchPlotTest : public testing_support::TemporaryDirectory {
  protected:
-  void add(int trial, int stage, const Settings& settings, double accuracy, double seconds,
+  void add(int trial, int stage, const Settings& settings, double accuracy, double took,
            Ending ending = Ending::kMissed) {
     log_.add({{trial, stage, stage == kFinals ? 2u : 1u},
               settings,
-              {ending, accuracy, 96, seconds, "", "no luck"}});
+              {ending, accuracy, 96, took, "", "no luck"}});
   }
   void add_some() {
     add(0, 0, {}, 0.10, 1);

@@ -62,7 +62,7 @@ TEST(PlanPlot, MarksExtrapolationsAndTheResultOfASearch) {
   Planner& planner = report.planner;
   planner.measured.push_back({.name = "made", .ranks = 8, .batch = 80, .seconds = 0.05});
   planner.calibration.costs = {.per_sample = 3e-3, .per_step = 20e-3};
-  planner.network = Link{1e-6, 1e10};
+  planner.network = flat_network({1e-6, 1e10});
   planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
   report.predictions = {planner.predict(8, 80, {}), planner.predict(16, 160, {}),
                         planner.predict(8, 160, {})};
