@@ -33,12 +33,12 @@ inline double median(std::vector<double> values) {
 struct Quartiles {
   double lower = 0, median = 0, upper = 0;
 
-  // Returns whether the quartiles are more than a tenth of the median apart. A repetition may then
-  // find a median that differs by as much.
+  // Returns whether the quartiles are more than a tenth of the median apart. The median of a
+  // repetition may then differ by as much.
   bool unsteady() const { return upper - lower > 0.1 * median; }
 };
 
-// The lower and upper quartile are values that occur. Requires at least one value.
+// Interpolates neither the lower nor the upper quartile. Requires at least one value.
 inline Quartiles quartiles_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t last = values.size() - 1;

@@ -13,9 +13,9 @@
 namespace strata::compare {
 
 // Numbers and texts by their path in the JSON, such as "modes.none.step_seconds", with a value per
-// document. Objects in arrays are named by their first text, by all their texts if several begin
-// alike, or by their index. Google Benchmark's JSON only gives times: "NAME.seconds" is CPU time,
-// or real time if the benchmark's name says so, with a value per repetition.
+// document. An object of an array is named by its first text (by all its texts if another object
+// has the same first one), or by its index if it has no text. Google Benchmark's JSON only gives
+// times: "NAME.seconds" is CPU time, or real time if the name says so, with a value per repetition.
 struct MeasurementSide {
   std::string name;
   size_t documents = 0;

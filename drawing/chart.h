@@ -70,8 +70,8 @@ struct Chart {
 };
 Drawing xy_chart(const Chart& chart);
 
-// Returns the chart with the width, the marks and the labels that a telephone has room for: of
-// many lines only the bold ones.
+// Returns the chart for a telephone: narrow, without names at points, and with only the bold lines
+// if there are many.
 Chart for_narrow_screens(Chart chart);
 
 }  // namespace strata::drawing

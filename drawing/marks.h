@@ -14,7 +14,7 @@ namespace strata::drawing {
 // Widths in units of a drawing's coordinates. A unit is about a pixel of a page; text is 12 units
 // high.
 inline constexpr double kPageWidth = 900, kFileWidth = 1100;
-// The width of a drawing for a telephone, which has its own layout.
+// Width of drawings for telephones, which have a layout of their own.
 inline constexpr double kNarrowWidth = 336;
 inline bool is_narrow(double width) { return width < kPageWidth / 2; }
 inline constexpr double kCharacter = 7.2;  // width in a wide font
@@ -59,9 +59,9 @@ struct Key {
   std::string text;
 };
 inline constexpr double kLegendHeight = 24;
-// Draws lines of height kLegendHeight from `left` to `right`, the first with its top at `top`.
+// Draws the keys from `left` to `right`, in lines of height kLegendHeight that begin at `top`.
 std::string legend(const std::vector<Key>& keys, double left, double top, double right);
-// Returns the height of all these lines.
+// Returns the height of the whole legend.
 double legend_height(const std::vector<Key>& keys, double left, double right);
 
 // The rectangle of the values, with y growing downwards.
@@ -71,7 +71,7 @@ struct Frame {
   // Values beyond the axis are drawn just beyond its ends.
   double x(const Axis& axis, double value) const;
   double y(const Axis& axis, double value) const;
-  // Returns the labels of ticks at this height, without those that would overlap.
+  // Returns the ticks' labels at height `at`, without those that would overlap.
   std::string x_labels(const Axis& axis, double at) const;
   std::string x_axis(const Axis& axis, const std::string& title) const;
   std::string y_axis(const Axis& axis, const std::string& title) const;

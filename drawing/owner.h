@@ -17,10 +17,10 @@ struct Owner {
   int system = -1;  // index in the report; -1: none
   int colour = -1;  // 0 to kColours - 1; -1: grey
   std::string name;
-  std::string detail = {};  // follows the name and is never shortened, such as "8 A100"
+  std::string detail = {};  // text after the name, never shortened, such as "8 A100"
 
   // Returns "name, detail". Cuts the middle of the name if the whole has more than `most`
-  // characters, but keeps 8 of it.
+  // characters, but leaves the name at least 8.
   std::string label(size_t most) const;
 
   // Returns an owner that a page cannot pick.

@@ -18,8 +18,8 @@ struct Drawing {
 struct Words {
   std::string title, description;
 };
-// Returns a chart for a page that has the style sheet (drawing/style.h). `classes` are classes of
-// the page, such as "narrow".
+// Returns a chart for a page that has the style sheet (drawing/style.h). `classes` are CSS classes
+// of the page, such as "narrow".
 std::string in_page(const Drawing& drawing, const Words& words, const std::string& classes = "");
 
 // Stacks the drawings under a title.

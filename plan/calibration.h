@@ -28,7 +28,7 @@ struct MeasuredStep {
   double update = 0;                         // the optimizer's part of `seconds`; 0: not measured
   double steps_per_evaluation = 0;           // 0: `seconds` holds no evaluation
   std::optional<double> evaluation_seconds;  // absent: not measured
-  // The numbers of parameters that the measured bytes can stand for; empty: not measured.
+  // Numbers of parameters that would take the measured bytes; empty: not measured.
   std::vector<double> parameters = {};
 
   double samples_per_rank() const { return batch / static_cast<double>(ranks); }
@@ -39,16 +39,16 @@ struct MeasuredStep {
 struct StepCosts {
   double per_sample = 0;     // seconds of a sample on a rank
   double per_step = 0;       // constant seconds of a step with one micro-batch
-  double between_nodes = 0;  // extra seconds of a step on several nodes, beyond a given network's
+  double between_nodes = 0;  // extra seconds of a step on several nodes, less a given network's
   double repeated = 0.5;     // share of per_step that every further micro-batch repeats
   double update = 0;         // the optimizer's part of per_step; 0: not known
 };
 
-// Costs' values or errors: per_sample, per_step, between_nodes.
+// Values or errors of the costs, in this order: per_sample, per_step, between_nodes.
 inline constexpr size_t kCosts = 3;
 using CostTerms = std::array<double, kCosts>;
 
-// The note of a calibration that has no step on several nodes.
+// The note of a calibration without a step on several nodes.
 inline constexpr const char* kNeedsNetwork =
     "all on one node: what several cost must be given by --network";
 
@@ -61,9 +61,9 @@ struct Calibration {
   std::vector<double> residuals;               // fitted over measured - 1, for each measured step
   std::vector<std::string> notes;              // costs that the measurements could not tell
   int64_t ranks_per_node = 1;                  // ratio in the measured system with the most nodes
-  int64_t most_ranks = 0;                      // of the measured systems; 0: not known
-  std::array<CostTerms, kCosts> covariance{};  // of the costs' errors, in seconds
-  // False if steps ran on several nodes, and the measurements fit with either as zero: per_step or
+  int64_t most_ranks = 0;                      // ranks of the largest measured system; 0: not known
+  std::array<CostTerms, kCosts> covariance{};  // covariance of the costs, in seconds squared
+  // False if steps ran on several nodes, and all steps fit without per_step as well as without
   // between_nodes.
   bool tells_nodes_apart = true;
 };
@@ -72,17 +72,17 @@ struct Calibration {
 // samples, plus the constant.
 double evaluation_seconds(const Calibration& calibration, int64_t ranks);
 
-// Returns the standard deviation of a predicted step, as a share of it. `shares` are the parts of
-// the costs in it: samples with their imbalance, repeats of per_step, and 1 on several nodes.
-// Beside step_error it has the errors of the costs and a hundredth for every doubling of the ranks.
+// Returns the standard deviation of a predicted step of `seconds`, as a share of it. It joins
+// step_error, the errors of the costs, and a hundredth for every doubling beyond most_ranks.
+// `shares` multiply the costs: samples with imbalance, repeats of per_step, and 1 on several nodes.
 double predicted_error(const Calibration& calibration, const CostTerms& shares, double seconds,
                        int64_t ranks);
 
 // Fits least squares of the relative errors, with no cost below zero. `repeated` is half, because
 // so few systems cannot determine it, or zero if all micro-batches hold equally many samples: their
-// time is then part of a sample's. `known` are seconds of each step that are no cost of these, such
-// as communication on a given network; empty means none. Throws Error with the reason if the steps
-// have one batch size per rank, or do not take longer for more samples.
+// time is then part of a sample's. `known` are seconds of each step that no cost has to explain,
+// such as communication on a given network; empty means none. Throws Error with the reason if the
+// steps have one batch size per rank, or do not take longer for more samples.
 Calibration calibrate(std::span<const MeasuredStep> steps, std::span<const double> known = {});
 
 }  // namespace strata::plan

@@ -23,7 +23,7 @@ struct Samples {
 // count; beyond the points it grows by a tenth for every doubling. Throws Error for a round without
 // such points.
 Samples reference_samples(const std::string& round, double batch);
-// Returns the same for any batch, with the round's points read once, by the first call.
+// Returns a function of the batch that does the same. Its first call reads the round's points.
 std::function<Samples(double batch)> reference_samples(const std::string& round);
 
 // Uses a given mean, and the standard deviation between `runs` runs.

@@ -36,7 +36,7 @@ struct Planner {
   // Returns the samples to converge at a batch size.
   std::function<Samples(double batch)> samples;
 
-  // Returns how many ranks can be predicted: a thousand times the most that were measured.
+  // Returns how many ranks can be predicted: 1,024 times the most that were measured.
   int64_t most_ranks() const;
   Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
   // Returns the run with steps of `step` and evaluations at MLPerf's interval.

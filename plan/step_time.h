@@ -74,7 +74,7 @@ struct StepTime {
   bool tells_exposed = true;
 
   double total() const { return compute + imbalance + constant + bubble + exposed; }
-  // Returns the name of the largest term, or "communication or constant".
+  // Returns the name of the largest term, or "communication or constant" (see tells_exposed).
   std::string_view binding() const;
 };
 
@@ -87,8 +87,8 @@ struct Bucket {
 // embeddings), joined and cut as by comm::make_buckets. Requires bucket_bytes > 0.
 std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_bytes);
 
-// Stages divide the part of the constant that every micro-batch repeats, and the update. A
-// network's exposed communication counts beyond that of the calibrated domain, which is part of the
+// Stages divide the part of the constant that every micro-batch repeats, and the update. A given
+// network adds only the exposed communication beyond a calibrated domain's, which is part of the
 // constant. step_forms.h and docs/plan.md give the closed forms' sources.
 StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
                       const StepInput& input);
@@ -98,9 +98,9 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
 // than one sample counts as one with one. Throws Error for an unknown strategy.
 double simulated_imbalance(const std::string& strategy, int64_t replicas, double batch);
 
-// Returns the bytes per rank: parameters, gradients and Adam's state as ZeRO shards them, and the
-// activations of each micro-batch in flight and the workspace, for samples of the longest length,
-// for which the program reserves memory.
+// Returns the bytes per rank: parameters, gradients and Adam's state as ZeRO shards them, the
+// activations of each micro-batch in flight, and the workspace. All samples count as the longest,
+// because the program reserves memory for these.
 double rank_memory(const ModelShape& shape, const StepInput& input);
 
 }  // namespace strata::plan

@@ -22,7 +22,7 @@ struct PageInput {
   int refresh_seconds = 0;  // above 0: a page of `strata report --watch`
 };
 
-// Returns a few sentences with the main results.
+// Returns a few sentences with the main results. `watched`: runs may still be missing.
 std::string summary_of(const ReportData& data, bool watched);
 
 // Returns HTML in UTF-8. Its policy allows only its own style sheet and script, by their hashes.

@@ -53,7 +53,7 @@ struct SystemFacts {
   std::optional<int64_t> accelerators;  // number in all nodes
   std::string processor;
   std::optional<int64_t> processors;  // number in all nodes
-  std::string networking;             // between nodes
+  std::string networking;             // network between nodes
 };
 
 // HPC's weak scaling: several models train at once.

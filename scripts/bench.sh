@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Micro-benchmarks (bench/micro/) of this checkout, and whether it is faster than another commit: both are built the same way,
-# the other in a worktree below build/, and run in turns on one processor, by turns one or the other first. 'strata compare' then
-# prints every number's means, their difference, its 95 % interval and the U test of Mann and Whitney.
+# Runs the micro-benchmarks (bench/micro/) of this checkout. With --against it compares this checkout with another commit: it builds
+# both the same way, the other in a worktree below build/, and measures them in turns on one processor, each first in every other
+# turn. 'strata compare' then prints both means of every number, their difference, its 95 % interval and Mann and Whitney's U test.
 # Usage: scripts/bench.sh [--against COMMIT] [--measure LIST] [--filter REGEX] [--repetitions N] [--seconds S] [--output DIR]
 #                         [--config FILE] [--tokens N] [--history FILE]
 #   --against COMMIT   what to compare with; without it the micro-benchmarks run once and are listed
-#   --measure LIST     of micro (default), step, overlap (two ranks), operations (all three of 'strata bench') and check ('strata check
-#                      log' of large logs, on one thread), with commas; or all
-#   --filter REGEX     only micro-benchmarks that this extended regular expression finds, for example '^attention.*bf16'
-#   --repetitions N    turns, of both builds each; 9 or more say something about small differences; default 9
-#   --seconds S        of every micro-benchmark in a turn; default 0.1
-#   --config FILE      of step, overlap and operations; default scripts/configs/quickstart.yaml with its model, without data
-#   --tokens N         of their micro-batches; default 512
-#   --output DIR       where the JSON goes, files of every turn; default build/bench/results
-#   --history FILE     gets a line of JSON with the ratios and their intervals; default bench/results/history.jsonl.
+#   --measure LIST     what to measure, with commas between: micro (default); step, overlap (two ranks) and operations, which 'strata
+#                      bench' measures; check ('strata check log' of large logs, on one thread); or all
+#   --filter REGEX     only micro-benchmarks whose names match this extended regular expression, for example '^attention.*bf16'
+#   --repetitions N    turns, each of which measures both builds; small differences need 9 or more; default 9
+#   --seconds S        seconds of every micro-benchmark in a turn; default 0.1
+#   --config FILE      configuration of step, overlap and operations; default scripts/configs/quickstart.yaml with its model, without data
+#   --tokens N         tokens of their micro-batches; default 512
+#   --output DIR       folder of the JSON files of every turn; default build/bench/results
+#   --history FILE     file that gets a line of JSON with the ratios and their intervals; default bench/results/history.jsonl.
 #                      'strata plot history' draws it.
-# Exits with 1 if a number of this checkout is clearly slower by more than 5 %; the more numbers there are, the surer each must be.
+# Exits with 1 if a number of this checkout is clearly slower by more than 5 %. The more numbers there are, the surer each must be.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -111,12 +111,12 @@ measure_kind() {
   local strata=$1/cli/strata
   case $2 in
     step | operations) OMP_NUM_THREADS=1 "${pinned[@]}" "$strata" bench "$2" "${model[@]}" ;;
-    # The link's speed is given, since it would follow the build's backward.
+    # The link's speed is given, because it would otherwise follow the build's backward.
     overlap) OMP_NUM_THREADS=1 "$root/scripts/mpirun.sh" -n 2 "$strata" bench overlap "${model[@]}" --gbits 2 ;;
     check) "${pinned[@]}" "${numbers[@]}" check "$strata" "$logs" ;;
   esac
 }
-# measure_turn SIDE TURN
+# measure_turn SIDE TURN: measures every kind for one build, and writes the JSON of the turn.
 measure_turn() {
   local folder=${folders[$1]} file=$output/${names[$1]}/$2 kind found=()
   for kind in "${kinds[@]}"; do

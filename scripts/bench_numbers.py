@@ -1,8 +1,8 @@
 """Makes and reads the numbers of scripts/bench.sh. Usage:
   bench_numbers.py logs FILE FOLDER COUNT      fills the folder with large logs of passing runs, made of the events of FILE
   bench_numbers.py check STRATA FOLDER         prints JSON: processor seconds of `strata check log` on one thread
-  bench_numbers.py times KIND FILE...          prints as JSON what is compared of commands' JSON; KIND: step, overlap, operations, check
-  bench_numbers.py history OLD NEW COMPARISON  prints the line of a history: COMPARISON is what `strata compare --json` wrote
+  bench_numbers.py times KIND FILE...          prints the numbers to compare of commands' JSON; KIND: step, overlap, operations, check
+  bench_numbers.py history OLD NEW COMPARISON  prints a line for the history; COMPARISON: what `strata compare --json` wrote
 """
 import datetime
 import json
@@ -13,7 +13,7 @@ import resource
 import subprocess
 import sys
 
-EVENTS = 2000  # beside those of FILE, in every log
+EVENTS = 2000  # events in every log, besides those of FILE
 
 
 def logs(file, folder, count):

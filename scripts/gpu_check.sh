@@ -97,7 +97,7 @@ gpu=${gpus%%$'\n'*}
 capability=${gpu##*, }
 gpu_count=$(wc -l <<<"$gpus")
 # Tests run this script on an emulated GPU, which lacks other things than a machine with a real one.
-# Their machines may be slow or busy, so that steps have ten times the time.
+# The machines of such tests may be slow or busy, so every step may take ten times as long.
 left_out=skipped patience=1
 if [[ $gpu == *mulated* ]]; then
   left_out="needs a GPU" patience=10

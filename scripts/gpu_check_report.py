@@ -1,5 +1,5 @@
-"""What scripts/gpu_check.sh knows by now: as JSON, as a table, and as an answer to every question of docs/cuda.md
-("The first run must answer these questions"). Exits 1 where a step failed.
+"""Sums up the steps of scripts/gpu_check.sh so far: as JSON, as a table, and as an answer to every question of docs/cuda.md
+("The first run must answer these questions"). Exits 1 if a step failed.
 Usage: gpu_check_report.py FOLDER GPU VERSION OUTPUT
 FOLDER: NAME.verdict, NAME.seconds and NAME.txt of every step; order.txt: the steps' names. GPU: "name, driver, capability"."""
 import csv

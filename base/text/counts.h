@@ -23,10 +23,10 @@ std::string counted(double number, std::string_view noun, std::string_view plura
 std::string noun_of(double number, std::string_view noun, std::string_view plural = {});
 
 // Returns the first text and the number of the others: "a.txt: is empty (and 3 more reasons)".
-// Returns an empty text for none.
+// Returns an empty text if there are no texts.
 std::string first_and_count(std::span<const std::string> texts, std::string_view noun);
 
-// The same for integers.
+// Formats an integer as count_text(double) does.
 template <std::integral Integer>
 std::string count_text(Integer number) {
   return count_text(static_cast<double>(number));

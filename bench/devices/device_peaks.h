@@ -18,7 +18,7 @@ class MatrixPeak {
   int64_t size() const { return size_; }
   // Measures one GEMM.
   double flops_per_second() const;
-  // The same for square operands of the caller: dx = dy weight.
+  // Measures the GEMM dx = dy weight on square operands of the caller.
   static double flops_per_second(device::Backend& backend, const device::Tensor& dy,
                                  const device::Tensor& weight, const device::Tensor& dx);
 
@@ -37,11 +37,11 @@ class CopyPeak {
  public:
   explicit CopyPeak(device::Backend& backend);
 
-  // Returns the elements of the master dtype that a copy moves on this device.
+  // Returns how many elements of the master dtype a copy moves on this device.
   static int64_t elements_for(device::Backend& backend);
   // Measures a few copies in a row. Counts bytes read and bytes written.
   double bytes_per_second() const;
-  // The same for tensors of the caller.
+  // Measures copies between tensors of the caller.
   static double bytes_per_second(device::Backend& backend, const device::Tensor& from,
                                  const device::Tensor& to);
 
@@ -54,14 +54,14 @@ class CopyPeak {
   device::Buffer from_, to_;
 };
 
-// Normally distributed numbers in device memory, which tensors are filled with.
+// Normally distributed numbers in device memory, from which tensors are filled.
 class NormalNumbers {
  public:
-  // Draws as many numbers as the largest tensor has, or a million. `backend` must outlive the
-  // object.
+  // Draws a number for each element of the `largest` tensor, but at most about a million. `backend`
+  // must outlive the object.
   NormalNumbers(device::Backend& backend, int64_t largest, float mean, float stddev, uint64_t seed);
 
-  // Fills `tensor`. Tensors with different `seed` get the numbers from another one on.
+  // Fills `tensor`. `seed` chooses the number that it begins with.
   void fill(const device::Tensor& tensor, int64_t seed = 0) const;
 
  private:

@@ -27,8 +27,8 @@ class OperandArena {
   bool counts() const { return !memory_.data(); }
   size_t used() const { return used_; }
   void allocate(size_t bytes);
-  // Tells that the next Operands have been here before, and that others have since written only the
-  // first `bytes`. Random numbers are then filled in again only there.
+  // Says that the next Operands used this memory before, and that others have since overwritten
+  // only its first `bytes`. Only these are then filled with random numbers again.
   void set_overwritten(size_t bytes) { overwritten_ = bytes; }
 
  private:
@@ -39,9 +39,9 @@ class OperandArena {
   device::Backend& backend_;
   device::Buffer memory_;
   size_t used_ = 0, overwritten_ = 0;
-  int64_t tensors_ = 0;                     // in use
-  std::map<float, int64_t> largest_;        // elements of the largest tensor of a mean
-  std::map<float, NormalNumbers> numbers_;  // by their mean
+  int64_t tensors_ = 0;                     // number of tensors in use
+  std::map<float, int64_t> largest_;        // elements of the largest tensor, by mean
+  std::map<float, NormalNumbers> numbers_;  // by mean
 };
 
 // Owns all tensors that it returns, or takes them from an arena.
@@ -72,7 +72,7 @@ class Operands {
   }
   // Returns numbers around 1 in the master dtype, like inverse deviations.
   device::Tensor positive(int64_t cols) { return make(backend_.master_dtype(), 1, cols, 1.0f); }
-  // Returns memory for numbers of the master dtype, with whatever it holds.
+  // Returns uninitialized memory for numbers of the master dtype.
   device::Tensor unfilled(int64_t cols) {
     const device::DType dtype = backend_.master_dtype();
     return {take(static_cast<size_t>(cols) * size_of(dtype)), dtype, 1, cols};

@@ -14,7 +14,7 @@
 namespace strata::bench {
 
 struct OperationsBenchmarkOptions {
-  int rounds = 7;                  // medians of the rounds count
+  int rounds = 7;                  // measurements of each operation; their medians count
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
   int32_t length = 0;              // length of every sequence; 0: MLPerf Wikipedia's mix
   std::string only;                // prefix of the measured operations' names
@@ -28,7 +28,7 @@ struct OperationTime {
   double seconds = 0;     // time of one run: the median of the rounds
   double flops = 0;       // FLOPs of the model's GEMMs
   double bytes = 0;       // bytes that it must read and write at least
-  Quartiles rounds;       // of the time of one run
+  Quartiles rounds;       // quartiles of the time of one run
 };
 
 struct OperationsBenchmark {
@@ -38,7 +38,7 @@ struct OperationsBenchmark {
   int64_t matrix_peak_size = 0;
   double matrix_peak_flops_per_second = 0;
   double copy_peak_bytes_per_second = 0;
-  Quartiles matrix_peak_rounds, copy_peak_rounds;  // in the same units
+  Quartiles matrix_peak_rounds, copy_peak_rounds;  // FLOP/s and bytes/s
   std::vector<OperationTime> operations;
 
   // Returns the least time that the peaks allow as a share of the time taken. For an operation that
@@ -50,8 +50,8 @@ struct OperationsBenchmark {
 };
 
 // Runs on one rank over random numbers. A round measures every operation and both peaks once, so
-// that a burst of other work falls on all of them. Calls `describe` with the name of the next
-// operation in the first round, then with the number of the next round.
+// that a burst of other work falls on all of them. Calls `describe` with the name of each operation
+// of the first round before it runs, and then with the number of each round.
 // Throws Error for several ranks, or if the model has too few positions for the length.
 OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const OperationsBenchmarkOptions& options,

@@ -2,16 +2,16 @@
 # Whole training steps on this processor, Adam included, on MLPerf's lengths or on sequences of one length: `strata bench step`
 # against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, its heads at masked positions alone; eager and torch.compile;
 # sequences padded to 512, and sorted by length and padded to the longest of their batch), in turns over the same sequences with the
-# same number of threads. What counts is tokens a second, without padding: Strata's over its median step, PyTorch's over the sum of
+# same number of threads. Compares tokens a second, without padding: Strata's over its median step, PyTorch's over the sum of
 # its steps, since batches sorted by length differ in time. The peak is the highest of both programs' square GEMMs and, if libxsmm
 # is installed (Debian's libxsmm-dev), those of its batch-reduce kernels.
 #   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
 #                                 [--precision bf16|fp32] [--isa portable|avx2|avx512] [--strata PROGRAM] [--venv DIR] [--output FILE]
 # --model: bert-large (default), minilm (the quickstart's) or a model's config.json.
-# A row whose memory is not there is left out, with a line that says so: bert-large takes 8 GB in Strata, 8 to 35 GB in PyTorch.
-# --tokens: of a step (2048). --length: tokens of every sequence, for example 512; default MLPerf's mix.
-# --steps: measured in each process (8). --turns: processes of each (3).
-# --precision: of GEMMs and attention (bf16). --isa: holds all programs and their libraries to an instruction set, named as by
+# Leaves out rows that need more memory than is available, and says so: bert-large takes 8 GB in Strata, 8 to 35 GB in PyTorch.
+# --tokens: tokens of a step (2048). --length: tokens of every sequence, for example 512; default MLPerf's mix.
+# --steps: measured steps of each process (8). --turns: processes of each row (3).
+# --precision: precision of GEMMs and attention (bf16). --isa: holds all programs and their libraries to an instruction set, named as by
 # STRATA_CPU_ISA; without it each uses what it finds. torch.compile, whose compiler takes what the processor has, is left out then.
 # PyTorch's MKL cannot be held to less than AVX2 on AMD: with portable its GEMMs are no peak, and its steps have more instructions.
 # --threads: default all processors. --strata: default build/release/cli/strata.

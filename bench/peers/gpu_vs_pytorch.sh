@@ -4,13 +4,13 @@
 # padded to 512, or sorted by length and padded to the longest of a batch; eager and torch.compile; the fastest counts),
 # in turns over the same lengths, with the GPU's matrix and copy peaks; beside them Strata's steps in fp8,
 # `strata bench operations`, and attention by every kernel PyTorch has for it. Starts nothing in the last fifth of its
-# time and ends what takes longer than 150 s. Writes what there is after every process, and what is missing and why.
+# time, and ends processes that take longer than 150 s. Writes after every process what there is, and what is missing and why.
 #   bench/peers/gpu_vs_pytorch.sh [--sequences N] [--steps N] [--turns N] [--seconds N] [--short] [--model MODEL]
 #                     [--config FILE] [--set KEY=VALUE] [--python PYTHON] [--output FILE] [--device cuda|cpu]
-# --sequences: a step (96). --steps: measured in each process (10). --turns: processes of each (2).
-# --seconds: how long all of it may take (570). --short: one turn of steps in bf16, PyTorch's attention; no more.
+# --sequences: sequences of a step (96). --steps: measured steps of each process (10). --turns: processes of each row (2).
+# --seconds: how long all of it may take (570). --short: only one turn of steps in bf16, and PyTorch's attention.
 # --model: bert-large or a config.json. --config: Strata's configuration, default scripts/configs/bert-large.yaml.
-# --set: a key of Strata's; may be repeated. --python: one with torch and transformers (python3).
+# --set: a key of Strata's; may be repeated. --python: a Python with torch and transformers (python3).
 # --output: default bench/results/gpu_vs_pytorch.json. Programs come from build/release, or from $STRATA_BIN.
 # --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 if Strata or PyTorch has no steps.
 set -euo pipefail
@@ -124,8 +124,8 @@ PY
 
 report_at_end report
 
-# has_room NAME ARGUMENT...: whether the processor has the memory that pytorch_memory.py estimates; a GPU says so itself. If it has not,
-# the reason is in NAME.missing.
+# has_room NAME ARGUMENT...: succeeds if the memory that pytorch_memory.py estimates is available, or the device is a GPU, whose errors say
+# that it is not. Otherwise writes the reason to NAME.missing.
 has_room() {
   local name=$1 status=0
   shift

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# From gradients to new weights, in turns: `strata bench optimizer` (norm, then one fused pass: clip, AdamW, bf16
+# Times updates, from gradients to new weights, in turns: `strata bench optimizer` (norm, then one fused pass: clip, AdamW, bf16
 # weights) and PyTorch (clip_grad_norm_, fused AdamW, a bf16 copy of every weight), over the same tensors with the
 # same number of threads.
 #   bench/peers/optimizer_vs_pytorch.sh [--model MODEL] [--threads N] [--turns N] [--rounds N] [--strata PROGRAM] [--venv DIR]
 # MODEL: bert-large (default; 7 GB of memory) or a model's config.json. --threads: default all processors.
-# --turns: processes of each (5). --rounds: updates in each process (7). --strata: default build/release/cli/strata.
+# --turns: processes of each program (5). --rounds: updates in each process (7). --strata: default build/release/cli/strata.
 # --venv: where PyTorch is, or is installed from PyPI if it is absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch.
 set -euo pipefail

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Whether bench/peers/pytorch/pytorch_train.py learns what Strata does from the same samples: the quickstart's first steps in fp32, from the
-# same checkpoint, on eight samples that are every step's batch, the global norm clipped. Prints losses and gradient norms of both;
-# exits 1 if a masked-LM loss differs by more than 1 %. The next-sentence head, which both draw at random, keeps them from being equal.
+# Checks that bench/peers/pytorch/pytorch_train.py learns as Strata does from the same samples. Both take the quickstart's first steps in
+# fp32 from the same checkpoint; every batch is the same eight samples; both clip the global norm. Prints losses and gradient norms, and
+# exits 1 if a masked-LM loss differs by more than 1 %. They are not equal because both draw the next-sentence head at random.
 #   bench/peers/pytorch_follows_strata.sh [--steps N] [--heads strata|transformers] [--strata PROGRAM] [--python PROGRAM] [--data FOLDER]
-# --steps: 8. --heads: whose rule gives PyTorch the weights that the checkpoint lacks (strata).
-# --strata: default build/release/cli/strata. --python: one that has torch, transformers, h5py and yaml (python3).
-# --data: what scripts/prepare_quickstart_data.sh made (data-cache).
+# --steps: number of steps (8). --heads: whose rule gives PyTorch the weights that the checkpoint lacks (strata).
+# --strata: default build/release/cli/strata. --python: a Python with torch, transformers, h5py and yaml (python3).
+# --data: folder that scripts/prepare_quickstart_data.sh made (data-cache).
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -7,10 +7,10 @@
 #                                        [--micro-batch N] [--variant compiled|eager]
 #                                        [--strata PROGRAM] [--python PROGRAM] [--data FOLDER] [--set KEY=VALUE]... [--json] [--output FILE]
 # --target: masked-LM accuracy that ends a run (0.33). --seeds: a run of each program for each seed (1).
-# --ranks: Strata's (2). --threads: of all ranks together, and PyTorch's (all processors). --precision: of both (bf16).
+# --ranks: Strata's ranks (2). --threads: threads of all ranks together, and of PyTorch (all processors). --precision: of both (bf16).
 # --micro-batch: samples that PyTorch computes at once (4). --variant: whether PyTorch compiles, before the clock starts (compiled).
-# --strata: default build/release/cli/strata. --data: what scripts/prepare_quickstart_data.sh made (data-cache).
-# --python: one that has torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
+# --strata: default build/release/cli/strata. --data: folder that scripts/prepare_quickstart_data.sh made (data-cache).
+# --python: a Python with torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI if it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
 # Exits 1 if a run ends without the target.

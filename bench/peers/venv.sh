@@ -1,4 +1,4 @@
-# The virtual environment of another program, and its memory. Source this file; do not run it.
+# Makes the virtual environments of other programs, and checks their memory. Source this file; do not run it.
 
 # make_venv VENV MODULES NAME PACKAGE...: if VENV's Python cannot import MODULES (separated by commas), installs the packages from PyPI.
 # Messages call it NAME.
@@ -17,7 +17,7 @@ make_venv() {
 pytorch_tunables=glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456
 pytorch_memory=(env "GLIBC_TUNABLES=${GLIBC_TUNABLES-$pytorch_tunables}")
 
-# has_memory NAME ARGUMENT...: whether the memory that pytorch_memory.py estimates is there now. If it is not, says that NAME is left out.
+# has_memory NAME ARGUMENT...: succeeds if the memory that pytorch_memory.py estimates is available. Otherwise says that NAME is left out.
 has_memory() {
   local name=$1 reason
   shift

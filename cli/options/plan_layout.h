@@ -37,8 +37,8 @@ inline CLI::Validator number_within(double least, double most) {
       fmt::format("NUMBER in [{} - {}]", count_text(least), count_text(most)));
 }
 
-// Accepts a number with one of the units, and turns it into the product of both. A number alone is
-// in the unit of factor 1 if `may_lack_unit`.
+// Accepts a number followed by one of the units, and multiplies it by the unit's factor. If
+// `may_lack_unit`, a number alone stays as it is.
 inline CLI::Validator number_with_unit(std::vector<std::pair<std::string, double>> units,
                                        double least, double most, bool may_lack_unit) {
   std::string names;

@@ -20,13 +20,13 @@ namespace strata::cli {
 inline constexpr int64_t kMostPlannedRanks = 1 << 20;
 
 struct PlanNetworkOptions {
-  std::string network;  // "5e-6,25e9": a card's
-  std::string domain;   // a preset's name, or "8,3e-6,300e9"
+  std::string network;  // a card's link: "5e-6,25e9"
+  std::string domain;   // a preset's name, or size and link: "8,3e-6,300e9"
   double cards = 0;     // 0: one for each accelerator of a domain
 
   bool given() const { return !network.empty() || !domain.empty(); }
   // Returns the network, or nullopt if none is given. Without --domain a domain is a node of
-  // `ranks_per_node`, whose own communication takes what was calibrated.
+  // `ranks_per_node` ranks, whose own communication is part of the calibrated steps.
   std::optional<plan::Network> chosen(int64_t ranks_per_node) const {
     if (network.empty()) {
       if (given()) fail("--domain: needs --network, which joins the domains");

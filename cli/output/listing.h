@@ -15,8 +15,8 @@
 
 namespace strata::cli {
 
-// Throws Error with a line for each of a few problems, or with the first of many and their number,
-// because their contents were skipped. Call after printing the rest.
+// Throws Error if contents were skipped: with a line for each of a few problems, or with the first
+// of many and the number of the others. Call after printing the rest.
 inline void refuse(const compliance::ListingProblems& problems) {
   constexpr size_t kFew = 4;
   if (problems.empty()) return;

@@ -11,21 +11,21 @@ namespace strata::plan {
 // A link as one sender sees it.
 struct Link {
   double latency = 0;           // seconds per message
-  double bytes_per_second = 0;  // bytes that it sends
+  double bytes_per_second = 0;  // bytes sent
 };
 
-// Returns the seconds of a ring's all-reduce of `bytes` over `ranks`: 2 (n - 1) / n M / beta + 2 (n
-// - 1) alpha, with a tree's latency, 2 log2 n alpha, if that is less.
+// Returns the seconds of a ring's all-reduce of M bytes over n ranks: 2 (n - 1) / n M / beta plus
+// the latency, which is 2 (n - 1) alpha or, if that is less, a tree's 2 log2 n alpha.
 double all_reduce_seconds(const Link& link, double bytes, int64_t ranks);
 
 struct Network {
-  int64_t domain = 1;                                       // accelerators of a domain
+  int64_t domain = 1;                                       // accelerators per domain
   Link inside{0, std::numeric_limits<double>::infinity()};  // an accelerator's link in its domain
-  double cards = 1;                                         // network cards of a domain
+  double cards = 1;                                         // network cards per domain
   Link card;                                                // one card's link to other domains
 };
 
-// Returns the network whose ranks are joined by one link each.
+// Returns a network without fast domains, in which every rank has one such link.
 Network flat_network(const Link& link);
 
 // Returns the seconds of the hierarchical all-reduce: reduce-scatter in every domain, all-reduce
@@ -33,18 +33,18 @@ Network flat_network(const Link& link);
 // docs/methods/hierarchical_all_reduce.md names the source.
 double all_reduce_seconds(const Network& network, double bytes, int64_t ranks);
 
-// Returns the number of domains of so many ranks.
+// Returns how many domains so many ranks take.
 int64_t domains_of(const Network& network, int64_t ranks);
 
-// Returns the network as ranks r, r + P, r + 2 P, ... see it while the other P - 1 such groups
-// reduce, too: its domains have fewer ranks, which share the cards.
+// Returns the part of the network that one of P `groups` has while all P reduce at once. A group is
+// the ranks r, r + P, r + 2 P, ...: 1 / P of every domain's ranks, with that share of its cards.
 Network network_of_group(const Network& network, int64_t groups);
 
-// Returns the link between neighbours that are `group` consecutive ranks: `inside`, or the rank's
-// share of the cards if the group does not fit in a domain.
+// Returns a rank's link to its neighbour, in groups of `group` consecutive ranks: `inside`, or the
+// rank's share of the cards if a group can lie in two domains.
 Link link_between_neighbours(const Network& network, int64_t group);
 
-// A fast domain with the vendor's data for its links.
+// A fast domain: its links' bytes per second by the vendor, their latency by NCCL.
 struct DomainPreset {
   const char* name;
   const char* hardware;

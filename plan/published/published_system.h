@@ -18,7 +18,7 @@ struct PublishedSystem {
   std::string submitter;    // empty if the folder is not in a submission's tree
   std::string round;        // "2.0.0"
   std::string accelerator;  // the processor's name if there is none
-  std::string network;      // between nodes, as the description has it
+  std::string network;      // the network between nodes, in the description's words
   std::string framework;    // the description's framework and version
   std::string division;
   MeasuredStep step;         // its seconds are the median of the times between evaluations

@@ -11,8 +11,8 @@
 
 namespace strata::plan {
 
-// Systems with the same submitter, round, accelerator with its form factor, accelerators a node,
-// network between nodes, framework and division.
+// Systems with the same submitter, round, accelerator, form factor, accelerators per node, network
+// between nodes, framework and division.
 struct Series {
   std::vector<PublishedSystem> calibrated;  // three systems: see make_series
   std::vector<PublishedSystem> rest;
@@ -52,7 +52,7 @@ struct Deviation {
 };
 struct CheckSummary {
   size_t systems = 0;  // systems that are neither calibrated nor extrapolated
-  size_t held = 0;     // of these, systems whose time to train lies in the predicted interval
+  size_t held = 0;     // systems among these whose time to train lies in the predicted interval
   Deviation step, run, reference;
 };
 CheckSummary summarise(std::span<const CheckedSystem> checked);

@@ -21,7 +21,7 @@ struct PlannedRun {
   double minutes = 0, low = 0, high = 0;
   std::optional<double> published_milliseconds, published_minutes;
   std::string name;  // name of the published system
-  // Why it lies beyond what was calibrated from; empty if it does not.
+  // Why the prediction is an extrapolation; empty if it is none.
   std::string extrapolation;
   std::string found;                         // "fastest" or "cheapest", if a search found it
   std::vector<std::string> calibrated_from;  // names of systems or files

@@ -14,7 +14,7 @@ namespace strata::plan {
 
 // Rates of an accelerator; 0: not given.
 struct Rates {
-  double price = 0;  // of an hour
+  double price = 0;  // per hour
   double watts = 0;
 };
 
@@ -23,7 +23,7 @@ struct PlanReport {
   Planner planner;
   std::vector<Prediction> predictions;  // the requested predictions
   std::optional<SearchResult> search;   // absent: there was no search
-  std::optional<FewestRanks> under;     // absent: no time was given
+  std::optional<FewestRanks> under;     // absent: no time limit was given
   Rates rates;
   std::vector<CheckedSystem> checked;  // published systems
   std::vector<std::string> left_out;   // unusable systems, and why
@@ -32,8 +32,8 @@ struct PlanReport {
 // Return Markdown tables, for use in reports.
 std::string calibration_text(const PlanReport& report);
 std::string prediction_table(const PlanReport& report);
-// Returns what follows from the predictions: the fewest ranks under a time, and the cheapest of
-// those that are at most 10 % slower than the fastest. Empty if neither was asked for.
+// Returns the fewest ranks that keep the time limit, and the cheapest prediction that is at most
+// 10 % slower than the fastest. Returns an empty text if neither was asked for.
 std::string decision_text(const PlanReport& report);
 std::string check_table(const PlanReport& report);
 

@@ -28,8 +28,8 @@ struct ReportedRun {
 struct ReportedFolder {
   drawing::Owner owner;  // the same in all folders of the system
   std::string benchmark;
-  // Folders of a group are compared: the benchmark, or "bert, target 0.72" if others of the
-  // benchmark train to another target.
+  // The group whose folders are compared: the benchmark, or "bert, target 0.72" if other folders of
+  // the benchmark train to another target.
   std::string group;
   bool beside = false;  // shown beside the others, in grey
   results::Score score;

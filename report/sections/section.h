@@ -51,18 +51,18 @@ Section measurements_section(const std::vector<std::filesystem::path>& files);
 
 // ---- Parts of sections
 
-// A chart for wide and for narrow screens.
+// A chart in one layout for wide screens and one for narrow ones.
 struct Picture {
   drawing::Drawing wide, narrow;
   bool has_rows = false;
 };
 Picture picture_of(const drawing::Chart& chart);
 Picture picture_of(drawing::RowChart chart);
-// Returns a picture with its caption and a link to its data, if any. `benchmark` may be empty: it
-// then belongs to none.
+// Returns a picture with its caption and a link to its data, if any. If `benchmark` is empty, the
+// picture belongs to none.
 std::string figure(const std::string& benchmark, const std::string& caption, const Picture& picture,
                    const drawing::Words& words, const Data& data);
-// Prints figures with rows side by side, so that they fill pages.
+// Sets figures that have rows in two columns on printed pages.
 std::string in_rows(std::string figures);
 // Stacked bars, one row each, with a note at the right.
 struct BarRow {
@@ -78,7 +78,7 @@ std::string heading(const std::string& text);
 // Returns a file name: letters, digits and hyphens.
 std::string file_name(const std::string& text);
 
-// Returns the folders of a group, in order. Everywhere below `benchmark` is a group.
+// Returns the folders of a group, in order. From here on, `benchmark` is the name of a group.
 std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std::string& benchmark);
 size_t runs_without_end(const ReportedFolder& folder);
 // Returns whether fewer runs have ended than a submission needs, so that it is too early to sum

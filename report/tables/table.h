@@ -48,7 +48,7 @@ class Table {
     std::string benchmark;
   };
 
-  // Returns the benchmark of all rows, or an empty text if there are several.
+  // Returns the benchmark that all rows share, or an empty text if there are several.
   std::string only_benchmark() const;
 
   std::string name_, caption_;

@@ -38,9 +38,9 @@ struct DrawnSystem {
 // Returns a run's evaluations over the axis.
 std::vector<std::pair<double, double>> points_of(const Curve& curve, CurveAxis axis);
 
-// More runs than kMostRuns would cover each other: of each system only the median run and
-// kRunsOfMany others are drawn, from the fastest to the slowest, each with its best accuracy so
-// far.
+// More than kMostRuns runs would cover each other. Of each system only its median run and
+// kRunsOfMany others, from the fastest to the slowest, are then drawn. Their lines show the best
+// accuracy so far.
 inline constexpr size_t kMostRuns = 600, kRunsOfMany = 4;
 bool has_too_many_runs(const std::vector<DrawnSystem>& systems);
 

@@ -1,14 +1,14 @@
-"""Whether the memory that a program of bench/peers needs on processors is there. Needs no PyTorch. Prints nothing if it is; else one
-line with both figures, and exits with 1.
+"""Checks that the memory that a program of bench/peers needs on processors is available. If it is not, prints one line with both
+figures and exits with 1. Needs no PyTorch.
 Usage: pytorch_memory.py pytorch-step MODEL LENGTHS [--sorted] [--precision bf16|fp32] [--variant eager|compiled]
        pytorch_memory.py strata-step MODEL LENGTHS [--precision bf16|fp32] [--ranks N]
        pytorch_memory.py optimizer MODEL
        pytorch_memory.py cosines MODEL [--layers N]
-pytorch-step: pytorch_step.py; strata-step: `strata bench step`; optimizer: either program's update; cosines: pytorch_update_cosines.py.
+pytorch-step: pytorch_step.py; strata-step: `strata bench step`; optimizer: an update by either program; cosines: pytorch_update_cosines.py.
 MODEL: bert-large, minilm or a config.json. LENGTHS: a file with batches of lengths (JSON), or NxL: N sequences of L tokens.
-Estimates hold parameters, gradients, moments and activations by their shapes.
-What is there is MemAvailable of /proc/meminfo, or less if a control group (version 1 or 2) limits it.
-$STRATA_MEMORY_ROOT: reads the files of that folder in place of those of / (for tests)."""
+An estimate adds up parameters, gradients, moments and activations, by their shapes.
+The available memory is MemAvailable of /proc/meminfo, or less if a control group (version 1 or 2) limits it.
+$STRATA_MEMORY_ROOT: folder whose files are read in place of those of / (for tests)."""
 import argparse
 import json
 import os
@@ -21,10 +21,10 @@ MODELS = {"bert-large": {"vocab_size": 30522, "hidden_size": 1024, "num_hidden_l
           "minilm": {"vocab_size": 30522, "hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12,
                      "intermediate_size": 1536, "attention_probs_dropout_prob": 0}}
 PYTORCH_ALONE = 1_000_000_000  # bytes of a process that has imported torch and transformers
-SCORE = {"eager": 26, "compiled": 10}  # measured bytes of an attention score that backward reads
+SCORE = {"eager": 26, "compiled": 10}  # measured bytes that backward reads for an attention score
 COMPILER = 1_000_000_000  # bytes that torch.compile and its workers take
 STRATA_ALONE = 100_000_000
-LARGEST_MASKED = 76  # masked positions of a sequence
+LARGEST_MASKED = 76  # most masked positions of a sequence
 
 
 def parameters(model):
@@ -62,7 +62,7 @@ def pytorch_step(model, options):
             token += 4 * hidden  # each of query, key and value casts its input
         scores = sequences * model["num_attention_heads"] * length * length
         if model.get("attention_probs_dropout_prob", 0.1) == 0:
-            scores = 0  # fused attention keeps none; on processors PyTorch has none with dropout
+            scores = 0  # fused attention keeps no scores; PyTorch does not fuse it on processors if there is dropout
         words = sequences * LARGEST_MASKED * model["vocab_size"]
         each = SCORE[options.variant]
         return layers * (sequences * length * token + each * scores) + 14 * words
@@ -117,7 +117,7 @@ def available(root):
             base, limit, used = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
         else:
             continue
-        # Every group above this one may have a limit. In a container its own path may be missing: its root is the group.
+        # Every group above this one may have a limit. In a container the group's path may be missing: the root is then the group.
         folder = base / group.lstrip("/")
         for each in [folder, *folder.parents]:
             most, taken = number(each / limit), number(each / used)
