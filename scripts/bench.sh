@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the micro-benchmarks (bench/micro/) of this checkout. With --against it compares this checkout with another commit: it builds
-# both the same way, the other in a worktree below build/, and measures them in turns on one processor, each first in every other
-# turn. 'strata compare' then prints both means of every number, their difference, its 95 % interval and Mann and Whitney's U test.
+# both the same way, the other in a worktree below build/, and measures them in turns on one processor (overlap: on two), each
+# first in every other turn. 'strata compare' then prints both means of every number, their difference, its 95 % interval and Mann and Whitney's U test.
 # Usage: scripts/bench.sh [--against COMMIT] [--measure LIST] [--filter REGEX] [--repetitions N] [--seconds S] [--output DIR]
 #                         [--config FILE] [--tokens N] [--history FILE]
 #   --against COMMIT   what to compare with; without it the micro-benchmarks run once and are listed
