@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files/lines.h"
+#include "base/text/counts.h"
 #include "data/files/instance_schema.h"
 #include "data/files/part_name.h"
 #include "data/files/tfrecord_shard.h"
@@ -30,7 +31,7 @@ constexpr uint64_t kMostColumns = 1 << 20;
 DataSet open_integers(const File& file, const char* name, size_t rank) {
   DataSet set = file.data_set(name);
   if (!set.is_integer() || set.shape().size() != rank) {
-    fail_schema(file, set, fmt::format("integers of {} dimension(s)", rank));
+    fail_schema(file, set, fmt::format("integers of {}", counted(rank, "dimension")));
   }
   set.require_readable();
   return set;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "base/text/printable.h"
 #include "data/hdf5/library.h"
 
@@ -119,7 +120,7 @@ void DataSet::read_bytes(uint64_t first_row, uint64_t row_count, uint64_t column
   const Lock lock;
   const Handle memory = select(first_row, row_count, columns);
   require(H5Dread(id_.get(), type, memory.get(), space_.get(), transfer_.get(), out), where_,
-          fmt::format("read {} row(s) from row {}", row_count, first_row));
+          fmt::format("read {} from row {}", counted(row_count, "row"), first_row));
 }
 
 void DataSet::read_variable(uint64_t first_row, uint64_t row_count, std::vector<int32_t>& values,
@@ -144,7 +145,8 @@ void DataSet::read_variable(uint64_t first_row, uint64_t row_count, std::vector<
   }
   H5Dvlen_reclaim(type.get(), memory.get(), H5P_DEFAULT, rows.data());
   if (status < 0) {
-    fail("{}: cannot read {} row(s) from row {}: {}", where_, row_count, first_row, reason);
+    fail("{}: cannot read {} from row {}: {}", where_, counted(row_count, "row"), first_row,
+         reason);
   }
 }
 

@@ -96,9 +96,9 @@ std::vector<bool> choose_held_out(size_t documents, const PrepareOptions& option
   std::vector<bool> held_out(documents, false);
   if (options.eval_documents >= documents || options.eval_every == 1) {
     fail(
-        "the text has {} document(s), all of which would be held out for evaluation; give more "
+        "the text has {}, all of which would be held out for evaluation; give more "
         "text or hold out fewer (--eval-every, --eval-documents)",
-        documents);
+        counted(documents, "document"));
   }
   if (options.eval_documents > 0) {
     const size_t count = options.eval_documents;
@@ -106,9 +106,9 @@ std::vector<bool> choose_held_out(size_t documents, const PrepareOptions& option
   } else if (options.eval_every > 0) {
     if (documents < options.eval_every) {
       fail(
-          "the text has {} document(s), too few to hold out every {}th for evaluation; give more "
+          "the text has {}, too few to hold out every {}th for evaluation; give more "
           "text or a smaller --eval-every",
-          documents, options.eval_every);
+          counted(documents, "document"), options.eval_every);
     }
     for (size_t d = options.eval_every - 1; d < documents; d += options.eval_every) {
       held_out[d] = true;

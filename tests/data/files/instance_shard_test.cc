@@ -172,7 +172,7 @@ TEST_F(WrongFile, WithTheWrongRankOrShapeNamesBoth) {
 TEST_F(WrongFile, WithFloatsIsNamed) {
   const std::vector<int32_t> values(4);
   file_.write(schema::kInputIds, H5T_IEEE_F32LE, {1, 4}, values.data());
-  EXPECT_TRUE(contains(error(), "'input_ids float32 [1, 4]' should be integers of 2 dimension(s)"));
+  EXPECT_TRUE(contains(error(), "'input_ids float32 [1, 4]' should be integers of 2 dimensions"));
 }
 
 TEST_F(WrongFile, WithPaddingInTheMiddleNamesRowAndColumn) {

@@ -223,7 +223,7 @@ TEST_F(Hdf5, AMissingDataSetAndRowsBeyondTheEndAreNamed) {
       contains(error_of([&] { file.data_set("none"); }), "x.hdf5: data set 'none': cannot open"));
   std::vector<int32_t> read(20);
   EXPECT_TRUE(contains(error_of([&] { file.data_set("values").read(0, 20, 1, read.data()); }),
-                       "x.hdf5: data set 'values': cannot read 20 row(s) from row 0"));
+                       "x.hdf5: data set 'values': cannot read 20 rows from row 0"));
 }
 
 // The library does not report which of the two it was.

@@ -234,12 +234,12 @@ TEST_F(Prepare, DocumentsAreHeldOutEvenly) {
 
 TEST_F(Prepare, HoldingOutMoreThanThereIsIsRefused) {
   options_.eval_documents = 60;
-  EXPECT_TRUE(contains(error(), "60 document(s), all of which would be held out"));
+  EXPECT_TRUE(contains(error(), "60 documents, all of which would be held out"));
   options_.eval_documents = 0;
   options_.eval_every = 1;
   EXPECT_TRUE(contains(error(), "all of which would be held out"));
   options_.eval_every = 61;
-  EXPECT_TRUE(contains(error(), "60 document(s), too few to hold out every 61th"));
+  EXPECT_TRUE(contains(error(), "60 documents, too few to hold out every 61th"));
 }
 
 TEST_F(Prepare, BadInputsAreNamedAndNothingIsWritten) {
