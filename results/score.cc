@@ -393,7 +393,10 @@ SystemFacts read_system_facts(const fs::path& description, std::string& problem,
                               std::string& unread) {
   SystemFacts facts;
   const json fields = read_json(description, problem, unread);
-  if (!fields.is_object()) return facts;
+  if (!fields.is_object()) {
+    if (problem.empty()) problem = fmt::format("{}: is no JSON object", description.string());
+    return facts;
+  }
   facts.division = text_field(fields, "division");
   facts.system_name = text_field(fields, "system_name");
   facts.accelerator = text_field(fields, "accelerator_model_name");
@@ -416,9 +419,12 @@ SystemFacts read_system_facts(const fs::path& description, std::string& problem,
 
 SystemFacts read_system_facts(const compliance::ResultFolder& folder, std::string& unread) {
   if (folder.submitter_path.empty()) return {};
-  std::string ignored;  // the checks report it
-  return read_system_facts(folder.submitter_path / "systems" / (folder.system + ".json"), ignored,
-                           unread);
+  const fs::path description = folder.submitter_path / "systems" / (folder.system + ".json");
+  std::string problem;
+  SystemFacts facts = read_system_facts(description, problem, unread);
+  std::error_code absent;
+  if (unread.empty() && fs::exists(description, absent)) facts.problem = problem;
+  return facts;
 }
 
 std::optional<double> olympic_score(std::vector<double> times, size_t failed, int dropped) {

@@ -54,6 +54,7 @@ struct SystemFacts {
   std::string processor;
   std::optional<int64_t> processors;  // number in all nodes
   std::string networking;             // network between nodes
+  std::string problem;                // why the description gives no facts though it is there
 };
 
 // HPC's weak scaling: several models train at once.

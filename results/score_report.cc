@@ -89,6 +89,7 @@ void note_energy(const Score& score, const std::string& place, Notes& notes) {
 
 Notes notes_of(const std::vector<Score>& scores) {
   Notes notes;
+  std::set<std::string> unusable;
   const std::vector<std::string> places = places_of(scores);
   for (size_t i = 0; i < scores.size(); ++i) {
     const Score& score = scores[i];
@@ -114,6 +115,10 @@ Notes notes_of(const std::vector<Score>& scores) {
       note(notes, "no score, since too few runs count",
            fmt::format("{}: {} of {}", where(score, place), score.counting_runs(),
                        score.runs.size()));
+    }
+    if (const std::string& problem = score.system.problem;
+        !problem.empty() && unusable.insert(problem).second) {
+      note(notes, "descriptions of systems that cannot be used", problem);
     }
     if (!score.scaling_problem.empty()) {
       note(notes, "scaling.json not applied",

@@ -12,11 +12,13 @@
 #include "tests/compliance/bert_log.h"
 #include "tests/support/error_of.h"
 #include "tests/support/matchers.h"
+#include "tests/support/occurrences.h"
 
 namespace strata::results {
 namespace {
 
 using ::strata::testing::BertLog;
+using ::strata::testing_support::occurrences;
 using ::strata::testing::TemporaryFolder;
 
 constexpr const char* kFolder = "Strata/results/laptop/bert/";
@@ -158,6 +160,20 @@ TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
   std::filesystem::remove(folder.path() / kFolder / "scaling.json");
   std::filesystem::create_symlink("/dev/zero", folder.path() / kFolder / "scaling.json");
   EXPECT_THAT(score_one(folder).scaling_problem, HasSubstr("is a device"));
+}
+
+TEST(Score, ADescriptionThatIsNoneIsSaidOnce) {
+  const TemporaryFolder folder;
+  write_runs(folder, {1000, 2000});
+  EXPECT_EQ(score_one(folder).system.problem, "");
+  for (const auto& [json, reason] : {std::pair("{", "laptop.json: is not JSON"),
+                                     std::pair("[1]", "laptop.json: is no JSON object")}) {
+    folder.write("Strata/systems/laptop.json", json);
+    const Score score = score_one(folder);
+    const std::string table = score_table({score, score});
+    EXPECT_THAT(table, HasSubstr("descriptions of systems that cannot be used:\n"));
+    EXPECT_EQ(occurrences(table, reason), 1u) << table;
+  }
 }
 
 // By the open rules, a log with status aborted passes.
