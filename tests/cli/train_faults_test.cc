@@ -1,5 +1,6 @@
 // Tests training with failing calls. scripts/campaigns/faults tries all calls.
 #include <sys/resource.h>
+#include <time.h>
 
 #include <cerrno>
 #include <chrono>
@@ -7,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "base/files/files.h"
 #include "tests/cli/faults.h"
@@ -40,6 +40,19 @@ TEST_F(TrainFaults, WithoutAThreadARunSaysSoAndLeavesNoRunOpen) {
   EXPECT_GE(failed, 4);
 }
 
+// Waits until the process has computed for so long, however busy the machine is.
+bool computes_for(pid_t process, std::chrono::milliseconds time) {
+  clockid_t clock;
+  if (::clock_getcpuclockid(process, &clock) != 0) return false;
+  const auto now = [&] {
+    timespec used{};
+    ::clock_gettime(clock, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+  };
+  const auto begin = now();
+  return wait_until([&] { return now() - begin >= time; }, std::chrono::seconds(100));
+}
+
 // A limit on the size of files, set from outside, simulates a full disk.
 TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   const auto words = command(
@@ -59,7 +72,7 @@ TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
   const rlimit full{size() + 1000, before.rlim_max};
   ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &full, nullptr), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  ASSERT_TRUE(computes_for(job.pid(), std::chrono::milliseconds(300)));
   ASSERT_TRUE(job.running());
   ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
   const ProcessResult ended = job.wait(std::chrono::seconds(200));
@@ -97,7 +110,7 @@ TEST_F(TrainFaults, ALogThatCannotGrowForAMomentIsWholeInTheEnd) {
   ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
   const rlimit full{size() + 100, before.rlim_max};
   ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &full, nullptr), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ASSERT_TRUE(computes_for(job.pid(), std::chrono::milliseconds(500)));
   ASSERT_TRUE(job.running());
   EXPECT_LE(size(), full.rlim_cur);
   ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
