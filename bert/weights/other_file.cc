@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/files/lines.h"
+#include "base/text/lower_case.h"
 
 namespace strata::bert {
 namespace {
@@ -54,13 +55,6 @@ constexpr Signature kSignatures[] = {
     {"GGUF", "is a GGUF file; give safetensors of the model, not quantized"},
     {"\x93NUMPY", "is a NumPy array; write the tensors as safetensors"},
 };
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 std::string_view without_leading_space(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -163,7 +157,7 @@ std::string describe(const fs::path& path) {
   if (is_tar(bytes)) return "is a tar archive; unpack it with tar -xf";
   if (!is_text(bytes)) return {};
   const std::string_view text = without_leading_space(bytes);
-  const std::string small = lower(text.substr(0, 64));
+  const std::string small = lower_case(text.substr(0, 64));
   for (const std::string_view page : {"<!doctype html", "<html", "<head", "<body"}) {
     if (small.starts_with(page)) {
       return "is a web page, such as a server sends when it asks for a login or finds nothing; "

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/text/edit_distance.h"
+#include "base/text/lower_case.h"
 #include "compliance/review/spelling.h"
 #include "mllog/json_scan.h"
 #include "mllog/log_value.h"
@@ -25,12 +26,6 @@ constexpr size_t kMostDigits = 6;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
-  return out;
-}
 
 // Returns lower-case letters, digits, and bytes beyond ASCII.
 std::string name_of(std::string_view text) {
@@ -85,7 +80,7 @@ bool is_initials(const std::string& name, const std::vector<std::string>& words)
 }
 
 bool is_placeholder(std::string_view text) {
-  return lower(text).find("placeholder") != std::string::npos;
+  return lower_case(text).find("placeholder") != std::string::npos;
 }
 
 // Returns whether two names mean one benchmark. Some rounds name it differently in logs and
@@ -125,7 +120,7 @@ std::string model_word(std::string_view model) {
     while (end < model.size() && (is_letter(model[end]) || is_digit(model[end]))) ++end;
     const std::string_view word = model.substr(at, end - at);
     if (!word.empty() && is_letter(word.front()) && std::ranges::any_of(word, is_digit))
-      return lower(word);
+      return lower_case(word);
     at = std::max(end, at + 1);
   }
   return {};
@@ -214,7 +209,7 @@ std::optional<double> counted_nodes(std::string_view platform) {
 }
 
 std::optional<double> counted_accelerators(std::string_view platform, std::string_view model) {
-  const std::string word = model_word(model), text = lower(platform);
+  const std::string word = model_word(model), text = lower_case(platform);
   if (word.empty()) return std::nullopt;
   std::optional<double> sum;
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) {
@@ -288,7 +283,7 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
     const double a_node = system.accelerators_per_node.value_or(-1);
     const double all = system.nodes ? *system.nodes * a_node : -1;
     if (number == system.nodes || number == a_node || number == all) return true;
-    const std::string model = lower(system.accelerator);
+    const std::string model = lower_case(system.accelerator);
     const bool in_pairs = model.find("gb2") != model.npos || model.find("gb3") != model.npos ||
                           model.find("gh2") != model.npos || model.find("mi250") != model.npos;
     return in_pairs &&

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/files/lines.h"
+#include "base/text/lower_case.h"
 #include "compliance/package/submission_tree.h"
 #include "compliance/trees/same_bytes.h"
 
@@ -37,11 +37,6 @@ std::vector<fs::path> submitters_in(const fs::path& folder) {
   return found;
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 // Returns the submitter's folder of the round before, or an empty path.
 fs::path find_before(const fs::path& submitter, const std::vector<fs::path>& round) {
   const std::string name = submitter.filename().string();
@@ -49,7 +44,7 @@ fs::path find_before(const fs::path& submitter, const std::vector<fs::path>& rou
     if (one.filename().string() == name) return one;
   }
   for (const fs::path& one : round) {
-    if (lower(one.filename().string()) == lower(name)) return one;
+    if (lower_case(one.filename().string()) == lower_case(name)) return one;
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "base/files/files.h"
 #include "base/numbers/statistics.h"
 #include "base/text/counts.h"
+#include "base/text/lower_case.h"
 #include "base/timing.h"
 #include "compliance/checks/rounds.h"
 #include "plan/published/published_run.h"
@@ -174,14 +175,9 @@ std::string PublishedSystem::generation() const {
 }
 
 std::string PublishedSystem::form_factor() const {
-  std::string upper;
-  for (const unsigned char letter : accelerator) {
-    upper += static_cast<char>(std::toupper(letter));
-  }
+  const std::string name = lower_case(accelerator);
   for (const char* form : {"SXM", "PCIe", "OAM", "NVL"}) {
-    std::string capitals(form);
-    for (char& letter : capitals) letter = static_cast<char>(std::toupper(letter));
-    if (upper.find(capitals) != std::string::npos) return form;
+    if (name.find(lower_case(form)) != std::string::npos) return form;
   }
   return "";
 }
