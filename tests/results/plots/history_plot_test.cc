@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "tests/support/error_of.h"
 #include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 #include "tests/support/temporary_directory.h"
@@ -21,12 +22,7 @@ class HistoryPlot : public testing_support::TemporaryDirectory {
     return read_build_comparisons({path_});
   }
   std::string error_of(const std::string& text) {
-    try {
-      read(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return testing_support::error_of([&] { read(text); });
   }
   static std::string line_of(const std::string& numbers) {
     return R"({"version": 1, "date": "2031-02-03T04:05:06Z", "old": "aaa", "new": "bbb+",)"

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "tests/support/error_of.h"
 #include "tests/support/matchers.h"
 #include "tests/support/occurrences.h"
 #include "tests/support/temporary_directory.h"
@@ -24,12 +25,7 @@ class TimelinePlot : public testing_support::TemporaryDirectory {
     return read_timeline(path_);
   }
   std::string error_of(const std::string& text) {
-    try {
-      read(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return testing_support::error_of([&] { read(text); });
   }
   static std::string svg_of(const TimelineTrace& trace, const std::vector<std::string>& within) {
     return plot_timeline(trace, within).picture.elements;
