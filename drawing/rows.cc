@@ -27,7 +27,7 @@ std::string hatching(double from, double to, double y) {
 
 std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, double y) {
   constexpr double kVisible = 0.8, kInside = kCharacter * 10 / 12;
-  constexpr int kDark[] = {0};
+  constexpr int kDark = 0;
   const double from = std::max(frame.x(axis, bar.from), frame.left),
                to = std::max(frame.x(axis, bar.to), from), width = to - from;
   std::string element = fmt::format(
@@ -38,8 +38,8 @@ std::string bar_mark(const Bar& bar, const Frame& frame, const Axis& axis, doubl
     return kInside * static_cast<double>(characters_in(text) + 1) < width;
   });
   if (label == bar.labels.end()) return element;
-  const bool is_dark = std::ranges::count(kDark, bar.part) > 0;
-  return element + text_at((from + to) / 2, y + 3.5, *label, is_dark ? "inside light" : "inside");
+  return element +
+         text_at((from + to) / 2, y + 3.5, *label, bar.part == kDark ? "inside light" : "inside");
 }
 
 std::string entry_marks(const Entry& entry, const Panel& panel, const Frame& frame, double y) {

@@ -206,7 +206,7 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
 double exposed_beside_updates(const ModelShape& shape, const StepInput& input, double samples,
                               double update) {
   const double seconds = exposed_on_network(shape, input, samples);
-  // With this clip mode all buckets wait for the norm.
+  // All buckets wait for the norm in this clip mode.
   if (input.layout.clip == Clip::kAfterAllReduce) return seconds;
   return std::max(0.0, seconds - update);
 }

@@ -423,7 +423,9 @@ SystemFacts read_system_facts(const compliance::ResultFolder& folder, std::strin
   std::string problem;
   SystemFacts facts = read_system_facts(description, problem, unread);
   std::error_code absent;
-  if (unread.empty() && fs::exists(description, absent)) facts.problem = problem;
+  if (!problem.empty() && unread.empty() && fs::exists(description, absent)) {
+    facts.problem = std::move(problem);
+  }
   return facts;
 }
 

@@ -11,7 +11,8 @@
 namespace strata::compliance {
 namespace {
 
-// The keys that a record holds anywhere in its text. All have a '_', so one pass over these finds them.
+// The keys that a record holds anywhere in its text. All have a '_', so one pass over these finds
+// them.
 struct Mentions {
   explicit Mentions(std::string_view record) {
     for (size_t at = record.find('_'); at != record.npos; at = record.find('_', at + 1)) {
@@ -19,8 +20,8 @@ struct Mentions {
       batch_size |= before.ends_with("global") && after.starts_with("batch_size");
       benchmark |= before.ends_with("submission") && after.starts_with("benchmark");
       train_samples |= before.ends_with("train") && after.starts_with("samples");
-      evaluation |= before.ends_with("eval") &&
-                    (after.starts_with("error") || after.starts_with("accuracy"));
+      evaluation |=
+          before.ends_with("eval") && (after.starts_with("error") || after.starts_with("accuracy"));
     }
   }
 

@@ -19,7 +19,7 @@ TEST(ModelFactory, TheConfigurationOverridesTheModelsDropout) {
   EXPECT_FLOAT_EQ(make_bert_config(config).attention_dropout, 0.3f);
 }
 
-// By default gamma is 100 / T, as in the paper, so that theta is almost reached at the end.
+// The default of gamma is 100 / T, as in the paper, so that theta is almost reached at the end.
 TEST(ModelFactory, LayersAreDroppedFasterTheShorterTheTrainingIs) {
   config::RunConfig config = small_run();
   config.layer_drop.theta = 0.5;
