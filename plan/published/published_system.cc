@@ -175,9 +175,9 @@ std::string PublishedSystem::generation() const {
 }
 
 std::string PublishedSystem::form_factor() const {
-  const std::string name = lower_case(accelerator);
+  const std::string model = lower_case(accelerator);
   for (const char* form : {"SXM", "PCIe", "OAM", "NVL"}) {
-    if (name.find(lower_case(form)) != std::string::npos) return form;
+    if (model.find(lower_case(form)) != std::string::npos) return form;
   }
   return "";
 }
