@@ -136,14 +136,20 @@ run_tests() {
 }
 
 # Repeats all failed tests at the end, below the output of the last preset: the last lines that each printed, then a list.
+# Appends the same to the file STRATA_FAILED_TESTS, where a caller of several scripts collects it.
 say_failed_tests() {
   [[ ${#failed_tests[@]} -gt 0 ]] || return 0
+  print_failed_tests | tee -a "${STRATA_FAILED_TESTS:-/dev/null}"
+}
+print_failed_tests() {
   python3 -I - "$root/build" "${failed_tests[@]}" <<'PYTHON' || true
 import html
 import sys
 import xml.etree.ElementTree as tree
 
-for failed in sys.argv[2:12]:
+shown = sys.argv[2:12]
+lines = max(12, 60 // len(shown))  # continuous integration may keep some 80 lines of all
+for failed in shown:
     preset, _, name = failed.partition(": ")
     try:
         cases = tree.parse(f"{sys.argv[1]}/{preset}/results.xml").iter("testcase")
@@ -151,7 +157,7 @@ for failed in sys.argv[2:12]:
         continue
     for case in cases:
         if case.get("name") == html.unescape(name) and case.get("status") == "fail":
-            print(f"\n== failed: {failed}", *(case.findtext("system-out") or "").splitlines()[-60:], sep="\n")
+            print(f"\n== failed: {failed}", *(case.findtext("system-out") or "").splitlines()[-lines:], sep="\n")
 PYTHON
   say "failed:"
   printf '  %s\n' "${failed_tests[@]}"

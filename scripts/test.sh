@@ -46,8 +46,8 @@ for preset in "${presets[@]}"; do
       say "quickstart data could not be made; tests that read it are skipped"
   fi
   run_tests "$preset" || status=1
-  if ! "$root/scripts/check_skipped.sh" "$root/build/$preset/results.xml"; then
-    failed_tests+=("$preset: scripts/check_skipped.sh")
+  if ! skipped=$("$root/scripts/check_skipped.sh" "$root/build/$preset/results.xml" 2>&1); then
+    failed_tests+=("$preset: $skipped")
     status=1
   fi
 done

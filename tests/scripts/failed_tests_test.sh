@@ -20,11 +20,13 @@ FAILED: the reason</system-out></testcase>
 XML
   return 8
 }
+export STRATA_FAILED_TESTS=$root/collected
 (run_tests release || true; say_failed_tests) >"$root/out" 2>&1
 expect "the output of a failed test is repeated" grep -qx 'FAILED: the reason' "$root/out"
 expect "with its name" grep -q '^== failed: release: a .*b' "$root/out"
 expect "the output of others is not" test "$(grep -c 'nothing to see' "$root/out")" -eq 0
 expect "the list comes last" test "$(tail -n 1 "$root/out")" = '  release: a &lt; b'
+expect "a caller's file gets it too" grep -qx 'FAILED: the reason' "$STRATA_FAILED_TESTS"
 
 ctest() { return 8; }
 failed_tests=()
