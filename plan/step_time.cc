@@ -179,6 +179,7 @@ double exposed_of_buckets(const ModelShape& shape, const StepInput& input, doubl
 
 double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
   const Layout& layout = input.layout;
+  if (replicas(input) == 1) return 0;
   if (layout.sharding >= Sharding::kGradients) return exposed_of_shards(shape, input, samples);
   const Halves halves = halves_of(shape, input);
   const double both = halves.reduce + halves.gather;

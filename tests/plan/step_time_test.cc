@@ -77,6 +77,19 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
       << "forward goes beside it once more";
 }
 
+// Not even what rounding leaves of sums of times.
+TEST_F(StepTimeOverANetwork, ARankAloneExposesNothing) {
+  for (const auto sharding : {Sharding::kNone, Sharding::kState, Sharding::kGradients,
+                              Sharding::kAll}) {
+    for (double batch = 1; batch < 20; batch += 0.1) {
+      const StepInput input{.batch = batch,
+                            .network = flat_network({0, 1e6}),
+                            .layout = {.micro_batches = 2, .sharding = sharding}};
+      EXPECT_EQ(predict_step(machine(0), shape_, input).exposed, 0) << batch;
+    }
+  }
+}
+
 // `strata bench overlap` counts as many in BERT-large's own layout.
 TEST(GradientBuckets, AreAsManyAsTheModelHas) {
   const std::pair<double, size_t> cases[] = {{25e6, 26}, {50e6, 13}, {100e6, 7}, {150e6, 5}};
