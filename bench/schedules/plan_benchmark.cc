@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/numbers/statistics.h"
+#include "bench/simulation/job_simulation.h"
 #include "bench/step/synthetic_training.h"
 #include "comm/emulated/slow_link.h"
 #include "plan/model_shape.h"
@@ -130,7 +131,10 @@ class Measurement {
  public:
   Measurement(const RunConfig& config, const PlanBenchmarkOptions& options,
               const training::Ranks& ranks)
-      : config_(config), options_(options), ranks_(ranks) {}
+      : config_(config),
+        options_(options),
+        ranks_(ranks),
+        model_(training::make_bert_config(config)) {}
 
   PlanBenchmark run();
 
@@ -144,11 +148,13 @@ class Measurement {
     return std::span(speeds_).first(ranks == 1 ? 1 : speeds_.size());
   }
   std::vector<Case> cases_of(int ranks, int micro_batches);
+  double simulated(const RunConfig& config, int ranks, double bytes_per_second) const;
 
   const RunConfig& config_;
   const PlanBenchmarkOptions& options_;
   const training::Ranks& ranks_;
   PlanBenchmark result_;
+  bert::BertConfig model_;
   std::vector<double> speeds_;
   std::set<std::string> skipped_;
   size_t done_ = 0, total_ = 0;
@@ -221,6 +227,26 @@ std::vector<Case> Measurement::cases_of(int ranks, int micro_batches) {
   return allowed;
 }
 
+// The calibrated step gives the speed of a simulated rank, apart from the step's constant.
+double Measurement::simulated(const RunConfig& config, int ranks, double bytes_per_second) const {
+  const std::vector<int32_t> lengths =
+      micro_batch_lengths(config, {options_.micro_batch_tokens}, model_, kUnmeasuredSteps);
+  const BlockFlops flops = block_flops(model_, lengths);
+  const double constant = result_.calibration.costs.per_step;
+  const double all =
+      flops.layer * static_cast<double>(model_.layers) + flops.heads_forward + flops.heads_backward;
+  const JobInput input{
+      .config = config,
+      .model = model_,
+      .ranks = ranks,
+      .lengths = lengths,
+      .device = {.flops_per_second = all / (result_.calibrated.front().seconds - constant),
+                 .step_seconds = constant,
+                 .compute_bytes = static_cast<int64_t>(result_.shape.compute_bytes)},
+      .network = plan::flat_network({0, bytes_per_second})};
+  return simulate_job(input).step;
+}
+
 void Measurement::measure_on(int count) {
   const bool needed = ranks_.rank() < count;
   const auto part = ranks_.communicator.split(needed ? 0 : 1);
@@ -247,7 +273,8 @@ void Measurement::measure_on(int count) {
              .clip = each.config.clip.mode,
              .bytes_per_second = speed,
              .measured = seconds,
-             .predicted = plan::predict_step(result_.calibration, result_.shape, input)});
+             .predicted = plan::predict_step(result_.calibration, result_.shape, input),
+             .simulated = simulated(each.config, count, speed)});
         if (options_.progress) options_.progress(++done_, total_);
       }
     }
@@ -256,7 +283,7 @@ void Measurement::measure_on(int count) {
 }
 
 PlanBenchmark Measurement::run() {
-  const bert::BertConfig bert = training::make_bert_config(config_);
+  const bert::BertConfig& bert = model_;
   result_.micro_batch_tokens = options_.micro_batch_tokens;
   result_.shape = plan::shape_of({.layers = bert.layers,
                                   .hidden = bert.hidden_size,
@@ -294,10 +321,11 @@ PlanBenchmark Measurement::run() {
 
 }  // namespace
 
-PlanDeviation deviation_of(const std::vector<PlannedStep>& steps) {
+PlanDeviation deviation_of(const std::vector<PlannedStep>& steps,
+                           double (PlannedStep::*error)() const) {
   if (steps.empty()) return {};
   std::vector<double> errors;
-  for (const PlannedStep& step : steps) errors.push_back(std::abs(step.error()));
+  for (const PlannedStep& step : steps) errors.push_back(std::abs((step.*error)()));
   return {median(errors), *std::ranges::max_element(errors)};
 }
 

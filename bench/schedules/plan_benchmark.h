@@ -1,4 +1,5 @@
-// Compares the steps that `strata plan` predicts on this machine with measured ones.
+// Compares the steps that `strata plan` predicts and `strata bench simulate` simulates on this
+// machine with measured ones.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +39,19 @@ struct PlannedStep {
   double bytes_per_second = 0;
   double measured = 0;
   plan::StepTime predicted;
+  double simulated = 0;
 
   double error() const { return predicted.total() / measured - 1; }
+  double simulation_error() const { return simulated / measured - 1; }
 };
 
 // Absolute values.
 struct PlanDeviation {
   double median = 0, worst = 0;
 };
-PlanDeviation deviation_of(const std::vector<PlannedStep>& steps);
+// `error` is one of the two of PlannedStep.
+PlanDeviation deviation_of(const std::vector<PlannedStep>& steps,
+                           double (PlannedStep::*error)() const = &PlannedStep::error);
 
 struct PlanBenchmark {
   std::string device;

@@ -14,6 +14,7 @@ void add_bench_command(CLI::App& app, int&) {
   add_bench_overlap(*bench);
   add_bench_plan(*bench);
   add_bench_schedule(*bench);
+  add_bench_simulate(*bench);
   add_bench_optimizer(*bench);
   add_bench_cost(*bench);
   add_bench_start(*bench);

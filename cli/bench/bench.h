@@ -14,6 +14,7 @@ void add_bench_balance(CLI::App& bench);
 void add_bench_overlap(CLI::App& bench);
 void add_bench_plan(CLI::App& bench);
 void add_bench_schedule(CLI::App& bench);
+void add_bench_simulate(CLI::App& bench);
 void add_bench_optimizer(CLI::App& bench);
 void add_bench_cost(CLI::App& bench);
 void add_bench_start(CLI::App& bench);

@@ -245,6 +245,7 @@ class Simulation {
     std::deque<int>& messages = states_[rank].messages;
     while (!messages.empty()) {
       const int place = messages.front();
+      result_.spans[rank][static_cast<size_t>(place)].begin = now_;
       const OperationCost& cost = cost_of({rank, place});
       activities_.push_back({.left = cost.seconds,
                              .latency = cost.latency,

@@ -45,8 +45,8 @@ struct SimulatedSpan {
 
 struct SimulatedStep {
   double seconds = 0;
-  // [ranks][operations] A collective's span includes the wait for other ranks. A message's lasts
-  // until it has arrived.
+  // [ranks][operations] A collective's span includes the wait for other ranks. A send's begins when
+  // the message leaves; a send's and a receive's end when it has arrived.
   std::vector<std::vector<SimulatedSpan>> spans;
 };
 

@@ -14,21 +14,23 @@ namespace strata::training {
 namespace {
 
 // The rows of a rank, from top to bottom: whole steps, then the lanes.
-constexpr size_t kStepRow = 0, kRows = 1 + comm::kLanes;
-size_t row_of(comm::Lane lane) { return 1 + static_cast<size_t>(lane); }
+constexpr size_t kRows = 1 + comm::kLanes;
+size_t row_of(const std::optional<comm::Lane>& lane) {
+  return lane ? 1 + static_cast<size_t>(*lane) : 0;
+}
 const char* name_of_row(size_t row) {
-  return row == kStepRow ? "step" : name_of(static_cast<comm::Lane>(row - 1));
+  return row == 0 ? "step" : name_of(static_cast<comm::Lane>(row - 1));
 }
 
 // Events that name a rank's lanes and sort them.
-std::string lane_descriptions(int rank) {
+std::string lane_descriptions(int rank, const std::string& rank_name) {
   std::string lines;
   const auto describe = [&](const char* what, size_t lane, const nlohmann::json& arguments) {
     const nlohmann::json event = {
         {"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", lane}, {"args", arguments}};
     lines += json_text(event) + ",\n";
   };
-  describe("process_name", 0, {{"name", fmt::format("rank {}", rank)}});
+  describe("process_name", 0, {{"name", rank_name}});
   describe("process_sort_index", 0, {{"sort_index", rank}});
   for (size_t row = 0; row < kRows; ++row) {
     describe("thread_name", row, {{"name", name_of_row(row)}});
@@ -48,21 +50,40 @@ std::string shared_text(comm::Communicator& communicator, std::string text, int 
 
 }  // namespace
 
+std::string timeline_events(int rank, const std::string& rank_name,
+                            std::span<const TimelineSpan> spans, int64_t origin_ns) {
+  std::string lines = lane_descriptions(rank, rank_name);
+  for (const TimelineSpan& span : spans) {
+    const size_t row = row_of(span.lane);
+    const nlohmann::json event = {{"ph", "X"},
+                                  {"name", span.name},
+                                  {"cat", name_of_row(row)},
+                                  {"pid", rank},
+                                  {"tid", static_cast<int>(row)},
+                                  {"ts", 1e-3 * static_cast<double>(span.begin_ns - origin_ns)},
+                                  {"dur", 1e-3 * static_cast<double>(span.end_ns - span.begin_ns)}};
+    lines += json_text(event) + ",\n";
+  }
+  return lines;
+}
+
+void write_timeline(const std::filesystem::path& path, std::string events) {
+  events.resize(events.size() - std::string_view(",\n").size());
+  write_file_atomically(path,
+                        "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "\n]}\n");
+}
+
 Timeline::Timeline(comm::Communicator& communicator) : communicator_(communicator) {
   communicator_.barrier();
   origin_ns_ = nanoseconds(Clock::now());
 }
 
-void Timeline::add(size_t row, std::string name, int64_t begin_ns, int64_t end_ns) {
-  spans_.push_back({row, std::move(name), begin_ns, end_ns});
-}
-
 void Timeline::add_step(std::string name, Clock::time_point begin, Clock::time_point end) {
-  add(kStepRow, std::move(name), nanoseconds(begin), nanoseconds(end));
+  spans_.push_back({std::nullopt, std::move(name), nanoseconds(begin), nanoseconds(end)});
 }
 
 void Timeline::add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t end_ns) {
-  add(row_of(lane), std::move(name), begin_ns, end_ns);
+  spans_.push_back({lane, std::move(name), begin_ns, end_ns});
 }
 
 void Timeline::add(std::span<const comm::OperationTime> operations,
@@ -78,30 +99,16 @@ void Timeline::add(std::span<const comm::OperationTime> operations,
   }
 }
 
-std::string Timeline::to_json_events() const {
-  std::string lines = lane_descriptions(communicator_.rank());
-  for (const Span& span : spans_) {
-    const nlohmann::json event = {{"ph", "X"},
-                                  {"name", span.name},
-                                  {"cat", name_of_row(span.row)},
-                                  {"pid", communicator_.rank()},
-                                  {"tid", static_cast<int>(span.row)},
-                                  {"ts", 1e-3 * static_cast<double>(span.begin_ns - origin_ns_)},
-                                  {"dur", 1e-3 * static_cast<double>(span.end_ns - span.begin_ns)}};
-    lines += json_text(event) + ",\n";
-  }
-  return lines;
-}
-
 void Timeline::write(const std::filesystem::path& path) const {
   std::string lines;
   for (int rank = 0; rank < communicator_.size(); ++rank) {
-    const std::string own = rank == communicator_.rank() ? to_json_events() : std::string();
+    const std::string own =
+        rank == communicator_.rank()
+            ? timeline_events(rank, fmt::format("rank {}", rank), spans_, origin_ns_)
+            : std::string();
     lines += shared_text(communicator_, own, rank);
   }
-  if (communicator_.rank() != 0) return;
-  lines.resize(lines.size() - std::string_view(",\n").size());
-  write_file_atomically(path, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + lines + "\n]}\n");
+  if (communicator_.rank() == 0) write_timeline(path, std::move(lines));
 }
 
 }  // namespace strata::training

@@ -1,8 +1,9 @@
-// A timeline of all ranks as Chrome trace JSON, for ui.perfetto.dev or chrome://tracing.
+// Timelines as Chrome trace JSON, for ui.perfetto.dev or chrome://tracing.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,21 @@
 
 namespace strata::training {
 
-// Spans of time on this rank's clock: whole steps, and below them their operations by lane.
+struct TimelineSpan {
+  std::optional<comm::Lane> lane;  // absent: a whole step
+  std::string name;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// Returns a rank's rows: whole steps, and below them their operations by lane. Times of `spans` are
+// shown from `origin_ns`.
+std::string timeline_events(int rank, const std::string& rank_name,
+                            std::span<const TimelineSpan> spans, int64_t origin_ns = 0);
+// Writes the events of all ranks, one after another. Throws Error if the file cannot be written.
+void write_timeline(const std::filesystem::path& path, std::string events);
+
+// Collects spans on this rank's clock, and writes those of all ranks.
 class Timeline {
  public:
   // Times start when all ranks leave a barrier here, so that ranks of several machines line up
@@ -32,19 +47,9 @@ class Timeline {
   void write(const std::filesystem::path& path) const;
 
  private:
-  struct Span {
-    size_t row = 0;
-    std::string name;
-    int64_t begin_ns = 0;
-    int64_t end_ns = 0;
-  };
-
-  void add(size_t row, std::string name, int64_t begin_ns, int64_t end_ns);
-  std::string to_json_events() const;
-
   comm::Communicator& communicator_;
   int64_t origin_ns_ = 0;
-  std::vector<Span> spans_;
+  std::vector<TimelineSpan> spans_;
 };
 
 }  // namespace strata::training

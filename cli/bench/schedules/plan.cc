@@ -30,6 +30,8 @@ struct BenchPlanOptions {
   bool json = false;
 };
 
+constexpr auto kSimulation = &bench::PlannedStep::simulation_error;
+
 double gigabits(double bytes_per_second) { return bytes_per_second / kBytesPerGigabit; }
 
 ordered_json to_json(const bench::PlanDeviation& deviation, size_t steps) {
@@ -55,21 +57,25 @@ void print_json(const bench::PlanBenchmark& b) {
                        {"constant", time.constant},
                        {"bubble", time.bubble},
                        {"exposed", time.exposed}}},
-                     {"error", step.error()}});
+                     {"error", step.error()},
+                     {"simulated_seconds", step.simulated},
+                     {"simulation_error", step.simulation_error()}});
   }
   for (const bench::Skipped& each : b.skipped) {
     skipped.push_back({{"schedule", each.name}, {"reason", each.reason}});
   }
-  const ordered_json result = {{"version", kJsonVersion},
-                               {"device", b.device},
-                               {"micro_batch_tokens", b.micro_batch_tokens},
-                               {"parameters", b.shape.parameters},
-                               {"calibrated", calibrated},
-                               {"seconds_a_sample", b.calibration.costs.per_sample},
-                               {"seconds_a_step", b.calibration.costs.per_step},
-                               {"steps", steps},
-                               {"skipped", skipped},
-                               {"summary", to_json(bench::deviation_of(b.steps), b.steps.size())}};
+  const ordered_json result = {
+      {"version", kJsonVersion},
+      {"device", b.device},
+      {"micro_batch_tokens", b.micro_batch_tokens},
+      {"parameters", b.shape.parameters},
+      {"calibrated", calibrated},
+      {"seconds_a_sample", b.calibration.costs.per_sample},
+      {"seconds_a_step", b.calibration.costs.per_step},
+      {"steps", steps},
+      {"skipped", skipped},
+      {"summary", to_json(bench::deviation_of(b.steps), b.steps.size())},
+      {"simulation_summary", to_json(bench::deviation_of(b.steps, kSimulation), b.steps.size())}};
   write_json(result);
 }
 
@@ -89,11 +95,14 @@ Groups grouped(const std::vector<bench::PlannedStep>& steps, const Key& key) {
 }
 
 void print_summary(const char* what, const Groups& groups) {
-  fmt::print("\n{:<34}{:>7}{:>11}{:>10}\n", what, "steps", "median %", "worst %");
+  fmt::print("\n{:<34}{:>7}{:>11}{:>10}{:>21}{:>10}\n", what, "steps", "median %", "worst %",
+             "simulated, median %", "worst %");
   for (const auto& [name, steps] : groups) {
     const bench::PlanDeviation deviation = bench::deviation_of(steps);
-    fmt::print("{:<34}{:>7}{:>11.1f}{:>10.1f}\n", name, steps.size(), 100 * deviation.median,
-               100 * deviation.worst);
+    const bench::PlanDeviation simulated = bench::deviation_of(steps, kSimulation);
+    fmt::print("{:<34}{:>7}{:>11.1f}{:>10.1f}{:>21.1f}{:>10.1f}\n", name, steps.size(),
+               100 * deviation.median, 100 * deviation.worst, 100 * simulated.median,
+               100 * simulated.worst);
   }
 }
 
@@ -106,13 +115,17 @@ void print_table(const bench::PlanBenchmark& b) {
   fmt::print("{} take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
              counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
              b.calibration.costs.per_step * 1e3);
-  fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}\n", "ms", "clip", "ranks",
-             "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed", "error");
+  fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}{:>11}{:>8}\n", "ms", "clip",
+             "ranks", "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed",
+             "error", "simulated", "error");
   for (const bench::PlannedStep& step : b.steps) {
-    fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9.3f}{:>10.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>+7.1f}%\n",
-               step.name, config::name_of(step.clip), step.ranks, step.micro_batches,
-               gigabits(step.bytes_per_second), step.measured * 1e3, step.predicted.total() * 1e3,
-               step.predicted.bubble * 1e3, step.predicted.exposed * 1e3, 100 * step.error());
+    fmt::print(
+        "{:<33}{:<25}{:>6}{:>14}{:>9.3f}{:>10.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>+7.1f}%{:>11.1f}"
+        "{:>+7.1f}%\n",
+        step.name, config::name_of(step.clip), step.ranks, step.micro_batches,
+        gigabits(step.bytes_per_second), step.measured * 1e3, step.predicted.total() * 1e3,
+        step.predicted.bubble * 1e3, step.predicted.exposed * 1e3, 100 * step.error(),
+        step.simulated * 1e3, 100 * step.simulation_error());
   }
   using Step = bench::PlannedStep;
   print_summary("schedule", grouped(b.steps, [](const Step& step) { return step.name; }));

@@ -137,7 +137,7 @@ TEST(Simulation, MessagesLeaveOneAfterAnotherBesideOtherWork) {
   first.compute(4);
   const SimulatedStep step = simulate(std::vector{first.simulated(), second.simulated()}, {});
   EXPECT_THAT(step.spans[0],
-              testing::ElementsAre(span_is(0, 1), span_is(1, 3.5), span_is(1, 5.5), span_is(1, 5)));
+              testing::ElementsAre(span_is(0, 1), span_is(1, 3.5), span_is(3, 5.5), span_is(1, 5)));
   EXPECT_THAT(step.spans[1], testing::ElementsAre(span_is(0, 3.5), span_is(3.5, 4.5),
                                                   span_is(4.5, 5.5), span_is(5.5, 6.5)));
 }

@@ -1,0 +1,344 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text/counts.h"
+#include "base/text/json_version.h"
+#include "bench/schedules/section.h"
+#include "bench/simulation/job_simulation.h"
+#include "bench/simulation/measured_speed.h"
+#include "bench/step/synthetic_training.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/schedules/link_options.h"
+#include "cli/bench/step/step_options.h"
+#include "cli/options/config_options.h"
+#include "cli/options/outputs.h"
+#include "cli/options/plan_network.h"
+#include "cli/output/write_json.h"
+#include "training/factories/model.h"
+
+namespace strata::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+const std::map<std::string, config::ClipMode> kClipModes = [] {
+  std::map<std::string, config::ClipMode> modes;
+  for (const auto mode :
+       {config::ClipMode::kNone, config::ClipMode::kAfterAllReduce,
+        config::ClipMode::kBeforeAllReduce, config::ClipMode::kBucketBeforeAllReduce}) {
+    modes[config::name_of(mode)] = mode;
+  }
+  return modes;
+}();
+
+struct SimulateOptions {
+  ConfigOptions run;
+  PlanNetworkOptions network;
+  std::vector<int> ranks;
+  std::vector<double> buckets;          // MB; empty: the configuration's
+  std::vector<config::ClipMode> clips;  // empty: the configuration's
+  std::vector<int> channels;            // empty: channels limit nothing
+  double channel_gigabytes = 20;
+  int processors = 132;
+  bench::MicroBatchSequences sequences;
+  std::string measured;
+  double gigaflops = 0, gigabytes = 0;
+  double slowest = 1;
+  std::filesystem::path timeline;
+  bool json = false;
+};
+
+struct SimulatedCase {
+  int ranks = 1;
+  config::ClipMode clip = config::ClipMode::kNone;
+  double bucket_megabytes = 0;
+  int channels = 0;  // 0: not limited
+  bench::JobSimulation job;
+  double alone = 0;  // seconds of the step without communication
+
+  // Sums of the same times may differ by rounding.
+  double increase() const { return std::max(0.0, job.step / alone - 1); }
+};
+
+// Each channel (CTA) of a collective takes a processor and sends so many bytes a second.
+plan::Network limited(plan::Network network, const SimulateOptions& options, int channels) {
+  if (channels == 0) return network;
+  const double most = channels * options.channel_gigabytes * 1e9;
+  network.inside.bytes_per_second = std::min(network.inside.bytes_per_second, most);
+  const double cards_of_rank = network.cards / static_cast<double>(network.domain);
+  network.card.bytes_per_second = std::min(network.card.bytes_per_second, most / cards_of_rank);
+  return network;
+}
+
+bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunConfig& config) {
+  bench::DeviceSpeed speed;
+  if (!options.measured.empty()) speed = bench::read_measured_speed(options.measured);
+  if (options.gigaflops > 0) speed.flops_per_second = 1e9 * options.gigaflops;
+  if (options.gigabytes > 0) speed.bytes_per_second = 1e9 * options.gigabytes;
+  if (speed.flops_per_second == 0) {
+    fail("no speed is known: give --measured FILE or --gflops NUMBER");
+  }
+  speed.compute_bytes = config.model.precision == config::Precision::kFp32 ? 4 : 2;
+  return speed;
+}
+
+class Simulations {
+ public:
+  explicit Simulations(const SimulateOptions& options)
+      : options_(options),
+        config_(options.run.load()),
+        model_(training::make_bert_config(config_)),
+        lengths_(bench::micro_batch_lengths(config_, options.sequences, model_, 0)),
+        speed_(speed_of(options, config_)) {
+    const bool several = std::ranges::any_of(options.ranks, [](int ranks) { return ranks > 1; });
+    const auto network = options.network.chosen(1);
+    if (several && !network) fail("several ranks: give --network, the link between them");
+    if (network) network_ = *network;
+  }
+
+  const config::RunConfig& config() const { return config_; }
+  const std::vector<int32_t>& lengths() const { return lengths_; }
+  const bench::DeviceSpeed& speed() const { return speed_; }
+
+  std::vector<SimulatedCase> all() const {
+    std::vector<SimulatedCase> cases;
+    const std::vector<double> buckets =
+        options_.buckets.empty() ? std::vector{config_.reduce.bucket_megabytes} : options_.buckets;
+    const std::vector<config::ClipMode> clips =
+        options_.clips.empty() ? std::vector{config_.clip.mode} : options_.clips;
+    const std::vector<int> channels =
+        options_.channels.empty() ? std::vector{0} : options_.channels;
+    for (const int ranks : options_.ranks) {
+      for (const config::ClipMode clip : clips) {
+        for (const double bucket : buckets) {
+          for (const int each : channels) cases.push_back(simulated({ranks, clip, bucket, each}));
+        }
+      }
+    }
+    return cases;
+  }
+
+ private:
+  SimulatedCase simulated(SimulatedCase simulated) const {
+    config::RunConfig config = config_;
+    config.run.division = config::Division::kOpen;  // nothing is submitted
+    config.clip.mode = simulated.clip;
+    config.reduce.bucket_megabytes = simulated.bucket_megabytes;
+    if (const auto reason = bench::reason_to_skip(config, simulated.ranks)) fail("{}", *reason);
+    const double taken = static_cast<double>(simulated.channels) / options_.processors;
+    bench::JobInput input{.config = config,
+                          .model = model_,
+                          .ranks = simulated.ranks,
+                          .lengths = lengths_,
+                          .device = speed_,
+                          .network = limited(network_, options_, simulated.channels),
+                          .slowest = options_.slowest,
+                          .compute_speed_beside_collectives = 1 - taken};
+    simulated.job = bench::simulate_job(input);
+    input.network = plan::flat_network({0, std::numeric_limits<double>::infinity()});
+    input.compute_speed_beside_collectives = 1;
+    simulated.alone = bench::simulate_job(input).step;
+    return simulated;
+  }
+
+  const SimulateOptions& options_;
+  config::RunConfig config_;
+  bert::BertConfig model_;
+  std::vector<int32_t> lengths_;
+  bench::DeviceSpeed speed_;
+  plan::Network network_;
+};
+
+// Returns, of the cases on so many ranks that are at most 0.1 % slower than the fastest, the one
+// that communicates least.
+const SimulatedCase& best_of(const std::vector<SimulatedCase>& cases, int ranks) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const SimulatedCase& each : cases) {
+    if (each.ranks == ranks) fastest = std::min(fastest, each.job.step);
+  }
+  const SimulatedCase* best = nullptr;
+  const auto communication = [](const SimulatedCase& each) {
+    return each.job.times.communication_seconds;
+  };
+  for (const SimulatedCase& each : cases) {
+    if (each.ranks != ranks || each.job.step > 1.001 * fastest) continue;
+    if (!best || communication(each) < communication(*best)) best = &each;
+  }
+  return *best;
+}
+
+ordered_json to_json(const SimulatedCase& each) {
+  ordered_json result = {{"ranks", each.ranks},
+                         {"clip", config::name_of(each.clip)},
+                         {"bucket_megabytes", each.bucket_megabytes},
+                         {"buckets", each.job.buckets}};
+  if (each.channels > 0) result["channels"] = each.channels;
+  const comm::StepTimes& times = each.job.times;
+  result["seconds"] = {{"step", each.job.step},
+                       {"step_without_communication", each.alone},
+                       {"backward_end", each.job.backward_end},
+                       {"communication", times.communication_seconds},
+                       {"exposed_communication", times.exposed_communication_seconds},
+                       {"clip", times.clip_seconds},
+                       {"update", times.update_seconds}};
+  if (each.job.exposed_formula) {
+    result["seconds"]["exposed_communication_closed_form"] = *each.job.exposed_formula;
+  }
+  return result;
+}
+
+void print_json(const Simulations& simulations, const std::vector<SimulatedCase>& cases) {
+  ordered_json list = ordered_json::array();
+  for (const SimulatedCase& each : cases) list.push_back(to_json(each));
+  write_json(ordered_json{
+      {"version", kJsonVersion},
+      {"executor", simulations.config().device.backend->memory_is_host ? "threads" : "streams"},
+      {"flops_per_second", simulations.speed().flops_per_second},
+      {"bytes_per_second", simulations.speed().bytes_per_second},
+      {"micro_batch_lengths", simulations.lengths()},
+      {"simulations", list}});
+}
+
+void print_table(const Simulations& simulations, const std::vector<SimulatedCase>& cases) {
+  int64_t tokens = 0;
+  for (const int32_t length : simulations.lengths()) tokens += length;
+  fmt::print("{}: {} GFLOP/s, {}; {} a rank of {} in {}\n",
+             simulations.config().device.backend->memory_is_host ? "threads" : "streams",
+             rounded_text(simulations.speed().flops_per_second / 1e9),
+             simulations.speed().bytes_per_second > 0
+                 ? rounded_text(simulations.speed().bytes_per_second / 1e9) + " GB/s"
+                 : "clipping and updates take no time",
+             counted(simulations.config().batch.gradient_accumulation_steps, "micro-batch"),
+             counted(tokens, "token"),
+             counted(static_cast<int64_t>(simulations.lengths().size()), "sequence"));
+  fmt::print("{:>7}{:>27}{:>11}{:>9}{:>10}{:>10}{:>10}{:>15}{:>10}{:>13}{:>10}\n", "ranks", "clip",
+             "bucket MB", "buckets", "channels", "step ms", "backward", "communication", "exposed",
+             "closed form", "increase");
+  for (const SimulatedCase& each : cases) {
+    const auto ms = [](double seconds) { return fmt::format("{:.2f}", 1e3 * seconds); };
+    fmt::print("{:>7}{:>27}{:>11}{:>9}{:>10}{:>10}{:>10}{:>15}{:>10}{:>13}{:>+9.1f}%\n", each.ranks,
+               config::name_of(each.clip), rounded_text(each.bucket_megabytes), each.job.buckets,
+               each.channels > 0 ? std::to_string(each.channels) : "", ms(each.job.step),
+               ms(each.job.backward_end), ms(each.job.times.communication_seconds),
+               ms(each.job.times.exposed_communication_seconds),
+               each.job.exposed_formula ? ms(*each.job.exposed_formula) : "",
+               100 * each.increase());
+  }
+  std::vector<int> ranks;
+  for (const SimulatedCase& each : cases) {
+    if (ranks.empty() || ranks.back() != each.ranks) ranks.push_back(each.ranks);
+  }
+  if (ranks.size() == cases.size()) return;
+  for (const int number : ranks) {
+    const SimulatedCase& best = best_of(cases, number);
+    fmt::print("best on {}: clip {}, buckets of {} MB{}\n", counted(number, "rank"),
+               config::name_of(best.clip), rounded_text(best.bucket_megabytes),
+               best.channels > 0 ? ", " + counted(best.channels, "channel") : "");
+  }
+}
+
+void write_timeline_of(const bench::JobSimulation& job, const std::filesystem::path& path) {
+  std::string events;
+  for (size_t i = 0; i < job.ranks.size(); ++i) {
+    events += training::timeline_events(static_cast<int>(i), job.ranks[i].name,
+                                        job.ranks[i].timeline("simulated step"));
+  }
+  training::write_timeline(path, std::move(events));
+}
+
+}  // namespace
+
+void add_bench_simulate(CLI::App& bench) {
+  const auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "simulate", "A step's operations on any number of ranks, simulated, not run");
+  add_config_options(*command, options->run,
+                     ": model, precision, batch, clip, reduce, parallel, optimizer.sharded, device",
+                     "device.backend=cuda")
+      ->required();
+  command->add_option("--ranks", options->ranks, "Numbers of ranks")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->required();
+  command
+      ->add_option("--measured", options->measured,
+                   "The device's speeds, as 'strata bench step --json' measured them on one rank")
+      ->type_name("FILE");
+  command
+      ->add_option("--gflops", options->gigaflops,
+                   "Speed of forward and backward in GFLOP/s, in place of --measured")
+      ->check(a_speed());
+  command
+      ->add_option("--gbytes", options->gigabytes,
+                   "Memory bandwidth of clipping and updates in GB/s, in place of --measured "
+                   "(without either they take no time)")
+      ->check(a_speed());
+  add_network_options(*command, options->network);
+  command
+      ->add_option("--buckets", options->buckets,
+                   "Sizes of a gradient bucket in MB (default: reduce.bucket_megabytes)")
+      ->delimiter(',')
+      ->check(between(0.001, 1e6));
+  command->add_option("--clip", options->clips, "Clip modes (default: clip.mode)")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(kClipModes));
+  command
+      ->add_option("--channels", options->channels,
+                   "Numbers of channels (CTAs) of NCCL: each takes a processor of the device from "
+                   "computing and limits the speed (default: neither)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--channel-gbytes", options->channel_gigabytes, "GB/s that a channel sends")
+      ->check(a_speed())
+      ->capture_default_str();
+  command->add_option("--processors", options->processors, "Multiprocessors of the device")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--slowest", options->slowest,
+                   "Time that one replica takes to compute, over the others'")
+      ->check(between(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--tokens", options->sequences.tokens,
+                   "Tokens a micro-batch, in place of batch.micro_batch sequences")
+      ->check(CLI::Range(1, 1 << 24));
+  add_length_option(*command, options->sequences.length);
+  names_output(command->add_option("--timeline", options->timeline,
+                                   "Write the step as Chrome trace JSON, for 'strata plot "
+                                   "timeline'; of one case"));
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "Runs the lists that 'strata bench step --explain' prints, by the rules of the executor of\n"
+      "device.backend: threads or streams. Exposed is communication after backward while no\n"
+      "bucket is clipped or updated. Closed form: what a formula says of it, which knows no\n"
+      "clipping and updates. Increase is what communication adds to a step.\n"
+      "docs/plan.md compares it with measured steps.");
+  command->callback([options] {
+    const auto config = options->run.load();
+    refuse_to_replace(files_read(config), options->timeline, "--timeline");
+    const Simulations simulations(*options);
+    const std::vector<SimulatedCase> cases = simulations.all();
+    if (!options->timeline.empty()) {
+      if (cases.size() > 1) {
+        fail(
+            "--timeline: shows one case, not {}; give one number of ranks, clip mode, bucket size "
+            "and number of channels",
+            cases.size());
+      }
+      write_timeline_of(cases.front().job, options->timeline);
+    }
+    options->json ? print_json(simulations, cases) : print_table(simulations, cases);
+  });
+}
+
+}  // namespace strata::cli
