@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "base/numbers/statistics.h"
+#include "base/timing.h"
 #include "bench/simulation/job_simulation.h"
 #include "bench/step/synthetic_training.h"
 #include "comm/emulated/slow_link.h"
@@ -148,6 +151,13 @@ class Measurement {
     return std::span(speeds_).first(ranks == 1 ? 1 : speeds_.size());
   }
   std::vector<Case> cases_of(int ranks, int micro_batches);
+  // The sequences of a micro-batch in a measured step.
+  std::vector<int32_t> lengths_in(int step) const {
+    return micro_batch_lengths(config_, {options_.micro_batch_tokens}, model_,
+                               static_cast<uint64_t>(kUnmeasuredSteps + step));
+  }
+  double flops_in(int step) const;
+  void measure_messages();
   double simulated(const RunConfig& config, int ranks, double bytes_per_second) const;
 
   const RunConfig& config_;
@@ -156,6 +166,7 @@ class Measurement {
   PlanBenchmark result_;
   bert::BertConfig model_;
   std::vector<double> speeds_;
+  double calibrated_flops_ = 0;  // median of the calibrated steps
   std::set<std::string> skipped_;
   size_t done_ = 0, total_ = 0;
 };
@@ -200,6 +211,9 @@ void Measurement::calibrate() {
                                   .seconds = figures[0]});
   }
   result_.calibration = plan::calibrate(result_.calibrated);
+  std::vector<double> flops;
+  for (int step = 0; step < kTimes * options_.steps; ++step) flops.push_back(flops_in(step));
+  calibrated_flops_ = median(flops);
   speeds_ = options_.speeds;
   if (!speeds_.empty()) return;
   // Two ranks send all gradients once each.
@@ -227,24 +241,65 @@ std::vector<Case> Measurement::cases_of(int ranks, int micro_batches) {
   return allowed;
 }
 
+double Measurement::flops_in(int step) const {
+  const BlockFlops flops = block_flops(model_, lengths_in(step));
+  return flops.layer * static_cast<double>(model_.layers) + flops.heads_forward +
+         flops.heads_backward;
+}
+
+// Sends a micro-batch's message back and forth between ranks that work and wait in turns, as
+// pipeline stages do.
+void Measurement::measure_messages() {
+  constexpr int kTimes = 30;
+  constexpr double kFast = 1e15;
+  constexpr std::chrono::milliseconds kWork(3);
+  const auto link = comm::make_slow_link(ranks_.communicator.duplicate(), {kFast, 0});
+  const auto messages = link->make_messages();
+  std::vector<char> data(static_cast<size_t>(static_cast<double>(options_.micro_batch_tokens) *
+                                             static_cast<double>(model_.hidden_size) *
+                                             result_.shape.compute_bytes));
+  const auto send = [&](int to) { messages->wait(messages->send(data.data(), data.size(), to)); };
+  const auto receive = [&](int from) {
+    messages->wait(messages->receive(data.data(), data.size(), from));
+  };
+  std::vector<double> seconds;
+  for (int i = 0; i < kTimes && ranks_.rank() < 2; ++i) {
+    const auto begin = Clock::now();
+    if (ranks_.first()) {
+      std::this_thread::sleep_until(begin + kWork);
+      send(1);
+      receive(1);
+      seconds.push_back((seconds_since(begin) - 2 * std::chrono::duration<double>(kWork).count()) /
+                        2);
+    } else {
+      receive(0);
+      std::this_thread::sleep_until(Clock::now() + kWork);
+      send(0);
+    }
+  }
+  double& result = result_.message_seconds;
+  result = ranks_.first() ? median(seconds) : 0;
+  ranks_.communicator.all_reduce_sum(&result, 1, device::DType::kF64);
+}
+
 // The calibrated step gives the speed of a simulated rank, apart from the step's constant.
 double Measurement::simulated(const RunConfig& config, int ranks, double bytes_per_second) const {
-  const std::vector<int32_t> lengths =
-      micro_batch_lengths(config, {options_.micro_batch_tokens}, model_, kUnmeasuredSteps);
-  const BlockFlops flops = block_flops(model_, lengths);
   const double constant = result_.calibration.costs.per_step;
-  const double all =
-      flops.layer * static_cast<double>(model_.layers) + flops.heads_forward + flops.heads_backward;
-  const JobInput input{
-      .config = config,
-      .model = model_,
-      .ranks = ranks,
-      .lengths = lengths,
-      .device = {.flops_per_second = all / (result_.calibrated.front().seconds - constant),
-                 .step_seconds = constant,
-                 .compute_bytes = static_cast<int64_t>(result_.shape.compute_bytes)},
-      .network = plan::flat_network({0, bytes_per_second})};
-  return simulate_job(input).step;
+  JobInput input{.config = config,
+                 .model = model_,
+                 .ranks = ranks,
+                 .device = {.flops_per_second =
+                                calibrated_flops_ / (result_.calibrated.front().seconds - constant),
+                            .step_seconds = constant,
+                            .message_seconds = result_.message_seconds,
+                            .compute_bytes = static_cast<int64_t>(result_.shape.compute_bytes)},
+                 .network = plan::flat_network({0, bytes_per_second})};
+  std::vector<double> steps;
+  for (int step = 0; step < options_.steps; ++step) {
+    input.lengths = lengths_in(step);
+    steps.push_back(simulate_job(input).step);
+  }
+  return median(steps);
 }
 
 void Measurement::measure_on(int count) {
@@ -301,6 +356,7 @@ PlanBenchmark Measurement::run() {
   }
   result_.shape.compute_bytes = static_cast<double>(size_of(device->compute_dtype()));
   calibrate();
+  measure_messages();
 
   std::vector<int> numbers = options_.ranks;
   if (numbers.empty()) {

@@ -58,6 +58,7 @@ struct PlanBenchmark {
   int64_t micro_batch_tokens = 0;
   plan::Calibration calibration;  // one sample has kSampleTokens tokens
   std::vector<plan::MeasuredStep> calibrated;
+  double message_seconds = 0;  // between two idle ranks, beside the link's; only simulations use it
   plan::ModelShape shape;
   std::vector<PlannedStep> steps;
   std::vector<Skipped> skipped;

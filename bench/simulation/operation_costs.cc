@@ -182,7 +182,7 @@ class Costs {
                        operation.round;
     const plan::Link link = plan::link_between_neighbours(input_.network, input_.stages);
     const double bytes = tokens_ * static_cast<double>(input_.model.hidden_size) * gathered_bytes_;
-    return {bytes / link.bytes_per_second, link.latency, number};
+    return {bytes / link.bytes_per_second, link.latency + input_.device.message_seconds, number};
   }
 
   const CostInput& input_;

@@ -21,7 +21,8 @@ struct DeviceSpeed {
   double flops_per_second = 0;  // in GEMMs and attention
   // Bandwidth of norms, clipping, conversion and updates in memory. If 0, they take no time.
   double bytes_per_second = 0;
-  double step_seconds = 0;  // constant seconds of a step, before its first operation
+  double step_seconds = 0;     // constant seconds of a step, before its first operation
+  double message_seconds = 0;  // seconds that a message takes beside those of the network
   // Bytes of an element of the weights that ranks gather, and of the data between stages.
   int64_t compute_bytes = 2;
 };

@@ -72,6 +72,7 @@ void print_json(const bench::PlanBenchmark& b) {
       {"calibrated", calibrated},
       {"seconds_a_sample", b.calibration.costs.per_sample},
       {"seconds_a_step", b.calibration.costs.per_step},
+      {"seconds_a_message", b.message_seconds},
       {"steps", steps},
       {"skipped", skipped},
       {"summary", to_json(bench::deviation_of(b.steps), b.steps.size())},
@@ -112,9 +113,11 @@ void print_table(const bench::PlanBenchmark& b) {
   for (const plan::MeasuredStep& step : b.calibrated) {
     fmt::print("calibrated from {}: {:.2f} ms a step\n", step.name, step.seconds * 1e3);
   }
-  fmt::print("{} take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
-             counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
-             b.calibration.costs.per_step * 1e3);
+  fmt::print(
+      "{} take {:.3f} ms, a step {:.3f} ms whatever it holds, a message {:.3f} ms beside its time "
+      "on the link\n\n",
+      counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
+      b.calibration.costs.per_step * 1e3, b.message_seconds * 1e3);
   fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}{:>11}{:>8}\n", "ms", "clip",
              "ranks", "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed",
              "error", "simulated", "error");

@@ -88,11 +88,11 @@ TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
 }
 
 TEST(UnicodeVersion, WordsOfMarksAndSigmasAreTreatedAsPythonsOfTheVersionTreatThem) {
-  constexpr int kWords = 100'000;
+  constexpr int kRandomWords = 100'000;
   for (const auto& [version, expected] : known_versions()) {
     Words words;
     uint64_t digest = fingerprint("");
-    for (int i = 0; i < kWords; ++i)
+    for (int i = 0; i < kRandomWords; ++i)
       digest = fingerprint(plain(words.next(), version) + "\n", digest);
     EXPECT_EQ(fmt::format("{:016x}", digest), expected["words"]) << to_string(version);
   }
