@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/files/files.h"
 #include "tests/cli/small_benchmark.h"
@@ -300,6 +301,54 @@ TEST_F(BenchWithData, ACostThatWasMeasuredCanBeTrainedAndPlannedWith) {
                                               "--set", "batch.load_balance.cost=" + cost}));
   EXPECT_LE(trained.exit_code, 1) << trained.err;
   EXPECT_THAT(read_file(result("result_0.yaml")), HasSubstr("cost: {linear: "));
+}
+
+std::vector<std::string> simulate(const std::vector<std::string>& more) {
+  std::vector<std::string> command = {kStrata, "bench", "simulate", "--config",
+                                      STRATA_SOURCE_DIR "/scripts/configs/bert-large-8gpu.yaml"};
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+// BERT-large on 1,024 GPUs: a bucket's clipping lets updates hide the last all-reduces.
+TEST(BenchSimulate, ComparesClipModesAndBuckets) {
+  const ProcessResult result =
+      run(simulate({"--ranks", "8,1024", "--gflops", "400000", "--gbytes", "2500", "--network",
+                    "5e-6,50e9", "--domain", "nvlink-h100", "--clip",
+                    "after_allreduce,bucket_before_allreduce", "--buckets", "25,200", "--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json simulated = json::parse(result.out);
+  EXPECT_EQ(simulated["executor"], "streams");
+  std::map<std::tuple<int, std::string, double>, json> seconds;
+  for (const json& each : simulated["simulations"]) {
+    seconds[{each["ranks"], each["clip"], each["bucket_megabytes"]}] = each["seconds"];
+  }
+  ASSERT_EQ(seconds.size(), 8u);
+  const auto exposed = [&](int ranks, const char* clip, double bucket) {
+    return seconds.at({ranks, clip, bucket})["exposed_communication"].get<double>();
+  };
+  EXPECT_LT(exposed(1024, "bucket_before_allreduce", 25), exposed(1024, "after_allreduce", 25));
+  EXPECT_LT(exposed(8, "after_allreduce", 25), exposed(1024, "after_allreduce", 25));
+  EXPECT_LT(exposed(1024, "after_allreduce", 25), exposed(1024, "after_allreduce", 200));
+}
+
+TEST(BenchSimulate, RefusesWhatItCannotSimulate) {
+  const std::vector<std::string> speed = {"--ranks", "8", "--gflops", "1000"};
+  const auto error = [&](std::vector<std::string> arguments, bool adds_speed = true) {
+    if (adds_speed) arguments.insert(arguments.begin(), speed.begin(), speed.end());
+    const ProcessResult result = run(simulate(arguments));
+    EXPECT_EQ(result.exit_code, 2);
+    return result.err;
+  };
+  EXPECT_THAT(error({"--ranks", "1"}, false), HasSubstr("--measured FILE or --gflops"));
+  EXPECT_THAT(error({}), HasSubstr("give --network"));
+  EXPECT_THAT(error({"--network", "1e-6,1e9", "--measured", "none.json"}), HasSubstr("none.json"));
+  EXPECT_THAT(
+      error({"--network", "1e-6,1e9", "--set", "parallel.stages=3", "--set", "run.division=open"}),
+      HasSubstr("parallel.stages"));
+  EXPECT_THAT(error({"--network", "1e-6,1e9", "--channels", "132"}), HasSubstr("--channels 132"));
+  EXPECT_THAT(error({"--network", "1e-6,1e9", "--buckets", "1,2", "--timeline", "t.json"}),
+              HasSubstr("one case, not 2"));
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ const std::vector<Output> kOutputs = {
     {"bench cost", "--out", "--config FILE"},
     {"bench overlap", "--timeline", "--config FILE"},
     {"bench schedule", "--timeline", "--config FILE"},
+    {"bench simulate", "--timeline", "--ranks 1 --gflops 1 --config FILE"},
 };
 
 std::vector<std::string> words_in(const std::string& text) {

@@ -102,6 +102,13 @@ class Simulations {
     const bool several = std::ranges::any_of(options.ranks, [](int ranks) { return ranks > 1; });
     const auto network = options.network.chosen(1);
     if (several && !network) fail("several ranks: give --network, the link between them");
+    for (const int channels : options.channels) {
+      if (channels < options.processors) continue;
+      fail(
+          "--channels {}: the device has {} multiprocessors (--processors), and computing needs "
+          "one",
+          channels, options.processors);
+    }
     if (network) network_ = *network;
   }
 
