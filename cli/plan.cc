@@ -135,10 +135,8 @@ void predict(const PlanCommand& command, plan::PlanReport& report) {
   const plan::Layout layout = command.layout.chosen();
   for (const int64_t ranks : command.ranks) {
     if (const int64_t most = report.planner.most_ranks(); ranks > most) {
-      fail(
-          "--ranks {}: more than 1,024 times the ranks that were measured; at most {} have a "
-          "meaning",
-          ranks, counted(most, "rank"));
+      fail("--ranks {}: more than {} times the ranks that were measured; at most {} have a meaning",
+           ranks, count_text(plan::kMostTimesMeasured), counted(most, "rank"));
     }
     for (const double batch : command.batches) {
       if (const auto reason = plan::refusal(report.planner.shape, ranks, batch, layout)) {

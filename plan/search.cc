@@ -1,5 +1,7 @@
 #include "plan/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -36,6 +38,23 @@ class Imbalances {
   std::map<std::pair<int64_t, double>, double> known_;
 };
 
+// Returns why such steps lie beyond the measured ones; an empty text if they do not.
+std::string extrapolation_of(const Planner& planner, int64_t ranks, double batch) {
+  if (planner.measured.empty()) return {};
+  constexpr double kSame = 1e-9;
+  int64_t most = 0;
+  double least_samples = std::numeric_limits<double>::infinity(), most_samples = 0;
+  for (const MeasuredStep& step : planner.measured) {
+    most = std::max(most, step.ranks);
+    least_samples = std::min(least_samples, step.samples_per_rank());
+    most_samples = std::max(most_samples, step.samples_per_rank());
+  }
+  if (ranks > most) return fmt::format("more than {} ranks", most);
+  const double samples = batch / static_cast<double>(ranks);
+  if (samples >= least_samples * (1 - kSame) && samples <= most_samples * (1 + kSame)) return {};
+  return fmt::format("not {:.4g} to {:.4g} samples a rank", least_samples, most_samples);
+}
+
 Prediction predict_with(const Planner& planner, int64_t ranks, double batch, const Layout& layout,
                         double imbalance) {
   Prediction prediction;
@@ -51,6 +70,7 @@ Prediction predict_with(const Planner& planner, int64_t ranks, double batch, con
   prediction.samples = planner.samples(batch);
   prediction.run = predict_run(planner.run_input(input, prediction.step, prediction.samples));
   prediction.memory = rank_memory(planner.shape, input);
+  prediction.extrapolation = extrapolation_of(planner, ranks, batch);
   return prediction;
 }
 
@@ -118,10 +138,9 @@ std::vector<Layout> layouts_of(const ModelShape& shape, int64_t ranks, double ba
 }  // namespace
 
 int64_t Planner::most_ranks() const {
-  constexpr int64_t kFarthest = 1024;
   int64_t most = 1;
   for (const MeasuredStep& step : measured) most = std::max(most, step.ranks);
-  return kFarthest * most;
+  return kMostTimesMeasured * most;
 }
 
 Prediction Planner::predict(int64_t ranks, double batch, const Layout& layout) const {

@@ -12,6 +12,8 @@
 
 namespace strata::plan {
 
+inline constexpr int64_t kMostTimesMeasured = 1024;
+
 // A layout of ranks and its predicted times.
 struct Prediction {
   StepInput input;
@@ -19,6 +21,9 @@ struct Prediction {
   RunTime run;
   Samples samples;
   double memory = 0;  // bytes per rank
+  // Why this lies beyond the measured steps: more ranks, or other samples a rank; empty if it does
+  // not.
+  std::string extrapolation;
 
   // Returns the cost of a run: ranks times seconds.
   double rank_seconds() const { return static_cast<double>(input.ranks) * run.total; }
@@ -36,7 +41,7 @@ struct Planner {
   // Returns the samples to converge at a batch size.
   std::function<Samples(double batch)> samples;
 
-  // Returns how many ranks can be predicted: 1,024 times the most that were measured.
+  // Returns how many ranks can be predicted: kMostTimesMeasured times the most that were measured.
   int64_t most_ranks() const;
   Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
   // Returns the run with steps of `step` and evaluations at MLPerf's interval.

@@ -125,6 +125,11 @@ plan::Layout layout_of(const RunConfig& config) {
           .delayed = config.ouroboros.modules > 1 && config.ouroboros.warmup_steps == 0};
 }
 
+// Returns the steps before the measured ones. Delayed backward needs some more.
+int unmeasured_steps(const RunConfig& config) {
+  return kUnmeasuredSteps + (layout_of(config).delayed ? config.ouroboros.modules - 1 : 0);
+}
+
 struct Timed {
   double step = 0, backward = 0;
   std::string device;
@@ -151,10 +156,10 @@ class Measurement {
     return std::span(speeds_).first(ranks == 1 ? 1 : speeds_.size());
   }
   std::vector<Case> cases_of(int ranks, int micro_batches);
-  // The sequences of a micro-batch in a measured step.
+  // The sequences of a micro-batch in a step, measured or not.
   std::vector<int32_t> lengths_in(int step) const {
     return micro_batch_lengths(config_, {options_.micro_batch_tokens}, model_,
-                               static_cast<uint64_t>(kUnmeasuredSteps + step));
+                               static_cast<uint64_t>(step));
   }
   double flops_in(int step) const;
   void measure_messages();
@@ -173,8 +178,7 @@ class Measurement {
 
 Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks, int64_t tokens,
                            int steps) const {
-  const bool delayed = layout_of(config).delayed;
-  const int unmeasured = kUnmeasuredSteps + (delayed ? config.ouroboros.modules - 1 : 0);
+  const int unmeasured = unmeasured_steps(config);
   SyntheticTraining training(config, {tokens}, steps + unmeasured, ranks,
                              device_asleep(options_.sleeping_flops));
   const auto buckets = training.make_buckets(training.replicas(),
@@ -212,7 +216,9 @@ void Measurement::calibrate() {
   }
   result_.calibration = plan::calibrate(result_.calibrated);
   std::vector<double> flops;
-  for (int step = 0; step < kTimes * options_.steps; ++step) flops.push_back(flops_in(step));
+  for (int step = 0; step < kTimes * options_.steps; ++step) {
+    flops.push_back(flops_in(kUnmeasuredSteps + step));
+  }
   calibrated_flops_ = median(flops);
   speeds_ = options_.speeds;
   if (!speeds_.empty()) return;
@@ -242,9 +248,7 @@ std::vector<Case> Measurement::cases_of(int ranks, int micro_batches) {
 }
 
 double Measurement::flops_in(int step) const {
-  const BlockFlops flops = block_flops(model_, lengths_in(step));
-  return flops.layer * static_cast<double>(model_.layers) + flops.heads_forward +
-         flops.heads_backward;
+  return block_flops(model_, lengths_in(step)).all(model_);
 }
 
 // Sends a micro-batch's message back and forth between ranks that work and wait in turns, as
@@ -284,19 +288,21 @@ void Measurement::measure_messages() {
 
 // The calibrated step gives the speed of a simulated rank, apart from the step's constant.
 double Measurement::simulated(const RunConfig& config, int ranks, double bytes_per_second) const {
+  RunConfig on_threads = config;
+  on_threads.device.backend = &device::find_backend("cpu");  // as the emulated network needs
   const double constant = result_.calibration.costs.per_step;
-  JobInput input{.config = config,
+  JobInput input{.config = on_threads,
                  .model = model_,
                  .ranks = ranks,
+                 .compute_bytes = static_cast<int64_t>(result_.shape.compute_bytes),
                  .device = {.flops_per_second =
                                 calibrated_flops_ / (result_.calibrated.front().seconds - constant),
                             .step_seconds = constant,
-                            .message_seconds = result_.message_seconds,
-                            .compute_bytes = static_cast<int64_t>(result_.shape.compute_bytes)},
+                            .message_seconds = result_.message_seconds},
                  .network = plan::flat_network({0, bytes_per_second})};
   std::vector<double> steps;
   for (int step = 0; step < options_.steps; ++step) {
-    input.lengths = lengths_in(step);
+    input.lengths = lengths_in(unmeasured_steps(config) + step);
     steps.push_back(simulate_job(input).step);
   }
   return median(steps);
@@ -329,7 +335,7 @@ void Measurement::measure_on(int count) {
              .bytes_per_second = speed,
              .measured = seconds,
              .predicted = plan::predict_step(result_.calibration, result_.shape, input),
-             .simulated = simulated(each.config, count, speed)});
+             .simulated = ranks_.first() ? simulated(each.config, count, speed) : 0});
         if (options_.progress) options_.progress(++done_, total_);
       }
     }

@@ -1,5 +1,5 @@
-// Compares the steps that `strata plan` predicts and `strata bench simulate` simulates on this
-// machine with measured ones.
+// Measures steps on this machine, and compares them with the steps that `strata plan` predicts and
+// `strata bench simulate` simulates.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct PlanBenchmarkOptions {
   double sleeping_flops = 0;       // speed of a sleeping device; 0: device.backend
   std::vector<int> ranks;          // at most the job's ranks; empty: 1, 2, ... of them
   std::vector<int> micro_batches = {1, 2, 4, 8};
-  // A rank's bytes per second. Empty: the speeds at which an all-reduce of two ranks takes two
-  // times, once and a tenth of a micro-batch's backward.
+  // A rank's bytes per second. Empty: the speeds at which an all-reduce of two ranks takes 2, 1 and
+  // 0.1 times as long as a micro-batch's backward.
   std::vector<double> speeds;
   std::function<void(size_t done, size_t total)> progress;
 };
@@ -45,7 +45,7 @@ struct PlannedStep {
   double simulation_error() const { return simulated / measured - 1; }
 };
 
-// Absolute values.
+// Median and maximum of the absolute relative errors.
 struct PlanDeviation {
   double median = 0, worst = 0;
 };
@@ -58,7 +58,8 @@ struct PlanBenchmark {
   int64_t micro_batch_tokens = 0;
   plan::Calibration calibration;  // one sample has kSampleTokens tokens
   std::vector<plan::MeasuredStep> calibrated;
-  double message_seconds = 0;  // between two idle ranks, beside the link's; only simulations use it
+  // Seconds that a message between two ranks takes in addition to the link's. Simulations use it.
+  double message_seconds = 0;
   plan::ModelShape shape;
   std::vector<PlannedStep> steps;
   std::vector<Skipped> skipped;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "base/text/counts.h"
 #include "bert/parameters/parameters.h"
 #include "plan/forms/step_forms.h"
@@ -29,7 +28,7 @@ std::string name_of(const JobInput& input, int stage, int stages, bool is_slow) 
 
 // Returns nullopt if the closed form does not cover the step.
 std::optional<double> exposed_formula(const EqualRanks& rank, const comm::BucketPlan& buckets) {
-  if (rank.plan.schedule.stage.count > 1 || buckets.reductions() != buckets.count()) return {};
+  if (rank.plan.schedule.stage.count > 1 || buckets.sharded() || buckets.has_tied_rows) return {};
   // Seconds of computing until each operation has ended, if it waits for nothing.
   std::vector<double> computed;
   double sum = 0;
@@ -58,10 +57,6 @@ class Job {
  public:
   explicit Job(const JobInput& input)
       : input_(input), stages_(config::ranks_of_replica(input.config)) {
-    if (input.ranks % stages_ != 0) {
-      fail("{} cannot be divided among replicas of {} stages", counted(input.ranks, "rank"),
-           stages_);
-    }
     training::check_stages(input.config, input.model, input.ranks);
     replicas_ = input.ranks / stages_;
   }
@@ -78,7 +73,7 @@ class Job {
     comm::SimulatedStep step = comm::simulate(
         ranks, {.executor =
                     threads ? comm::SimulatedExecutor::kThreads : comm::SimulatedExecutor::kStreams,
-                .compute_speed_beside_collectives = input_.compute_speed_beside_collectives});
+                .compute_speed_in_collectives = input_.compute_speed_in_collectives});
     for (size_t i = 0; i < ranks.size(); ++i) summarize(result_.ranks[i], std::move(step.spans[i]));
     return std::move(result_);
   }
@@ -99,7 +94,9 @@ class Job {
                                   .buckets = buckets,
                                   .list = rank.list,
                                   .lengths = input_.lengths,
+                                  .compute_bytes = input_.compute_bytes,
                                   .device = input_.device,
+                                  .durations = input_.durations,
                                   .network = input_.network,
                                   .replicas = replicas_,
                                   .stages = stages_,
@@ -114,7 +111,8 @@ class Job {
     rank.spans = std::move(spans);
     for (const comm::SimulatedSpan& span : rank.spans) rank.end = std::max(rank.end, span.end);
     rank.end_of_backward = rank.spans[static_cast<size_t>(rank.list.end_of_backward())].end;
-    if (rank.end < result_.step) return;
+    constexpr double kSame = 1e-9;
+    if (rank.end <= result_.step * (1 + kSame)) return;
     result_.step = rank.end;
     result_.backward_end = rank.end_of_backward;
     result_.times = comm::step_times(comm::operation_times(rank.list, rank.spans),
@@ -137,11 +135,9 @@ std::vector<training::TimelineSpan> EqualRanks::timeline(const std::string& step
     const bool receives = operation.kind == comm::Operation::Kind::kReceiveInput ||
                           operation.kind == comm::Operation::Kind::kReceiveGradient;
     if (receives || span.end <= span.begin) continue;
-    const std::string object = object_of(operation, plan);
-    result.push_back(
-        {operation.lane,
-         fmt::format("{}{}{}", comm::name_of(operation.kind), object.empty() ? "" : " ", object),
-         nanoseconds(span.begin), nanoseconds(span.end)});
+    result.push_back({operation.lane,
+                      training::name_in_timeline(operation.kind, operation.object, plan.names),
+                      nanoseconds(span.begin), nanoseconds(span.end)});
   }
   return result;
 }

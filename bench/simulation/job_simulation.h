@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,11 +22,13 @@ struct JobInput {
   const bert::BertConfig& model;
   int ranks = 1;
   std::vector<int32_t> lengths;  // [sequences] of every micro-batch of every rank
+  int64_t compute_bytes = 2;     // see CostInput
   DeviceSpeed device;
+  std::map<std::string, double> durations = {};  // see CostInput
   plan::Network network;
   // Factor of one replica's time to compute; 1: all are equally fast.
   double slowest = 1;
-  double compute_speed_beside_collectives = 1;  // see comm::SimulationOptions
+  double compute_speed_in_collectives = 1;  // see comm::SimulationOptions
 };
 
 // Ranks simulated as one, see comm::SimulatedRank.
@@ -40,13 +43,13 @@ struct EqualRanks {
   std::vector<training::TimelineSpan> timeline(const std::string& step_name) const;
 };
 
-// In seconds, of the ranks that end last.
+// In seconds, of the ranks that end last; the slow replica if several end at once.
 struct JobSimulation {
   double step = 0;
   double backward_end = 0;  // from the step's start
   comm::StepTimes times;
-  // Closed form of times.exposed_communication_seconds (plan::exposed_communication), which counts
-  // no norms, clipping, conversion and updates; absent for several stages or rounds of reductions.
+  // Closed form of times.exposed_communication_seconds (plan::exposed_communication), without
+  // norms, clipping, conversion and updates. Absent for several stages, sharding and tied rows.
   std::optional<double> exposed_formula;
   int buckets = 0;
   std::vector<EqualRanks> ranks;

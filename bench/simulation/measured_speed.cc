@@ -2,56 +2,107 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/timing.h"
+#include "results/plots/timeline_trace.h"
 
 namespace strata::bench {
 namespace {
 
 using nlohmann::json;
 
-double number_of(const json& object, const char* key, const std::string& file) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number() || !std::isfinite(found->get<double>()) ||
-      found->get<double>() < 0) {
-    fail(
-        "{}: '{}' is no number of a step with phases; write the file with 'strata bench step "
-        "--json', without device.graphs",
-        file, key);
+// The JSON output of a command.
+class Output {
+ public:
+  Output(const std::filesystem::path& path, std::string command)
+      : file_(path.string()),
+        command_(std::move(command)),
+        root_(json::parse(read_file(path), nullptr, false)) {
+    if (!root_.is_object()) fail("{}: is no JSON that {} writes", file_, command_);
   }
-  return found->get<double>();
-}
 
-const json& object_of(const json& object, const char* key, const std::string& file) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_object()) {
-    fail("{}: has no '{}'; write the file with 'strata bench step --json'", file, key);
+  const json& root() const { return root_; }
+  const std::string& file() const { return file_; }
+
+  double number(const json& object, const char* key) const {
+    const auto found = object.find(key);
+    const double value = found != object.end() && found->is_number() ? found->get<double>() : -1;
+    if (!(value >= 0) || !std::isfinite(value)) {
+      fail("{}: '{}' must be a number of at least 0; write the file with {}", file_, key, command_);
+    }
+    return value;
   }
-  return *found;
-}
+  const json& object(const json& in, const char* key) const {
+    const auto found = in.find(key);
+    if (found == in.end() || !found->is_object()) {
+      fail("{}: has no '{}'; write the file with {}", file_, key, command_);
+    }
+    return *found;
+  }
+
+ private:
+  std::string file_, command_;
+  json root_;
+};
 
 }  // namespace
 
-DeviceSpeed read_measured_speed(const std::filesystem::path& path) {
-  const std::string file = path.string();
-  const json step = json::parse(read_file(path), nullptr, false);
-  if (!step.is_object()) fail("{}: is no JSON of 'strata bench step --json'", file);
-  if (number_of(step, "ranks", file) != 1) {
-    fail("{}: was measured on several ranks; measure on one, which communicates with nobody", file);
+DeviceSpeed read_measured_speed(const std::filesystem::path& path, const UpdateBytes& bytes) {
+  const Output step(path, "'strata bench step --json', without device.graphs");
+  if (step.number(step.root(), "ranks") != 1) {
+    fail("{}: was measured on several ranks; measure on one, which communicates with nobody",
+         step.file());
   }
-  const json& seconds = object_of(step, "seconds", file);
-  const double computing =
-      number_of(seconds, "forward", file) + number_of(seconds, "backward", file);
-  const double after = number_of(seconds, "reduce_and_update_after_backward", file);
-  const double update = number_of(seconds, "update", file);
-  const double flops = number_of(step, "model_flops_per_step", file);
-  if (computing == 0 || flops == 0) fail("{}: a step that computed nothing", file);
-  const double gradients = number_of(object_of(step, "parameter_bytes", file), "gradients", file);
+  const json& seconds = step.object(step.root(), "seconds");
+  const double computing = step.number(seconds, "forward") + step.number(seconds, "backward");
+  const double after = step.number(seconds, "reduce_and_update_after_backward");
+  const double update = step.number(seconds, "update");
+  const double flops = step.number(step.root(), "model_flops_per_step");
+  if (computing == 0 || flops == 0) {
+    fail("{}: 'forward' and 'backward', or 'model_flops_per_step', are 0", step.file());
+  }
+  const double moved = step.number(step.object(step.root(), "parameter_bytes"), "gradients") /
+                       kGradientBytes * (bytes.update + bytes.finish);
   return {.flops_per_second = flops / computing,
-          .bytes_per_second = update > 0 ? gradients / kGradientBytes * kUpdateBytes / update : 0,
-          .step_seconds = std::max(0.0, number_of(seconds, "step", file) - computing - after)};
+          .bytes_per_second = update > 0 ? moved / update : 0,
+          .step_seconds = std::max(0.0, step.number(seconds, "step") - computing - after)};
+}
+
+DeviceSpeed read_fitted_speed(const std::filesystem::path& path, const bert::BertConfig& model) {
+  const Output plan(path, "'strata plan --json'");
+  const auto plans = plan.root().find("plans");
+  if (plans == plan.root().end() || !plans->is_array() || plans->empty()) {
+    fail("{}: has no 'plans'; write the file with 'strata plan --json'", plan.file());
+  }
+  if (plans->size() > 1) {
+    fail("{}: has {} plans; write one with 'strata plan --json' and --fit or --measured",
+         plan.file(), plans->size());
+  }
+  const json& calibration = plan.object(plans->front(), "calibration");
+  const double seconds = plan.number(calibration, "seconds_a_sample");
+  if (seconds == 0) fail("{}: 'seconds_a_sample' is 0", plan.file());
+  constexpr int64_t kSamples = 4096;
+  const std::vector<int32_t> lengths = typical_lengths(
+      kSamples, static_cast<int32_t>(std::min(model.max_positions, kLongestSample)));
+  const double flops = block_flops(model, lengths).all(model);
+  return {.flops_per_second = flops / static_cast<double>(lengths.size()) / seconds,
+          .step_seconds = plan.number(calibration, "seconds_a_step")};
+}
+
+std::map<std::string, double> read_durations(const std::filesystem::path& path) {
+  std::map<std::string, std::vector<double>> seconds;
+  for (const auto& span : results::read_timeline(path).spans) {
+    seconds[span.name].push_back(1e-3 * (span.end_ms - span.begin_ms));
+  }
+  std::map<std::string, double> medians;
+  for (auto& [name, values] : seconds) medians[name] = median(std::move(values));
+  return medians;
 }
 
 }  // namespace strata::bench

@@ -1,12 +1,14 @@
 #include "bench/simulation/operation_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "bert/flops.h"
 #include "comm/buckets/sharding/units.h"
 #include "training/batches/synthetic_batch.h"
 #include "training/factories/buckets.h"
+#include "training/trace/timeline.h"
 
 namespace strata::bench {
 namespace {
@@ -24,7 +26,8 @@ class Costs {
         std::accumulate(input.lengths.begin(), input.lengths.end(), int64_t{0}));
     const comm::BucketOptions options = training::bucket_options(input.config);
     reduced_bytes_ = static_cast<double>(size_of(options.reduce_dtype));
-    gathered_bytes_ = static_cast<double>(input.device.compute_bytes);
+    compute_bytes_ = static_cast<double>(input.compute_bytes);
+    update_bytes_ = update_bytes(input.config.optimizer.name, input.compute_bytes);
     if (!input.plan.schedule.units.empty()) {
       const bert::ParameterLayout layout(input.model);
       units_ =
@@ -60,7 +63,11 @@ class Costs {
       case comm::Lane::kArithmetic:
         break;
     }
-    return {input_.slowness * seconds_alone(operation)};
+    const auto measured = input_.durations.find(
+        training::name_in_timeline(operation.kind, operation.object, input_.plan.names));
+    const double seconds =
+        measured == input_.durations.end() ? seconds_alone(operation) : measured->second;
+    return {input_.slowness * seconds};
   }
 
   // ---- Operations without other ranks.
@@ -89,7 +96,8 @@ class Costs {
         return 0;
     }
   }
-  // The share of a block's parameters in the half that backward completes first.
+  // The share of a block's parameters in the half that backward completes first. Its share of the
+  // FLOPs is about the same, as attention's scores belong to the other half.
   double half_share(int block) const {
     const auto index = static_cast<size_t>(block);
     return static_cast<double>(input_.plan.halves[index].size()) /
@@ -98,19 +106,30 @@ class Costs {
 
   double memory_seconds(const Operation& operation) const {
     if (input_.device.bytes_per_second == 0 || operation.object == kNoObject) return 0;
-    return elements_of(operation) * bytes_moved(operation.kind) / input_.device.bytes_per_second;
+    return elements_of(operation) * bytes_moved(operation) / input_.device.bytes_per_second;
   }
-  double bytes_moved(Operation::Kind kind) const {
-    switch (kind) {
+  // Returns the bytes per element of the bucket. comm::BucketArithmetic does the same work.
+  double bytes_moved(const Operation& operation) const {
+    const comm::BucketPlan& plan = input_.buckets;
+    switch (operation.kind) {
       case kNorm:
         return kGradientBytes;
       case kClip:
-      case kCastBack:
-        return input_.buckets.converts ? kGradientBytes + reduced_bytes_ : 0;
+        if (plan.single_rank()) return 0;
+        if (plan.converts) return kGradientBytes + reduced_bytes_;
+        return plan.rule->clips_own() ? 2 * kGradientBytes : 0;
+      case kCastBack: {
+        double bytes = plan.converts       ? kGradientBytes + reduced_bytes_
+                       : plan.keeps_shards ? 2 * kGradientBytes
+                                           : 0;
+        if (operation.round > 0) bytes += 3 * kGradientBytes;  // adds to the earlier rounds
+        if (plan.rule->norms_sums() && operation.round + 1 == plan.rounds) bytes += kGradientBytes;
+        return bytes / shards();
+      }
       case kUpdate:
-        return kUpdateBytes / shards();
+        return (update_bytes_.update + (plan.defers ? 0 : update_bytes_.finish)) / shards();
       case kFinishUpdate:
-        return 2 * kGradientBytes / shards();
+        return update_bytes_.finish / shards();
       default:
         return 0;
     }
@@ -123,8 +142,8 @@ class Costs {
 
   // ---- Operations with other ranks.
 
-  // Communicators: the replicas of each stage, once for reductions and once for gathers, and the
-  // ranks of all stages.
+  // Communicators: the replicas of each stage, once for reductions and once for gathers; all ranks;
+  // the stages of each replica.
   OperationCost collective(const Operation& operation) const {
     const plan::Network network = plan::network_of_group(input_.network, input_.stages);
     const int stage = input_.plan.schedule.stage.index;
@@ -139,23 +158,24 @@ class Costs {
         return over_replicas(share, elements_of(operation) * reduced_bytes_, stage);
       }
       case kGatherUpdated:
-        return over_replicas(0.5, elements_of(operation) * gathered_bytes_, input_.stages + stage);
+        return over_replicas(0.5, elements_of(operation) * compute_bytes_, input_.stages + stage);
       case kGather:
-        return over_replicas(0.5, unit_elements(operation) * gathered_bytes_,
-                             input_.stages + stage);
+        return over_replicas(0.5, unit_elements(operation) * compute_bytes_, input_.stages + stage);
       case kReduceRows:
         return over_replicas(
             1, rows() * static_cast<double>(input_.model.hidden_size) * reduced_bytes_, stage);
       case kReduceNorm:
       case kReduceOverflow: {
-        // A number, over the replicas and then over the stages.
-        OperationCost cost = over_replicas(1, sizeof(double), stage);
+        // A number: over the stages, and before that over the replicas unless a rank's own
+        // gradients are clipped.
+        const bool is_own = operation.kind == kReduceNorm && !input_.buckets.rule->norms_sums();
+        OperationCost cost = is_own ? OperationCost{} : over_replicas(1, sizeof(double), stage);
         if (input_.stages == 1) return cost;
         cost.latency += plan::all_reduce_seconds(input_.network, sizeof(double), input_.stages);
-        cost.meets = 2 * input_.stages;
+        cost.meets = 2 * input_.stages + (is_own ? 1 + input_.replica : 0);
         return cost;
       }
-      default:
+      default:  // LAMB's sums and the bits of touched rows, which are few bytes
         return over_replicas(1, 0, stage);
     }
   }
@@ -181,14 +201,15 @@ class Costs {
                            schedule.micro_batches +
                        operation.round;
     const plan::Link link = plan::link_between_neighbours(input_.network, input_.stages);
-    const double bytes = tokens_ * static_cast<double>(input_.model.hidden_size) * gathered_bytes_;
+    const double bytes = tokens_ * static_cast<double>(input_.model.hidden_size) * compute_bytes_;
     return {bytes / link.bytes_per_second, link.latency + input_.device.message_seconds, number};
   }
 
   const CostInput& input_;
   BlockFlops flops_;
-  double tokens_ = 0;  // of a micro-batch
-  double reduced_bytes_ = 0, gathered_bytes_ = 0;
+  double tokens_ = 0;                             // of a micro-batch
+  double reduced_bytes_ = 0, compute_bytes_ = 0;  // of an element
+  UpdateBytes update_bytes_;
   std::vector<Range> units_;  // empty: all weights are in memory
 };
 
@@ -204,6 +225,43 @@ BlockFlops block_flops(const bert::BertConfig& model, const std::vector<int32_t>
   return {.layer = (all - heads) / static_cast<double>(model.layers),
           .heads_forward = heads - 2 * transform,
           .heads_backward = 2 * transform};
+}
+
+UpdateBytes update_bytes(config::OptimizerKind optimizer, int64_t compute_bytes) {
+  const double weights = compute_bytes < 4 ? static_cast<double>(compute_bytes) : 0;
+  // Gradient, weight and state are read, weight and state are written.
+  const auto elementwise = [&](int read, int written) {
+    return UpdateBytes{4.0 * (2 + read) + 4.0 * (1 + written) + weights, 0};
+  };
+  using enum config::OptimizerKind;
+  switch (optimizer) {
+    case kAdam:
+    case kAcClip:
+      return elementwise(2, 2);
+    case kMadgrad:
+      return elementwise(3, 2);
+    case kSgd:
+      return elementwise(1, 1);
+    case kLamb:
+      break;
+  }
+  // Directions replace the gradients; then directions and weights are read, and weights written.
+  return {.update = 28, .finish = 12 + weights};
+}
+
+std::vector<int32_t> typical_lengths(int64_t sequences, int32_t longest) {
+  constexpr int64_t kTokens = 1 << 22;
+  std::vector<int32_t> drawn = training::wikipedia_lengths(kTokens, longest, 0);
+  std::ranges::sort(drawn);
+  std::vector<int32_t> lengths;
+  const auto size = static_cast<int64_t>(drawn.size());
+  for (int64_t i = 0; i < sequences; ++i) {
+    const auto first = drawn.begin() + i * size / sequences;
+    const auto last = drawn.begin() + (i + 1) * size / sequences;
+    const double sum = std::accumulate(first, last, 0.0);
+    lengths.push_back(static_cast<int32_t>(std::lround(sum / static_cast<double>(last - first))));
+  }
+  return lengths;
 }
 
 std::vector<OperationCost> operation_costs(const CostInput& input) { return Costs(input).all(); }

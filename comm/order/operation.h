@@ -19,6 +19,12 @@ enum class Lane : uint8_t {
 };
 inline constexpr size_t kLanes = 5;
 const char* name_of(Lane lane);
+// Whether the caller's thread, or Stream::kCompute, runs the lane.
+inline bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
+// Whether other ranks take part in every operation of the lane, so that all ranks keep its order.
+inline bool is_communication(Lane lane) {
+  return lane == Lane::kCollectives || lane == Lane::kGathers;
+}
 
 struct Operation {
   enum class Kind : uint8_t {

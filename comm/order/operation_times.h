@@ -18,7 +18,7 @@ struct OperationTime {
 };
 
 inline bool is_communication(const OperationTime& operation) {
-  return operation.lane == Lane::kCollectives || operation.lane == Lane::kGathers;
+  return is_communication(operation.lane);
 }
 
 // Cost of a step on this rank. Waiting for other ranks counts as communication.

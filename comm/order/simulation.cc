@@ -18,8 +18,6 @@ namespace {
 
 using enum Operation::Kind;
 
-bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
-bool is_collectives(Lane lane) { return lane == Lane::kCollectives || lane == Lane::kGathers; }
 bool is_send(Operation::Kind kind) { return kind == kSendOutput || kind == kSendGradient; }
 
 // A thread or a stream, which runs one operation at a time.
@@ -35,21 +33,24 @@ struct RankState {
   std::vector<int> missing;  // [operations] number of unfinished dependencies
   std::vector<bool> begun;
   std::vector<Worker> workers;
-  // [workers] A worker may begin only while the one with this index is idle, too.
-  std::vector<size_t> thread;
-  std::vector<int> running;  // [workers] what each thread runs, or kNoObject
-  std::deque<int> messages;  // sends that have not left; the first is on its way
-  int open_messages = 0;     // begun sends and receives that have not ended
-  int collectives = 0;       // collectives under way, which slow compute down
+  std::vector<size_t> thread;  // [workers] the thread of each; workers may share one
+  std::vector<int> running;    // [threads] the operation that each runs, or kNoObject
+  std::deque<int> messages;    // sends that have not left; the first is leaving
+  int open_messages = 0;       // begun sends and receives that have not ended
+  int collectives = 0;         // collectives under way, which slow compute down
 };
 
-// Returns, for streams, which operation of Stream::kCompute each operation of the other stream
-// waits for, as StreamExecutor::event() chooses it: the last one issued when the event is recorded.
+// Returns the operations that each one waits for on streams. An event of Stream::kCompute covers
+// all that was issued before it. StreamExecutor records one when it is first needed, and forgets it
+// wherever it changes between operations that graphs may contain and others.
 std::vector<std::vector<int>> waits_on_streams(const OperationList& list) {
   std::vector<std::vector<int>> waits(static_cast<size_t>(list.size()));
   int recorded = kNoObject, last_computed = kNoObject, recorded_after = kNoObject;
   for (int place = 0; place < list.size(); ++place) {
     const Operation& operation = list[place];
+    if (place > 0 && operation.may_be_captured != list[place - 1].may_be_captured) {
+      recorded = kNoObject;
+    }
     std::vector<int>& after = waits[static_cast<size_t>(place)];
     if (is_callers(operation.lane)) {
       after = operation.after;
@@ -106,10 +107,10 @@ class Simulation {
     size_t rank;
     int operation;
   };
-  // What is under way: an operation of one rank, a collective or a message.
+  // An operation of one rank, a collective or a message, under way.
   struct Activity {
-    double left = 0;     // seconds at full speed
-    double latency = 0;  // seconds that follow these
+    double remaining = 0;  // seconds at full speed
+    double latency = 0;    // seconds that follow these
     bool uses_link = false;
     bool is_message = false;
     std::vector<Place> places;
@@ -137,15 +138,15 @@ class Simulation {
       const OperationCost& cost = rank.costs[static_cast<size_t>(place)];
       if (!(cost.seconds >= 0) || !(cost.latency >= 0) || std::isinf(cost.seconds) ||
           std::isinf(cost.latency)) {
-        fail("simulated {}: its time is no number of seconds", described(number, place));
+        fail("simulated {}: its time must be finite and at least 0", described(number, place));
       }
       const Lane lane = list[place].lane;
-      if (is_collectives(lane) && cost.meets != kNoObject) {
+      if (is_communication(lane) && cost.meets != kNoObject) {
         std::vector<size_t>& members = members_[cost.meets];
         if (members.empty() || members.back() != number) members.push_back(number);
       }
       if (lane == Lane::kMessages && cost.meets == kNoObject) {
-        fail("simulated {}: a message between no ranks", described(number, place));
+        fail("simulated {}: a message needs a number", described(number, place));
       }
     }
     add_workers(list, state);
@@ -224,10 +225,10 @@ class Simulation {
     const OperationCost& cost = cost_of({rank, place});
     if (operation.lane == Lane::kMessages) {
       begin_message(rank, place);
-    } else if (is_collectives(operation.lane)) {
+    } else if (is_communication(operation.lane)) {
       begin_collective({rank, place}, cost);
     } else {
-      activities_.push_back({.left = cost.seconds, .places = {{rank, place}}});
+      activities_.push_back({.remaining = cost.seconds, .places = {{rank, place}}});
     }
   }
 
@@ -247,7 +248,7 @@ class Simulation {
       const int place = messages.front();
       result_.spans[rank][static_cast<size_t>(place)].begin = now_;
       const OperationCost& cost = cost_of({rank, place});
-      activities_.push_back({.left = cost.seconds,
+      activities_.push_back({.remaining = cost.seconds,
                              .latency = cost.latency,
                              .uses_link = true,
                              .is_message = true,
@@ -265,8 +266,10 @@ class Simulation {
   void begin_collective(const Place& place, const OperationCost& cost) {
     ++states_[place.rank].collectives;
     if (cost.meets == kNoObject) {
-      activities_.push_back(
-          {.left = cost.seconds, .latency = cost.latency, .uses_link = true, .places = {place}});
+      activities_.push_back({.remaining = cost.seconds,
+                             .latency = cost.latency,
+                             .uses_link = true,
+                             .places = {place}});
       return;
     }
     // A rank waits in one collective before it begins the next, so there is one meeting at a time.
@@ -275,7 +278,7 @@ class Simulation {
     meeting.seconds = std::max(meeting.seconds, cost.seconds);
     meeting.latency = std::max(meeting.latency, cost.latency);
     if (meeting.begun.size() < members_[cost.meets].size()) return;
-    activities_.push_back({.left = meeting.seconds,
+    activities_.push_back({.remaining = meeting.seconds,
                            .latency = meeting.latency,
                            .uses_link = true,
                            .places = std::move(meeting.begun)});
@@ -287,7 +290,7 @@ class Simulation {
   void advance() {
     std::vector<int> sharing(states_.size());
     for (const Activity& activity : activities_) {
-      if (!activity.uses_link || activity.left <= 0) continue;
+      if (!activity.uses_link || activity.remaining <= 0) continue;
       for (const Place& place : activity.places) ++sharing[place.rank];
     }
     std::vector<double> speeds;
@@ -300,31 +303,31 @@ class Simulation {
     std::vector<Activity> ended;
     for (size_t i = 0; i < activities_.size(); ++i) {
       Activity& activity = activities_[i];
-      const bool was_leaving = activity.is_message && activity.left > 0;
-      double& rest = activity.left > 0 ? activity.left : activity.latency;
+      const bool was_leaving = activity.is_message && activity.remaining > 0;
+      double& rest = activity.remaining > 0 ? activity.remaining : activity.latency;
       rest -= next * speeds[i];
       // Sums of such times differ by rounding.
       if (rest < kRounding) rest = 0;
-      if (was_leaving && activity.left <= 0) left_.push_back(activity.places.front().rank);
-      if (activity.left <= 0 && activity.latency <= 0) ended.push_back(activity);
+      if (was_leaving && activity.remaining <= 0) departed_.push_back(activity.places.front().rank);
+      if (activity.remaining <= 0 && activity.latency <= 0) ended.push_back(activity);
     }
     std::erase_if(activities_, [](const Activity& activity) {
-      return activity.left <= 0 && activity.latency <= 0;
+      return activity.remaining <= 0 && activity.latency <= 0;
     });
     for (const Activity& activity : ended) end(activity);
-    for (const size_t rank : std::exchange(left_, {})) {
+    for (const size_t rank : std::exchange(departed_, {})) {
       states_[rank].messages.pop_front();
       send_next(rank);
     }
   }
 
   static double rest_of(const Activity& activity) {
-    return activity.left > 0 ? activity.left : activity.latency;
+    return activity.remaining > 0 ? activity.remaining : activity.latency;
   }
 
   double speed_of(const Activity& activity, const std::vector<int>& sharing) const {
     if (activity.uses_link) {
-      if (activity.left <= 0) return 1;
+      if (activity.remaining <= 0) return 1;
       int most = 1;
       for (const Place& place : activity.places) most = std::max(most, sharing[place.rank]);
       return 1.0 / most;
@@ -333,7 +336,7 @@ class Simulation {
     const RankState& state = states_[place.rank];
     const bool slowed =
         state.collectives > 0 && (*state.list)[place.operation].lane == Lane::kCompute;
-    return slowed ? options_.compute_speed_beside_collectives : 1;
+    return slowed ? options_.compute_speed_in_collectives : 1;
   }
 
   void end(const Activity& activity) {
@@ -409,7 +412,7 @@ class Simulation {
   std::map<int, Meeting> meetings_;             // the open one of each communicator
   std::set<int> arrived_;                       // messages
   std::map<int, Place> awaited_;                // the receive that waits for a message
-  std::vector<size_t> left_;                    // ranks with a message that has just left
+  std::vector<size_t> departed_;                // ranks whose first message has just left
   std::vector<Activity> activities_;
   double now_ = 0;
   SimulatedStep result_;
@@ -418,9 +421,9 @@ class Simulation {
 }  // namespace
 
 SimulatedStep simulate(std::span<const SimulatedRank> ranks, const SimulationOptions& options) {
-  const double speed = options.compute_speed_beside_collectives;
+  const double speed = options.compute_speed_in_collectives;
   if (!(speed > 0 && speed <= 1)) {
-    fail("compute_speed_beside_collectives {}: must be above 0 and at most 1", speed);
+    fail("compute_speed_in_collectives {}: must be above 0 and at most 1", speed);
   }
   return Simulation(ranks, options).run();
 }

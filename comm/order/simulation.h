@@ -15,14 +15,14 @@ namespace strata::comm {
 enum class SimulatedExecutor : uint8_t { kThreads, kStreams };
 
 struct OperationCost {
-  // Seconds that the operation takes alone. A collective takes them once all its ranks have begun
-  // it, a message once the rank's earlier messages have left.
+  // Seconds on an idle machine. A collective's count from the moment at which its last rank begins
+  // it, a message's from the moment at which the rank's earlier messages have left.
   double seconds = 0;
-  // Seconds that a collective or a message takes besides, without a share of the link's bandwidth.
+  // Seconds of a collective or a message after these, in which the link is free.
   double latency = 0;
-  // Operations of several ranks that belong together. A collective's communicator: its collectives
-  // meet in the order of each rank's list. A message's number: the send and the receive have the
-  // same. kNoObject: no other rank takes part.
+  // A collective's communicator: collectives with the same number meet in the order of each rank's
+  // list. A message's number, which the send and the receive share. The two are numbered
+  // separately. kNoObject: no other rank takes part.
   int meets = kNoObject;
 };
 
@@ -34,9 +34,9 @@ struct SimulatedRank {
 
 struct SimulationOptions {
   SimulatedExecutor executor = SimulatedExecutor::kThreads;
-  // Speed of kCompute while the rank takes part in a collective, as a share of its speed alone: the
-  // collective takes processors from it.
-  double compute_speed_beside_collectives = 1;
+  // Speed of the lane kCompute while the rank is in a collective, waiting for other ranks included,
+  // as a share of its speed otherwise: above 0, at most 1. Collectives take processors from it.
+  double compute_speed_in_collectives = 1;
 };
 
 struct SimulatedSpan {
@@ -50,9 +50,9 @@ struct SimulatedStep {
   std::vector<std::vector<SimulatedSpan>> spans;
 };
 
-// Collectives and messages of a rank that are under way at once share its link evenly; a received
-// message takes no share. Throws Error with an operation's name if ranks wait for each other for
-// ever, or if costs do not fit the lists.
+// Collectives and sent messages of a rank that are under way at once share its link evenly. Throws
+// Error with an operation's name if ranks wait for each other for ever, or if costs do not fit the
+// lists.
 SimulatedStep simulate(std::span<const SimulatedRank> ranks, const SimulationOptions& options);
 
 // Returns the spans of the operations that executors time, in order of completion.

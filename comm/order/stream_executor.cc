@@ -10,10 +10,7 @@ namespace {
 
 using device::Stream;
 
-Stream stream_of(Lane lane) {
-  const bool is_callers = lane == Lane::kCompute || lane == Lane::kMessages;
-  return is_callers ? Stream::kCompute : Stream::kReduce;
-}
+Stream stream_of(Lane lane) { return is_callers(lane) ? Stream::kCompute : Stream::kReduce; }
 
 class StreamExecutor final : public Executor {
  public:

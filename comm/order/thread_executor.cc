@@ -19,9 +19,6 @@ int64_t now_ns() { return nanoseconds(Clock::now()); }
 
 // Operations of these lanes run on the device, the others on the host.
 bool is_on_device(Lane lane) { return lane == Lane::kCompute || lane == Lane::kArithmetic; }
-bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
-// Other ranks take part in these lanes, so all ranks keep the same order.
-bool keeps_order(Lane lane) { return lane == Lane::kCollectives || lane == Lane::kGathers; }
 Stream stream_of(Lane lane) {
   return lane == Lane::kArithmetic ? Stream::kReduce : Stream::kCompute;
 }
@@ -195,7 +192,7 @@ class ThreadExecutor final : public Executor {
         state(lane).busy = true;
         return places[i];
       }
-      if (keeps_order(lane)) break;
+      if (is_communication(lane)) break;
     }
     return -1;
   }

@@ -40,13 +40,11 @@ class PlanReader {
         planned.published_milliseconds =
             1e3 * number(checked, "published_seconds_between_evaluations_a_step");
         planned.published_minutes = number(checked, "published_seconds") / 60;
-        const json& name = field(checked, "name");
-        if (name.is_string()) planned.name = name;
-        const auto why = checked.find("extrapolation");
-        if (why != checked.end() && why->is_string()) planned.extrapolation = *why;
+        planned.name = text_of(checked, "name");
+        planned.extrapolation = text_of(checked, "extrapolation");
       }
-      const Calibrated calibrated = calibrated_of(each);
-      for (size_t i = first; i < runs.size(); ++i) calibrated.describe(runs[i]);
+      const std::vector<std::string> names = names_of_measured(each);
+      for (size_t i = first; i < runs.size(); ++i) runs[i].calibrated_from = names;
     }
     if (runs.empty()) refuse("predicts nothing");
     return runs;
@@ -72,46 +70,25 @@ class PlanReader {
     return number;
   }
 
+  std::string text_of(const json& object, const char* key) const {
+    const json& value = field(object, key);
+    if (!value.is_string()) refuse(fmt::format("\"{}\" is not a text", key));
+    return value;
+  }
+
   const json& list(const json& object, const char* key) const {
     const json& value = field(object, key);
     if (!value.is_array()) refuse(fmt::format("\"{}\" is not a list", key));
     return value;
   }
 
-  // The steps that a plan was calibrated from.
-  struct Calibrated {
+  // Returns the steps that a plan was calibrated from.
+  std::vector<std::string> names_of_measured(const json& plan) const {
     std::vector<std::string> names;
-    double most_ranks = 0, least_samples = 0, most_samples = 0;  // samples of a rank in a step
-
-    void describe(PlannedRun& run) const {
-      constexpr double kSame = 1e-9;
-      run.calibrated_from = names;
-      if (names.empty() || !run.extrapolation.empty() || run.published_minutes) return;
-      const double samples = run.batch / run.ranks;
-      if (run.ranks > most_ranks) {
-        run.extrapolation = fmt::format("more than {} ranks", most_ranks);
-      } else if (samples < least_samples * (1 - kSame) || samples > most_samples * (1 + kSame)) {
-        run.extrapolation =
-            fmt::format("not {:.4g} to {:.4g} samples a rank", least_samples, most_samples);
-      }
-    }
-  };
-
-  Calibrated calibrated_of(const json& plan) const {
-    Calibrated calibrated;
     const auto measured = plan.find("measured");
-    if (measured == plan.end() || !measured->is_array()) return calibrated;
-    for (const json& step : *measured) {
-      const json& name = field(step, "name");
-      if (!name.is_string()) refuse("\"name\" is not a text");
-      const double ranks = number(step, "ranks"), samples = number(step, "batch") / ranks;
-      const bool first = calibrated.names.empty();
-      calibrated.names.push_back(name);
-      calibrated.most_ranks = std::max(calibrated.most_ranks, ranks);
-      calibrated.most_samples = std::max(calibrated.most_samples, samples);
-      calibrated.least_samples = first ? samples : std::min(calibrated.least_samples, samples);
-    }
-    return calibrated;
+    if (measured == plan.end() || !measured->is_array()) return names;
+    for (const json& step : *measured) names.push_back(text_of(step, "name"));
+    return names;
   }
 
   PlannedRun run_of(const json& prediction) const {
@@ -125,6 +102,9 @@ class PlanReader {
     planned.minutes = number(run, "seconds") / 60;
     planned.low = number(run, "low_seconds") / 60;
     planned.high = number(run, "high_seconds") / 60;
+    if (prediction.contains("extrapolation")) {  // earlier versions left it out
+      planned.extrapolation = text_of(prediction, "extrapolation");
+    }
     return planned;
   }
 

@@ -233,6 +233,7 @@ ordered_json to_json(const Prediction& prediction, const Rates& rates) {
                            {"ground", prediction.samples.ground}}},
                          {"run", to_json(prediction.run)},
                          {"memory_bytes", prediction.memory},
+                         {"extrapolation", prediction.extrapolation},
                          {"rank_seconds", prediction.rank_seconds()}};
   if (rates.price > 0) result["price"] = price_of(prediction, rates);
   if (rates.watts > 0) result["kilowatt_hours"] = kilowatt_hours(prediction, rates);

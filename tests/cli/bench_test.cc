@@ -332,6 +332,20 @@ TEST(BenchSimulate, ComparesClipModesAndBuckets) {
   EXPECT_LT(exposed(1024, "after_allreduce", 25), exposed(1024, "after_allreduce", 200));
 }
 
+// Each channel takes a processor from computing, and too few do not fill the link.
+TEST(BenchSimulate, WeighsChannelsAgainstProcessors) {
+  const ProcessResult result = run(simulate(
+      {"--ranks", "8", "--gflops", "400000", "--network", "5e-6,50e9", "--domain", "nvlink-h100",
+       "--channels", "1,8,24,100", "--channel-gbytes", "20", "--processors", "132", "--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::vector<double> steps;
+  const json simulated = json::parse(result.out);
+  for (const json& each : simulated["simulations"]) steps.push_back(each["seconds"]["step"]);
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_GT(steps[0], steps[1]);
+  EXPECT_GT(steps[3], steps[2]);
+}
+
 TEST(BenchSimulate, RefusesWhatItCannotSimulate) {
   const std::vector<std::string> speed = {"--ranks", "8", "--gflops", "1000"};
   const auto error = [&](std::vector<std::string> arguments, bool adds_speed = true) {
@@ -340,13 +354,16 @@ TEST(BenchSimulate, RefusesWhatItCannotSimulate) {
     EXPECT_EQ(result.exit_code, 2);
     return result.err;
   };
-  EXPECT_THAT(error({"--ranks", "1"}, false), HasSubstr("--measured FILE or --gflops"));
+  EXPECT_THAT(error({"--ranks", "1"}, false),
+              HasSubstr("--measured FILE, --fitted FILE or --gflops"));
   EXPECT_THAT(error({}), HasSubstr("give --network"));
   EXPECT_THAT(error({"--network", "1e-6,1e9", "--measured", "none.json"}), HasSubstr("none.json"));
   EXPECT_THAT(
       error({"--network", "1e-6,1e9", "--set", "parallel.stages=3", "--set", "run.division=open"}),
       HasSubstr("parallel.stages"));
-  EXPECT_THAT(error({"--network", "1e-6,1e9", "--channels", "132"}), HasSubstr("--channels 132"));
+  EXPECT_THAT(error({"--network", "1e-6,1e9", "--channels", "132", "--channel-gbytes", "20",
+                     "--processors", "132"}),
+              HasSubstr("--channels 132"));
   EXPECT_THAT(error({"--network", "1e-6,1e9", "--buckets", "1,2", "--timeline", "t.json"}),
               HasSubstr("one case, not 2"));
 }

@@ -72,8 +72,9 @@ TEST_F(Json, OfBenchFitsTheirSchemas) {
                     {"--config", tiny, "--steps", "1", "--tokens", "300", "--sleep", "20",
                      "--accumulation", "2", "--gbits", "1"},
                     2);
-  expect_bench_fits("simulate", {"--config", tiny, "--ranks", "2,1024", "--gflops", "100",
-                                 "--network", "1e-6,1e9", "--channels", "4"});
+  expect_bench_fits(
+      "simulate", {"--config", tiny, "--ranks", "2,1024", "--gflops", "100", "--network",
+                   "1e-6,1e9", "--channels", "4", "--channel-gbytes", "20", "--processors", "100"});
   expect_bench_fits("balance", {"--ranks", "2", "--steps", "2", "--samples", "1000"});
   expect_bench_fits("cost", {"--config", path("run.yaml"), "--rounds", "1", "--tokens", "256"});
   expect_bench_fits("machine", {"--models", "tiny", "--tokens", "100,200", "--steps", "1",

@@ -50,6 +50,14 @@ std::string shared_text(comm::Communicator& communicator, std::string text, int 
 
 }  // namespace
 
+std::string name_in_timeline(comm::Operation::Kind kind, int object,
+                             std::span<const std::string> blocks) {
+  const std::string name = name_of(kind);
+  if (object == comm::kNoObject) return name;
+  return is_of_bucket(kind) ? fmt::format("{} {}", name, object)
+                            : name + " " + blocks[static_cast<size_t>(object)];
+}
+
 std::string timeline_events(int rank, const std::string& rank_name,
                             std::span<const TimelineSpan> spans, int64_t origin_ns) {
   std::string lines = lane_descriptions(rank, rank_name);
@@ -89,13 +97,8 @@ void Timeline::add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t 
 void Timeline::add(std::span<const comm::OperationTime> operations,
                    std::span<const std::string> blocks) {
   for (const comm::OperationTime& operation : operations) {
-    std::string name = name_of(operation.kind);
-    if (is_of_bucket(operation.kind) && operation.object != comm::kNoObject) {
-      name += fmt::format(" {}", operation.object);
-    } else if (operation.object != comm::kNoObject) {
-      name += " " + blocks[static_cast<size_t>(operation.object)];
-    }
-    add(operation.lane, std::move(name), operation.begin_ns, operation.end_ns);
+    add(operation.lane, name_in_timeline(operation.kind, operation.object, blocks),
+        operation.begin_ns, operation.end_ns);
   }
 }
 

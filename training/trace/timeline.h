@@ -21,11 +21,17 @@ struct TimelineSpan {
   int64_t end_ns = 0;
 };
 
-// Returns a rank's rows: whole steps, and below them their operations by lane. Times of `spans` are
-// shown from `origin_ns`.
+// Returns an operation's name: "backward layer_3", "clip 2". `blocks` are the names of the model's
+// blocks.
+std::string name_in_timeline(comm::Operation::Kind kind, int object,
+                             std::span<const std::string> blocks);
+
+// Returns a rank's events, each with a comma and a newline behind it: its whole steps, and their
+// operations by lane. `origin_ns` is subtracted from all times.
 std::string timeline_events(int rank, const std::string& rank_name,
                             std::span<const TimelineSpan> spans, int64_t origin_ns = 0);
-// Writes the events of all ranks, one after another. Throws Error if the file cannot be written.
+// Writes what timeline_events() returned for each rank, one after another. Throws Error if the file
+// cannot be written.
 void write_timeline(const std::filesystem::path& path, std::string events);
 
 // Collects spans on this rank's clock, and writes those of all ranks.

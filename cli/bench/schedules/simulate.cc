@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "bench/simulation/job_simulation.h"
 #include "bench/simulation/measured_speed.h"
 #include "bench/step/synthetic_training.h"
+#include "bert/parameters/parameters.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/schedules/link_options.h"
 #include "cli/bench/step/step_options.h"
@@ -47,10 +50,10 @@ struct SimulateOptions {
   std::vector<double> buckets;          // MB; empty: the configuration's
   std::vector<config::ClipMode> clips;  // empty: the configuration's
   std::vector<int> channels;            // empty: channels limit nothing
-  double channel_gigabytes = 20;
-  int processors = 132;
+  double channel_gigabytes = 0;
+  int processors = 0;
   bench::MicroBatchSequences sequences;
-  std::string measured;
+  std::string measured, fitted, durations;
   double gigaflops = 0, gigabytes = 0;
   double slowest = 1;
   std::filesystem::path timeline;
@@ -63,10 +66,13 @@ struct SimulatedCase {
   double bucket_megabytes = 0;
   int channels = 0;  // 0: not limited
   bench::JobSimulation job;
-  double alone = 0;  // seconds of the step without communication
+  double without_communication = 0;  // seconds of the step
 
-  // Sums of the same times may differ by rounding.
-  double increase() const { return std::max(0.0, job.step / alone - 1); }
+  double increase() const {
+    const double increase = job.step / without_communication - 1;
+    constexpr double kRounding = 1e-6;  // of sums of the same times in another order
+    return std::abs(increase) < kRounding ? 0 : increase;
+  }
 };
 
 // Each channel (CTA) of a collective takes a processor and sends so many bytes a second.
@@ -79,16 +85,51 @@ plan::Network limited(plan::Network network, const SimulateOptions& options, int
   return network;
 }
 
-bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunConfig& config) {
+int64_t compute_bytes(const config::RunConfig& config) {
+  using enum config::Precision;
+  const bool is_f32 = config.model.precision == kFp32 ||
+                      (config.model.precision == kAuto && !config.device.backend->bf16_is_native());
+  return is_f32 ? 4 : 2;
+}
+
+bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunConfig& config,
+                            const bert::BertConfig& model) {
+  const bench::UpdateBytes bytes =
+      bench::update_bytes(config.optimizer.name, compute_bytes(config));
   bench::DeviceSpeed speed;
-  if (!options.measured.empty()) speed = bench::read_measured_speed(options.measured);
+  if (!options.measured.empty()) speed = bench::read_measured_speed(options.measured, bytes);
+  if (!options.fitted.empty()) speed = bench::read_fitted_speed(options.fitted, model);
   if (options.gigaflops > 0) speed.flops_per_second = 1e9 * options.gigaflops;
   if (options.gigabytes > 0) speed.bytes_per_second = 1e9 * options.gigabytes;
   if (speed.flops_per_second == 0) {
-    fail("no speed is known: give --measured FILE or --gflops NUMBER");
+    fail("no speed is known: give --measured FILE, --fitted FILE or --gflops NUMBER");
   }
-  speed.compute_bytes = config.model.precision == config::Precision::kFp32 ? 4 : 2;
+  if (!options.fitted.empty() && speed.bytes_per_second > 0) {
+    // The fitted constant includes the update, which is now an operation of its own.
+    const auto parameters = static_cast<double>(bert::ParameterLayout(model).size);
+    const double update = (bytes.update + bytes.finish) * parameters / speed.bytes_per_second;
+    speed.step_seconds = std::max(0.0, speed.step_seconds - update);
+  }
   return speed;
+}
+
+// Returns the lengths of a micro-batch's sequences, typical for MLPerf's mix unless one is given.
+std::vector<int32_t> lengths_of(const SimulateOptions& options, const config::RunConfig& config,
+                                const bert::BertConfig& model) {
+  if (options.sequences.length > 0) {
+    return bench::micro_batch_lengths(config, options.sequences, model, 0);
+  }
+  const auto longest =
+      static_cast<int32_t>(std::min<int64_t>(model.max_positions, bench::kLongestSample));
+  int64_t sequences = config.batch.micro_batch;
+  if (options.sequences.tokens > 0) {
+    constexpr int64_t kMany = 4096;
+    const std::vector<int32_t> many = bench::typical_lengths(kMany, longest);
+    const double mean = std::accumulate(many.begin(), many.end(), 0.0) / kMany;
+    const double wanted = static_cast<double>(options.sequences.tokens) / mean;
+    sequences = std::max<int64_t>(1, std::llround(wanted));
+  }
+  return bench::typical_lengths(sequences, longest);
 }
 
 class Simulations {
@@ -97,8 +138,9 @@ class Simulations {
       : options_(options),
         config_(options.run.load()),
         model_(training::make_bert_config(config_)),
-        lengths_(bench::micro_batch_lengths(config_, options.sequences, model_, 0)),
-        speed_(speed_of(options, config_)) {
+        lengths_(lengths_of(options, config_, model_)),
+        speed_(speed_of(options, config_, model_)) {
+    if (!options.durations.empty()) durations_ = bench::read_durations(options.durations);
     const bool several = std::ranges::any_of(options.ranks, [](int ranks) { return ranks > 1; });
     const auto network = options.network.chosen(1);
     if (several && !network) fail("several ranks: give --network, the link between them");
@@ -141,20 +183,35 @@ class Simulations {
     config.clip.mode = simulated.clip;
     config.reduce.bucket_megabytes = simulated.bucket_megabytes;
     if (const auto reason = bench::reason_to_skip(config, simulated.ranks)) fail("{}", *reason);
-    const double taken = static_cast<double>(simulated.channels) / options_.processors;
+    const double taken =
+        simulated.channels > 0 ? static_cast<double>(simulated.channels) / options_.processors : 0;
     bench::JobInput input{.config = config,
                           .model = model_,
                           .ranks = simulated.ranks,
                           .lengths = lengths_,
+                          .compute_bytes = compute_bytes(config_),
                           .device = speed_,
+                          .durations = durations_,
                           .network = limited(network_, options_, simulated.channels),
                           .slowest = options_.slowest,
-                          .compute_speed_beside_collectives = 1 - taken};
+                          .compute_speed_in_collectives = 1 - taken};
     simulated.job = bench::simulate_job(input);
+    check_durations(simulated.job);
     input.network = plan::flat_network({0, std::numeric_limits<double>::infinity()});
-    input.compute_speed_beside_collectives = 1;
-    simulated.alone = bench::simulate_job(input).step;
+    input.compute_speed_in_collectives = 1;
+    simulated.without_communication = bench::simulate_job(input).step;
     return simulated;
+  }
+
+  // A timeline names buckets by number, so it must have been measured with as many.
+  void check_durations(const bench::JobSimulation& job) const {
+    int measured = 0;
+    while (durations_.contains(fmt::format("update {}", measured))) ++measured;
+    if (measured == 0 || config::ranks_of_replica(config_) > 1 || measured == job.buckets) return;
+    fail(
+        "--durations {}: was measured with {}, but {} are simulated; measure with the same "
+        "reduce.bucket_megabytes",
+        options_.durations, counted(measured, "bucket"), job.buckets);
   }
 
   const SimulateOptions& options_;
@@ -162,6 +219,7 @@ class Simulations {
   bert::BertConfig model_;
   std::vector<int32_t> lengths_;
   bench::DeviceSpeed speed_;
+  std::map<std::string, double> durations_;
   plan::Network network_;
 };
 
@@ -191,7 +249,7 @@ ordered_json to_json(const SimulatedCase& each) {
   if (each.channels > 0) result["channels"] = each.channels;
   const comm::StepTimes& times = each.job.times;
   result["seconds"] = {{"step", each.job.step},
-                       {"step_without_communication", each.alone},
+                       {"step_without_communication", each.without_communication},
                        {"backward_end", each.job.backward_end},
                        {"communication", times.communication_seconds},
                        {"exposed_communication", times.exposed_communication_seconds},
@@ -211,6 +269,7 @@ void print_json(const Simulations& simulations, const std::vector<SimulatedCase>
       {"executor", simulations.config().device.backend->memory_is_host ? "threads" : "streams"},
       {"flops_per_second", simulations.speed().flops_per_second},
       {"bytes_per_second", simulations.speed().bytes_per_second},
+      {"step_constant_seconds", simulations.speed().step_seconds},
       {"micro_batch_lengths", simulations.lengths()},
       {"simulations", list}});
 }
@@ -218,7 +277,7 @@ void print_json(const Simulations& simulations, const std::vector<SimulatedCase>
 void print_table(const Simulations& simulations, const std::vector<SimulatedCase>& cases) {
   int64_t tokens = 0;
   for (const int32_t length : simulations.lengths()) tokens += length;
-  fmt::print("{}: {} GFLOP/s, {}; {} a rank of {} in {}\n",
+  fmt::print("{}: {} GFLOP/s, {}; each rank: {} of {} in {}\n",
              simulations.config().device.backend->memory_is_host ? "threads" : "streams",
              rounded_text(simulations.speed().flops_per_second / 1e9),
              simulations.speed().bytes_per_second > 0
@@ -276,60 +335,82 @@ void add_bench_simulate(CLI::App& bench) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->required();
+  CLI::Option* measured =
+      command
+          ->add_option("--measured", options->measured,
+                       "The device's speeds, as 'strata bench step --json' measured them on one "
+                       "rank with the same model and optimizer")
+          ->type_name("FILE");
   command
-      ->add_option("--measured", options->measured,
-                   "The device's speeds, as 'strata bench step --json' measured them on one rank")
-      ->type_name("FILE");
+      ->add_option("--fitted", options->fitted,
+                   "The device's speeds, as 'strata plan --json' fitted them to measured steps or "
+                   "published systems")
+      ->type_name("FILE")
+      ->excludes(measured);
+  CLI::Option* durations =
+      command
+          ->add_option("--durations", options->durations,
+                       "A measured timeline, whose median times of forward, backward, clipping and "
+                       "updates replace times computed from speeds")
+          ->type_name("FILE");
   command
       ->add_option("--gflops", options->gigaflops,
-                   "Speed of forward and backward in GFLOP/s, in place of --measured")
+                   "Speed of forward and backward in GFLOP/s, in place of the file's")
       ->check(a_speed());
   command
       ->add_option("--gbytes", options->gigabytes,
-                   "Memory bandwidth of clipping and updates in GB/s, in place of --measured "
-                   "(without either they take no time)")
+                   "Memory bandwidth of norms, clipping, conversion and updates in GB/s, in place "
+                   "of the file's. Without a bandwidth they take no time")
       ->check(a_speed());
   add_network_options(*command, options->network);
   command
       ->add_option("--buckets", options->buckets,
                    "Sizes of a gradient bucket in MB (default: reduce.bucket_megabytes)")
       ->delimiter(',')
-      ->check(between(0.001, 1e6));
+      ->check(between(0.001, 1e6))
+      ->excludes(durations);
   command->add_option("--clip", options->clips, "Clip modes (default: clip.mode)")
       ->delimiter(',')
       ->transform(CLI::CheckedTransformer(kClipModes));
+  CLI::Option* channel_speed = command
+                                   ->add_option("--channel-gbytes", options->channel_gigabytes,
+                                                "GB/s that one channel sends")
+                                   ->check(a_speed());
+  CLI::Option* processors = command
+                                ->add_option("--processors", options->processors,
+                                             "Multiprocessors of the device, such as 108 of A100")
+                                ->check(CLI::Range(2, 100000));
   command
       ->add_option("--channels", options->channels,
-                   "Numbers of channels (CTAs) of NCCL: each takes a processor of the device from "
-                   "computing and limits the speed (default: neither)")
+                   "Numbers of NCCL's channels (CTAs; reduce.nccl_max_ctas): each takes a "
+                   "multiprocessor from computing and sends --channel-gbytes at most (default: "
+                   "channels limit nothing)")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--channel-gbytes", options->channel_gigabytes, "GB/s that a channel sends")
-      ->check(a_speed())
-      ->capture_default_str();
-  command->add_option("--processors", options->processors, "Multiprocessors of the device")
-      ->check(CLI::Range(2, 100000))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 1024))
+      ->needs(channel_speed)
+      ->needs(processors);
   command
       ->add_option("--slowest", options->slowest,
-                   "Time that one replica takes to compute, over the others'")
+                   "How many times as long one replica computes as the others")
       ->check(between(1, 1000))
       ->capture_default_str();
   command
       ->add_option("--tokens", options->sequences.tokens,
-                   "Tokens a micro-batch, in place of batch.micro_batch sequences")
+                   "About how many tokens a micro-batch has, in place of batch.micro_batch "
+                   "sequences")
       ->check(CLI::Range(1, 1 << 24));
   add_length_option(*command, options->sequences.length);
   names_output(command->add_option("--timeline", options->timeline,
                                    "Write the step as Chrome trace JSON, for 'strata plot "
-                                   "timeline'; of one case"));
+                                   "timeline'. Needs exactly one case"));
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Runs the lists that 'strata bench step --explain' prints, by the rules of the executor of\n"
       "device.backend: threads or streams. Exposed is communication after backward while no\n"
-      "bucket is clipped or updated. Closed form: what a formula says of it, which knows no\n"
-      "clipping and updates. Increase is what communication adds to a step.\n"
-      "docs/plan.md compares it with measured steps.");
+      "bucket is clipped or updated. Closed form: exposed time by a formula without clipping and\n"
+      "updates. Increase: how much longer communication makes the step. The best case is the one\n"
+      "that communicates least, of those at most 0.1 % slower than the fastest.\n"
+      "docs/plan.md compares simulated with measured steps.");
   command->callback([options] {
     const auto config = options->run.load();
     refuse_to_replace(files_read(config), options->timeline, "--timeline");

@@ -26,6 +26,7 @@ TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllow
   options_.ranks = {1, 2};
   const PlanBenchmark result = benchmark_plan(config_, options_, ranks_);
   EXPECT_EQ(result.calibrated.size(), 2u);
+  EXPECT_GT(result.message_seconds, 0);
   std::set<std::string> schedules, of_one;
   std::set<config::ClipMode> modes;
   for (const PlannedStep& step : result.steps) {
@@ -37,6 +38,7 @@ TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllow
     }
     EXPECT_EQ(step.measured > 0, ranks_.rank() < step.ranks) << step.name;
     EXPECT_GT(step.predicted.total(), 0);
+    EXPECT_EQ(step.simulated > 0, ranks_.first()) << step.name;
   }
   EXPECT_EQ(modes.size(), 4u);
   for (const char* name : {"micro_batch", "layer", "layer, recompute", "micro_batch, early words",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "device/registry/backends.h"
 #include "plan/forms/shared_layers.h"
 #include "plan/forms/step_forms.h"
+#include "training/batches/synthetic_batch.h"
 
 namespace strata::bench {
 namespace {
@@ -41,7 +43,8 @@ class SimulatedJob : public testing::Test {
             .model = model_,
             .ranks = ranks,
             .lengths = lengths_,
-            .device = {.flops_per_second = kFlops, .compute_bytes = 4},
+            .compute_bytes = 4,
+            .device = {.flops_per_second = kFlops},
             .network = plan::flat_network({0, bytes_per_second})};
   }
   JobSimulation simulated(int ranks, double bytes_per_second) const {
@@ -160,12 +163,80 @@ TEST_F(SimulatedJob, AllWaitForASlowReplica) {
   EXPECT_NEAR(job.ranks.back().end / job.step, 1, 1e-3);
 }
 
-TEST_F(SimulatedJob, UpdatesTakeTheTimeOfTheirBytes) {
+// The names are those that a timeline has (tests/training/trace/timeline_test.cc).
+TEST_F(SimulatedJob, MeasuredDurationsReplaceSpeeds) {
   JobInput input = this->input(1, kNoLimit);
-  input.device.bytes_per_second = 1e9;
-  const JobSimulation job = simulate_job(input);
+  input.device.step_seconds = 1;
+  const double step = simulate_job(input).step;
+  input.durations = {
+      {"forward layer_3", 0.5}, {"forward embeddings", 0.125}, {"update 0", 0.25}, {"clip", 9}};
+  const double forward = block_flops(model_, lengths_).layer / 3 / kFlops;
+  EXPECT_NEAR(simulate_job(input).step, step - forward + 0.5 + 0.125 + 0.25, 1e-9)
+      << "the step's constant stays";
+}
+
+// Bytes per element: tests/bench/optimizer_benchmark_test.cc counts them from the arrays.
+TEST_F(SimulatedJob, MemoryTrafficTakesTheTimeOfItsBytes) {
   const auto parameters = static_cast<double>(bert::ParameterLayout(model_).size);
-  EXPECT_NEAR(job.times.update_seconds, kUpdateBytes * parameters / 1e9, 1e-7);
+  const auto times_on = [&](int ranks) {
+    JobInput input = this->input(ranks, kNoLimit);
+    input.device.bytes_per_second = 1e9;
+    return simulate_job(input).times;
+  };
+  const auto expect = [&](double seconds, double bytes) {
+    EXPECT_NEAR(seconds, bytes * parameters / 1e9, 1e-7);
+  };
+  expect(times_on(1).update_seconds, 28);  // 7 arrays of f32
+  config_.optimizer.name = config::OptimizerKind::kLamb;
+  expect(times_on(1).update_seconds, 40);
+  config_.optimizer.name = config::OptimizerKind::kSgd;
+  expect(times_on(1).update_seconds, 20);
+  config_.optimizer.name = config::OptimizerKind::kAdam;
+
+  config_.clip.mode = ClipMode::kAfterAllReduce;
+  expect(times_on(4).clip_seconds, 4);  // the norm of the sums
+  config_.clip.mode = ClipMode::kBucketBeforeAllReduce;
+  expect(times_on(4).clip_seconds, 4 + 8);  // the norm, then clipping in place
+  config_.reduce.dtype = config::ReduceDType::kBf16;
+  expect(times_on(4).clip_seconds, 4 + 6 + 6);  // clipping into bf16, and back
+  config_.optimizer.sharded = config::Sharding::kState;
+  expect(times_on(4).clip_seconds, 4 + 6 + 6.0 / 4);
+  expect(times_on(4).update_seconds, 28.0 / 4);
+}
+
+TEST_F(SimulatedJob, StagesWaitForTheirMessages) {
+  config_.parallel.stages = 2;
+  config_.parallel.pipeline = bert::Pipeline::kContiguous;
+  config_.batch.gradient_accumulation_steps = 2;
+  const double fast = simulated(2, kNoLimit).step;
+  const double seconds = 1e-3;  // of a message
+  const double bytes = (128 + 100 + 60) * 64 * 4;
+  // The last stage begins a message late, and the first ends one late.
+  EXPECT_GE(simulated(2, bytes / seconds).step, fast + 2 * seconds - 1e-9);
+  JobInput input = this->input(2, kNoLimit);
+  input.device.message_seconds = seconds;
+  EXPECT_GE(simulate_job(input).step, fast + 2 * seconds - 1e-9);
+}
+
+TEST_F(SimulatedJob, ModulesGoBackAtOnceAfterTheirWarmUp) {
+  config_.ouroboros.modules = 3;
+  config_.clip.mode = ClipMode::kAfterAllReduce;
+  const double forward = layers_seconds() / 3, backward = 2 * forward;
+  EXPECT_NEAR(simulated(2, kNoLimit).step, forward + 2.0 / 3 * backward, 2 * heads_seconds());
+  config_.ouroboros.warmup_steps = std::numeric_limits<int>::max();
+  EXPECT_NEAR(simulated(2, kNoLimit).step, forward + backward, 2 * heads_seconds());
+}
+
+TEST(TypicalLengths, HaveTheMixsMean) {
+  const auto mean = [](const std::vector<int32_t>& lengths) {
+    return std::accumulate(lengths.begin(), lengths.end(), 0.0) /
+           static_cast<double>(lengths.size());
+  };
+  const double all = mean(training::wikipedia_lengths(10'000'000, 512, 3));
+  for (const int64_t sequences : {2, 3, 56, 1000}) {
+    EXPECT_NEAR(mean(typical_lengths(sequences, 512)) / all, 1, 0.05) << sequences;
+  }
+  for (const int32_t length : typical_lengths(100, 200)) EXPECT_LE(length, 200);
 }
 
 TEST_F(SimulatedJob, ATimelineHasAllLanesInsideTheStep) {
@@ -181,14 +252,14 @@ TEST_F(SimulatedJob, ATimelineHasAllLanesInsideTheStep) {
   EXPECT_EQ(lanes.size(), 4u) << "the step, compute, collectives and gathers";
   EXPECT_THAT(spans,
               testing::Contains(testing::Field(&training::TimelineSpan::name, "backward layer_3")));
-  EXPECT_THAT(spans,
-              testing::Contains(testing::Field(&training::TimelineSpan::name, "reduce bucket 2")));
+  EXPECT_THAT(spans, testing::Contains(testing::Field(&training::TimelineSpan::name, "reduce 2")));
 }
 
 TEST_F(SimulatedJob, RefusesRanksThatStagesDoNotDivide) {
   config_.parallel.stages = 2;
-  EXPECT_THAT([&] { simulated(3, kNoLimit); }, testing::Throws<Error>(testing::Property(
-                                                   &Error::what, testing::HasSubstr("3 ranks"))));
+  EXPECT_THAT([&] { simulated(3, kNoLimit); },
+              testing::Throws<Error>(
+                  testing::Property(&Error::what, testing::HasSubstr("parallel.stages"))));
 }
 
 }  // namespace

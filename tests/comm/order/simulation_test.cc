@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -158,7 +158,7 @@ TEST(Simulation, ACollectiveSlowsComputeDown) {
   rank.reduce(2, {first});
   rank.compute(3, {first});
   const SimulatedStep step =
-      simulate(std::vector{rank.simulated()}, {.compute_speed_beside_collectives = 0.5});
+      simulate(std::vector{rank.simulated()}, {.compute_speed_in_collectives = 0.5});
   EXPECT_THAT(step.spans.front()[2], span_is(1, 5));  // 1 of 3 s in 2 s, then 2 s
 }
 
@@ -183,7 +183,7 @@ TEST(Simulation, RefusesCostsThatAreNoTimes) {
     Rank rank;
     rank.compute(seconds);
     EXPECT_THAT([&] { simulate_alone(rank, SimulatedExecutor::kThreads); },
-                Throws<Error>(Property(&Error::what, HasSubstr("no number of seconds"))));
+                Throws<Error>(Property(&Error::what, HasSubstr("must be finite"))));
   }
 }
 
@@ -195,6 +195,7 @@ TEST(Simulation, RandomListsKeepTheirOrder) {
     Rank rank;
     const int size = 2 + below(30);
     double sum = 0;
+    std::map<Lane, double> sums;
     for (int place = 0; place < size; ++place) {
       std::vector<int> after;
       for (int i = below(3); i > 0 && place > 0; --i) after.push_back(below(place));
@@ -210,18 +211,26 @@ TEST(Simulation, RandomListsKeepTheirOrder) {
         default:
           rank.reduce(seconds, after);
       }
+      sums[rank.list()[place].lane] += seconds;
     }
     for (const auto executor : {SimulatedExecutor::kThreads, SimulatedExecutor::kStreams}) {
       const SimulatedStep step = simulate_alone(rank, executor);
       const std::vector<SimulatedSpan>& spans = step.spans.front();
       EXPECT_LE(step.seconds, sum + 1e-9);
+      for (const auto& [lane, seconds] : sums) EXPECT_GE(step.seconds + 1e-9, seconds);
       for (int place = 0; place < size; ++place) {
         const SimulatedSpan& span = spans[static_cast<size_t>(place)];
         for (const int before : rank.list()[place].after) {
           EXPECT_GE(span.begin + 1e-9, spans[static_cast<size_t>(before)].end);
         }
         for (int other = 0; other < place; ++other) {
-          if (rank.list()[other].lane != rank.list()[place].lane) continue;
+          const auto thread = [&](int operation) {
+            const Lane lane = rank.list()[operation].lane;
+            return executor == SimulatedExecutor::kStreams && lane != Lane::kCompute
+                       ? Lane::kArithmetic
+                       : lane;
+          };
+          if (thread(other) != thread(place)) continue;
           const SimulatedSpan& earlier = spans[static_cast<size_t>(other)];
           EXPECT_TRUE(span.begin + 1e-9 >= earlier.end || earlier.begin + 1e-9 >= span.end);
         }
