@@ -33,23 +33,26 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const std::map<std::string, config::ClipMode> kClipModes = [] {
-  std::map<std::string, config::ClipMode> modes;
-  for (const auto mode :
-       {config::ClipMode::kNone, config::ClipMode::kAfterAllReduce,
-        config::ClipMode::kBeforeAllReduce, config::ClipMode::kBucketBeforeAllReduce}) {
-    modes[config::name_of(mode)] = mode;
-  }
-  return modes;
-}();
+constexpr config::ClipMode kClipModes[] = {
+    config::ClipMode::kNone, config::ClipMode::kAfterAllReduce, config::ClipMode::kBeforeAllReduce,
+    config::ClipMode::kBucketBeforeAllReduce};
+std::vector<std::string> names_of_clip_modes() {
+  std::vector<std::string> names;
+  for (const config::ClipMode mode : kClipModes) names.emplace_back(config::name_of(mode));
+  return names;
+}
+config::ClipMode clip_mode_named(const std::string& name) {
+  return *std::ranges::find(
+      kClipModes, name, [](config::ClipMode mode) { return std::string(config::name_of(mode)); });
+}
 
 struct SimulateOptions {
   ConfigOptions run;
   PlanNetworkOptions network;
   std::vector<int> ranks;
-  std::vector<double> buckets;          // MB; empty: the configuration's
-  std::vector<config::ClipMode> clips;  // empty: the configuration's
-  std::vector<int> channels;            // empty: channels limit nothing
+  std::vector<double> buckets;     // MB; empty: the configuration's
+  std::vector<std::string> clips;  // names; empty: the configuration's
+  std::vector<int> channels;       // empty: channels limit nothing
   double channel_gigabytes = 0;
   int processors = 0;
   bench::MicroBatchSequences sequences;
@@ -162,8 +165,9 @@ class Simulations {
     std::vector<SimulatedCase> cases;
     const std::vector<double> buckets =
         options_.buckets.empty() ? std::vector{config_.reduce.bucket_megabytes} : options_.buckets;
-    const std::vector<config::ClipMode> clips =
-        options_.clips.empty() ? std::vector{config_.clip.mode} : options_.clips;
+    std::vector<config::ClipMode> clips;
+    for (const std::string& name : options_.clips) clips.push_back(clip_mode_named(name));
+    if (clips.empty()) clips.push_back(config_.clip.mode);
     const std::vector<int> channels =
         options_.channels.empty() ? std::vector{0} : options_.channels;
     for (const int ranks : options_.ranks) {
@@ -371,7 +375,7 @@ void add_bench_simulate(CLI::App& bench) {
       ->excludes(durations);
   command->add_option("--clip", options->clips, "Clip modes (default: clip.mode)")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(kClipModes));
+      ->check(CLI::IsMember(names_of_clip_modes()));
   CLI::Option* channel_speed = command
                                    ->add_option("--channel-gbytes", options->channel_gigabytes,
                                                 "GB/s that one channel sends")
