@@ -104,7 +104,7 @@ say_score() {
   [[ ${value[reached_target]} == true && $verdict == PASS ]]
 }
 
-# build PRESET TARGET [CMAKE OPTION...]: configures and builds into build/PRESET.
+# build PRESET TARGET [CMAKE OPTION...]: configures and builds into build/PRESET. Fails if that fails.
 build() {
   local preset=$1 target=$2
   shift 2
@@ -112,7 +112,8 @@ build() {
   say "building $target (preset $preset)"
   (cd "$root" && cmake --preset "$preset" "$@" >"$root/build-$preset.log" 2>&1) || {
     cat "$root/build-$preset.log" >&2
-    give_up "cmake could not configure the build"
+    printf 'cmake could not configure the build\n' >&2
+    return 1
   }
   rm -f "$root/build-$preset.log"
   (cd "$root" && cmake --build --preset "$preset" --target "$target")
@@ -126,7 +127,7 @@ run_tests() {
   shift
   say "tests (preset $preset)"
   rm -f "$results"
-  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors" --output-junit "$results" "$@") &&
+  (cd "$root" && ctest --test-dir "build/$preset" --no-tests=error --output-on-failure --parallel "$processors" --output-junit "$results" "$@") &&
     return 0
   while IFS= read -r test; do
     failed_tests+=("$preset: $test")
@@ -135,7 +136,10 @@ run_tests() {
   return 1
 }
 
-# Repeats all failed tests at the end, below the output of the last preset: the last lines that each printed, then a list.
+# Notes that a preset does not build, for say_failed_tests.
+note_failed_build() { failed_tests+=("$1: does not build"); }
+
+# Repeats all that failed at the end, below the output of the last preset: the last lines that each printed, then a list.
 # Appends the same to the file STRATA_FAILED_TESTS, where a caller of several scripts collects it.
 say_failed_tests() {
   [[ ${#failed_tests[@]} -gt 0 ]] || return 0
@@ -159,6 +163,12 @@ for failed in shown:
         if case.get("name") == html.unescape(name) and case.get("status") == "fail":
             print(f"\n== failed: {failed}", *(case.findtext("system-out") or "").splitlines()[-lines:], sep="\n")
 PYTHON
+  local failed
+  for failed in "${failed_tests[@]}"; do
+    [[ $failed == *": does not build" ]] || continue
+    printf '\n== %s\n' "$failed"
+    (cd "$root" && cmake --build --preset "${failed%%:*}" 2>&1 | tail -n 25) || true  # the same errors again
+  done
   say "failed:"
-  printf '  %s\n' "${failed_tests[@]}"
+  printf '  %s\n' "${failed_tests[@]}" | sed 's/&quot;/"/g; s/&lt;/</g; s/&gt;/>/g; s/&apos;/'"'"'/g; s/&amp;/\&/g'
 }

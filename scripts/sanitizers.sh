@@ -23,9 +23,10 @@ for preset in "${presets[@]}"; do
   [[ $preset == asan+ubsan ]] || suites=(base data report harness comm training)
   targets=()
   for suite in "${suites[@]}"; do targets+=("test_$suite"); done
-  build "$preset" "${targets[0]}" -DSTRATA_CUDA=OFF
-  say "building ${targets[*]:1} (preset $preset)"
-  (cd "$root" && cmake --build --preset "$preset" --target "${targets[@]:1}")
+  build "$preset" "${targets[0]}" -DSTRATA_CUDA=OFF &&
+    say "building ${targets[*]:1} (preset $preset)" &&
+    (cd "$root" && cmake --build --preset "$preset" --target "${targets[@]:1}") ||
+    { note_failed_build "$preset"; status=1; continue; }
   names=$(IFS='|' && echo "${suites[*]}")
   run_tests "$preset" --tests-regex "^($names)/" --exclude-regex '/(mpi_ranks_|UnicodeVersion|Published)' || status=1
 done

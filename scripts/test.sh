@@ -40,7 +40,7 @@ processors=$(nproc)
 export OMP_NUM_THREADS=1
 status=0
 for preset in "${presets[@]}"; do
-  build "$preset" all
+  build "$preset" all || { note_failed_build "$preset"; status=1; continue; }
   if [[ $preset == release ]]; then
     "$root/scripts/prepare_quickstart_data.sh" "$root/build/release/cli/strata" ||
       say "quickstart data could not be made; tests that read it are skipped"

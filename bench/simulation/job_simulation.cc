@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "base/error.h"
 #include "base/text/counts.h"
 #include "bert/parameters/parameters.h"
 #include "plan/forms/step_forms.h"
@@ -40,15 +42,22 @@ std::optional<double> exposed_formula(const EqualRanks& rank, const comm::Bucket
     }
     computed.push_back(sum);
   }
+  std::map<int, int> ready;  // the operation that completes each bucket
+  for (const comm::Operation& operation : rank.list.operations()) {
+    if (operation.kind != comm::Operation::Kind::kClip) continue;
+    for (const int before : operation.after) {
+      if (rank.list[before].lane == comm::Lane::kCompute) ready[operation.object] = before;
+    }
+  }
   std::vector<double> seconds, before_end;
   for (int place = 0; place < rank.list.size(); ++place) {
     const comm::Operation& operation = rank.list[place];
     if (operation.kind != comm::Operation::Kind::kReduce) continue;
     const comm::OperationCost& cost = rank.costs[static_cast<size_t>(place)];
     seconds.push_back(cost.seconds + cost.latency);
-    const int ready = training::ready_operation(rank.list, operation.object);
-    before_end.push_back(
-        buckets.rule->needs_whole_gradient() ? 0 : sum - computed[static_cast<size_t>(ready)]);
+    before_end.push_back(buckets.rule->needs_whole_gradient()
+                             ? 0
+                             : sum - computed[static_cast<size_t>(ready.at(operation.object))]);
   }
   return plan::exposed_communication(seconds, before_end);
 }
@@ -59,6 +68,9 @@ class Job {
       : input_(input), stages_(config::ranks_of_replica(input.config)) {
     training::check_stages(input.config, input.model, input.ranks);
     replicas_ = input.ranks / stages_;
+    if (input.slowest != 1 && replicas_ == 1) {
+      fail("one replica is {} times as slow as the others, but there is only one", input.slowest);
+    }
   }
 
   JobSimulation run() {
@@ -74,6 +86,9 @@ class Job {
         ranks, {.executor =
                     threads ? comm::SimulatedExecutor::kThreads : comm::SimulatedExecutor::kStreams,
                 .compute_speed_in_collectives = input_.compute_speed_in_collectives});
+    constexpr double kLongest = 1e9;
+    const double seconds = input_.device.step_seconds + step.seconds;
+    if (seconds > kLongest) fail("a step of {:.3g} s has no meaning; give other speeds", seconds);
     for (size_t i = 0; i < ranks.size(); ++i) summarize(result_.ranks[i], std::move(step.spans[i]));
     return std::move(result_);
   }
@@ -85,6 +100,7 @@ class Job {
     const bert::ParameterLayout layout(input_.model, stage);
     const comm::BucketPlan buckets = training::bucket_plan(input_.config, layout, replicas_, stage);
     EqualRanks rank{.plan = training::step_plan(input_.config, input_.model, replicas_, stage)};
+    check_size(rank.plan.schedule, buckets);
     rank.list = training::make_step_list(rank.plan, buckets).operations;
     const bool is_slow = input_.slowest != 1 && replica == 0;
     rank.name = name_of(input_, stage_index, stages_, is_slow);
@@ -107,8 +123,29 @@ class Job {
     result_.ranks.push_back(std::move(rank));
   }
 
+  static void check_size(const training::Schedule& schedule, const comm::BucketPlan& buckets) {
+    constexpr int64_t kMost = 1'000'000;
+    const auto tasks = std::ssize(schedule.tasks);
+    if (tasks > kMost) {
+      fail(
+          "a step of {} is too long to simulate; use fewer micro-batches "
+          "(batch.gradient_accumulation_steps)",
+          counted(tasks, "task"));
+    }
+    const int64_t reductions = int64_t{buckets.rounds} * buckets.count();
+    if (reductions > kMost) {
+      fail("a step of {} is too long to simulate; use larger buckets (reduce.bucket_megabytes)",
+           counted(reductions, "reduction"));
+    }
+  }
+
+  // The step's constant comes before all operations.
   void summarize(EqualRanks& rank, std::vector<comm::SimulatedSpan> spans) {
     rank.spans = std::move(spans);
+    for (comm::SimulatedSpan& span : rank.spans) {
+      span.begin += input_.device.step_seconds;
+      span.end += input_.device.step_seconds;
+    }
     for (const comm::SimulatedSpan& span : rank.spans) rank.end = std::max(rank.end, span.end);
     rank.end_of_backward = rank.spans[static_cast<size_t>(rank.list.end_of_backward())].end;
     constexpr double kSame = 1e-9;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/timing.h"
+#include "bert/parameters/parameters.h"
 #include "results/plots/timeline_trace.h"
 
 namespace strata::bench {
@@ -24,7 +25,7 @@ class Output {
       : file_(path.string()),
         command_(std::move(command)),
         root_(json::parse(read_file(path), nullptr, false)) {
-    if (!root_.is_object()) fail("{}: is no JSON that {} writes", file_, command_);
+    if (!root_.is_object()) fail("{}: is no JSON object; write the file with {}", file_, command_);
   }
 
   const json& root() const { return root_; }
@@ -45,6 +46,14 @@ class Output {
     }
     return *found;
   }
+  // Returns amount / seconds, if a device can have that speed. `key` gave the seconds.
+  double speed(double amount, double seconds, const char* key) const {
+    constexpr double kSlowest = 1e3, kFastest = 1e18;
+    const double speed = amount / seconds;
+    if (speed >= kSlowest && speed <= kFastest) return speed;
+    fail("{}: '{}' of {} s would be a speed of {:.3g} a second, which no device has", file_, key,
+         seconds, speed);
+  }
 
  private:
   std::string file_, command_;
@@ -53,8 +62,9 @@ class Output {
 
 }  // namespace
 
-DeviceSpeed read_measured_speed(const std::filesystem::path& path, const UpdateBytes& bytes) {
-  const Output step(path, "'strata bench step --json', without device.graphs");
+DeviceSpeed read_measured_speed(const std::filesystem::path& path, const bert::BertConfig& model,
+                                const UpdateBytes& bytes) {
+  const Output step(path, "'strata bench step --json' and device.graphs false");
   if (step.number(step.root(), "ranks") != 1) {
     fail("{}: was measured on several ranks; measure on one, which communicates with nobody",
          step.file());
@@ -64,13 +74,15 @@ DeviceSpeed read_measured_speed(const std::filesystem::path& path, const UpdateB
   const double after = step.number(seconds, "reduce_and_update_after_backward");
   const double update = step.number(seconds, "update");
   const double flops = step.number(step.root(), "model_flops_per_step");
-  if (computing == 0 || flops == 0) {
-    fail("{}: 'forward' and 'backward', or 'model_flops_per_step', are 0", step.file());
+  const auto gradients = kGradientBytes * static_cast<double>(bert::ParameterLayout(model).size);
+  const double measured = step.number(step.object(step.root(), "parameter_bytes"), "gradients");
+  if (measured != gradients) {
+    fail("{}: was measured with another model, whose gradients take {} bytes and not {}",
+         step.file(), measured, gradients);
   }
-  const double moved = step.number(step.object(step.root(), "parameter_bytes"), "gradients") /
-                       kGradientBytes * (bytes.update + bytes.finish);
-  return {.flops_per_second = flops / computing,
-          .bytes_per_second = update > 0 ? moved / update : 0,
+  const double moved = gradients / kGradientBytes * (bytes.update + bytes.finish);
+  return {.flops_per_second = step.speed(flops, computing, "forward and backward"),
+          .bytes_per_second = update > 0 ? step.speed(moved, update, "update") : 0,
           .step_seconds = std::max(0.0, step.number(seconds, "step") - computing - after)};
 }
 
@@ -86,12 +98,12 @@ DeviceSpeed read_fitted_speed(const std::filesystem::path& path, const bert::Ber
   }
   const json& calibration = plan.object(plans->front(), "calibration");
   const double seconds = plan.number(calibration, "seconds_a_sample");
-  if (seconds == 0) fail("{}: 'seconds_a_sample' is 0", plan.file());
   constexpr int64_t kSamples = 4096;
   const std::vector<int32_t> lengths = typical_lengths(
       kSamples, static_cast<int32_t>(std::min(model.max_positions, kLongestSample)));
   const double flops = block_flops(model, lengths).all(model);
-  return {.flops_per_second = flops / static_cast<double>(lengths.size()) / seconds,
+  return {.flops_per_second =
+              plan.speed(flops / static_cast<double>(lengths.size()), seconds, "seconds_a_sample"),
           .step_seconds = plan.number(calibration, "seconds_a_step")};
 }
 

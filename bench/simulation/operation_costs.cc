@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "bert/flops.h"
 #include "comm/buckets/sharding/units.h"
@@ -40,14 +41,6 @@ class Costs {
     for (const Operation& operation : input_.list.operations()) {
       costs.push_back(cost_of(operation));
     }
-    const auto computes = [](const Operation& operation) {
-      return operation.lane == comm::Lane::kCompute;
-    };
-    const auto first = std::ranges::find_if(input_.list.operations(), computes);
-    if (first != input_.list.operations().end()) {
-      costs[static_cast<size_t>(first - input_.list.operations().begin())].seconds +=
-          input_.device.step_seconds;
-    }
     return costs;
   }
 
@@ -63,14 +56,19 @@ class Costs {
       case comm::Lane::kArithmetic:
         break;
     }
-    const auto measured = input_.durations.find(
-        training::name_in_timeline(operation.kind, operation.object, input_.plan.names));
-    const double seconds =
-        measured == input_.durations.end() ? seconds_alone(operation) : measured->second;
-    return {input_.slowness * seconds};
+    return {input_.slowness * measured(operation).value_or(seconds_alone(operation))};
   }
 
   // ---- Operations without other ranks.
+
+  std::optional<double> measured(const Operation& operation) const {
+    // Buckets of other stages and other rounds have the same names.
+    const bool is_named_alike = input_.stages > 1 || input_.buckets.rounds > 1;
+    if (input_.durations.empty() || (is_of_bucket(operation.kind) && is_named_alike)) return {};
+    const auto found = input_.durations.find(
+        training::name_in_timeline(operation.kind, operation.object, input_.plan.names));
+    return found == input_.durations.end() ? std::nullopt : std::optional(found->second);
+  }
 
   double seconds_alone(const Operation& operation) const {
     if (comm::is_of_bucket(operation.kind)) return memory_seconds(operation);
@@ -257,7 +255,7 @@ std::vector<int32_t> typical_lengths(int64_t sequences, int32_t longest) {
   const auto size = static_cast<int64_t>(drawn.size());
   for (int64_t i = 0; i < sequences; ++i) {
     const auto first = drawn.begin() + i * size / sequences;
-    const auto last = drawn.begin() + (i + 1) * size / sequences;
+    const auto last = std::max(first + 1, drawn.begin() + (i + 1) * size / sequences);
     const double sum = std::accumulate(first, last, 0.0);
     lengths.push_back(static_cast<int32_t>(std::lround(sum / static_cast<double>(last - first))));
   }

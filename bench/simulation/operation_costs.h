@@ -60,7 +60,7 @@ struct CostInput {
   int64_t compute_bytes = 2;     // of an element of gathered weights and of the data between stages
   DeviceSpeed device;
   // Measured seconds of operations without other ranks, by their names in a timeline. They replace
-  // times computed from `device`.
+  // times computed from `device`; for buckets only with one stage and one round of reductions.
   std::map<std::string, double> durations = {};
   plan::Network network;
   int replicas = 1;     // ranks that reduce together
@@ -69,7 +69,8 @@ struct CostInput {
   double slowness = 1;  // factor of the time to compute
 };
 
-// [operations] Communicators and messages are numbered alike for all ranks of a job.
+// [operations] Without DeviceSpeed::step_seconds. Communicators and messages are numbered alike for
+// all ranks of a job.
 std::vector<comm::OperationCost> operation_costs(const CostInput& input);
 
 }  // namespace strata::bench

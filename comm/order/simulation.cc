@@ -23,7 +23,8 @@ bool is_send(Operation::Kind kind) { return kind == kSendOutput || kind == kSend
 // A thread or a stream, which runs one operation at a time.
 struct Worker {
   std::vector<int> operations;  // in list order
-  bool keeps_order = true;      // else it runs the first that may begin
+  bool keeps_order = true;      // else it runs the first of `ready`
+  std::set<int> ready;          // that may begin, unless it keeps the order
   size_t first = 0;             // all earlier ones have begun
 };
 
@@ -33,6 +34,7 @@ struct RankState {
   std::vector<int> missing;  // [operations] number of unfinished dependencies
   std::vector<bool> begun;
   std::vector<Worker> workers;
+  std::vector<size_t> worker;  // [operations]
   std::vector<size_t> thread;  // [workers] the thread of each; workers may share one
   std::vector<int> running;    // [threads] the operation that each runs, or kNoObject
   std::deque<int> messages;    // sends that have not left; the first is leaving
@@ -150,6 +152,9 @@ class Simulation {
       }
     }
     add_workers(list, state);
+    for (int place = 0; place < list.size(); ++place) {
+      if (state.missing[static_cast<size_t>(place)] == 0) note_ready(state, place);
+    }
     state.running.assign(state.workers.size(), kNoObject);
     states_.push_back(std::move(state));
     result_.spans.emplace_back(rank.costs.size());
@@ -158,10 +163,13 @@ class Simulation {
   // See Executor: the lanes of a rank's threads, or of its streams.
   void add_workers(const OperationList& list, RankState& state) const {
     const bool streams = options_.executor == SimulatedExecutor::kStreams;
+    state.worker.resize(static_cast<size_t>(list.size()));
     const auto add = [&](bool keeps_order, const auto& runs) {
       Worker worker{.keeps_order = keeps_order};
       for (int place = 0; place < list.size(); ++place) {
-        if (runs(list[place].lane)) worker.operations.push_back(place);
+        if (!runs(list[place].lane)) continue;
+        worker.operations.push_back(place);
+        state.worker[static_cast<size_t>(place)] = state.workers.size();
       }
       state.thread.push_back(state.workers.size());
       state.workers.push_back(std::move(worker));
@@ -194,20 +202,23 @@ class Simulation {
     int& running = state.running[state.thread[number]];
     if (running != kNoObject) return false;
     Worker& worker = state.workers[number];
+    if (!worker.keeps_order) {
+      if (worker.ready.empty()) return false;
+      running = *worker.ready.begin();
+      worker.ready.erase(worker.ready.begin());
+      begin(rank, running);
+      return true;
+    }
     while (worker.first < worker.operations.size() &&
            state.begun[static_cast<size_t>(worker.operations[worker.first])]) {
       ++worker.first;
     }
-    for (size_t i = worker.first; i < worker.operations.size(); ++i) {
-      const int place = worker.operations[i];
-      if (may_begin(state, place)) {
-        running = place;
-        begin(rank, place);
-        return true;
-      }
-      if (worker.keeps_order) break;
-    }
-    return false;
+    const int place =
+        worker.first < worker.operations.size() ? worker.operations[worker.first] : kNoObject;
+    if (place == kNoObject || !may_begin(state, place)) return false;
+    running = place;
+    begin(rank, place);
+    return true;
   }
 
   static bool may_begin(const RankState& state, int place) {
@@ -364,13 +375,17 @@ class Simulation {
     mark_done(receipt.rank, receipt.operation);
   }
 
+  static void note_ready(RankState& state, int place) {
+    Worker& worker = state.workers[state.worker[static_cast<size_t>(place)]];
+    if (!worker.keeps_order) worker.ready.insert(place);
+  }
   static void stop_running(RankState& state, int place) {
     *std::ranges::find(state.running, place) = kNoObject;
   }
   void mark_done(size_t rank, int place) {
     RankState& state = states_[rank];
     for (const int follower : state.followers[static_cast<size_t>(place)]) {
-      --state.missing[static_cast<size_t>(follower)];
+      if (--state.missing[static_cast<size_t>(follower)] == 0) note_ready(state, follower);
     }
   }
 

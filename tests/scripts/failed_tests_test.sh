@@ -25,12 +25,19 @@ export STRATA_FAILED_TESTS=$root/collected
 expect "the output of a failed test is repeated" grep -qx 'FAILED: the reason' "$root/out"
 expect "with its name" grep -q '^== failed: release: a .*b' "$root/out"
 expect "the output of others is not" test "$(grep -c 'nothing to see' "$root/out")" -eq 0
-expect "the list comes last" test "$(tail -n 1 "$root/out")" = '  release: a &lt; b'
+expect "the list comes last" test "$(tail -n 1 "$root/out")" = '  release: a < b'
 expect "a caller's file gets it too" grep -qx 'FAILED: the reason' "$STRATA_FAILED_TESTS"
 
 ctest() { return 8; }
 failed_tests=()
 (run_tests release || true; say_failed_tests) >"$root/out" 2>&1
 expect "a ctest without results is named" test "$(tail -n 1 "$root/out")" = '  release: ctest itself'
+
+# cmake stands in for a build that fails.
+cmake() { printf 'x.cc:1: error: no such thing\n'; return 1; }
+failed_tests=()
+(build release all || note_failed_build release; say_failed_tests) >"$root/out" 2>&1
+expect "a preset that does not build is named last" test "$(tail -n 1 "$root/out")" = '  release: does not build'
+expect "with the compiler's errors" grep -q '^x.cc:1: error' "$root/out"
 
 [[ $failures -eq 0 ]]

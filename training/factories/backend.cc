@@ -8,16 +8,6 @@
 namespace strata::training {
 namespace {
 
-device::DType compute_dtype(const config::RunConfig& config) {
-  const config::Precision precision = config.model.precision;
-  const device::BackendKind& backend = *config.device.backend;
-  if (precision == config::Precision::kFp16) return device::DType::kF16;
-  const bool bf16 = precision == config::Precision::kBf16 ||
-                    (precision != config::Precision::kFp32 && backend.bf16_is_native());
-  const device::DType dtype = bf16 ? device::DType::kBF16 : device::DType::kF32;
-  return backend.computes_in(dtype) ? dtype : backend.compute_dtypes.front();
-}
-
 RankProcessors processors_of(const LocalRank& local) {
   const auto affinities =
       local.affinities.empty()
@@ -28,6 +18,16 @@ RankProcessors processors_of(const LocalRank& local) {
 }
 
 }  // namespace
+
+device::DType compute_dtype(const config::RunConfig& config) {
+  const config::Precision precision = config.model.precision;
+  const device::BackendKind& backend = *config.device.backend;
+  if (precision == config::Precision::kFp16) return device::DType::kF16;
+  const bool bf16 = precision == config::Precision::kBf16 ||
+                    (precision != config::Precision::kFp32 && backend.bf16_is_native());
+  const device::DType dtype = bf16 ? device::DType::kBF16 : device::DType::kF32;
+  return backend.computes_in(dtype) ? dtype : backend.compute_dtypes.front();
+}
 
 int thread_count(const config::RunConfig& config, const LocalRank& local) {
   return config.device.threads.value_or(processors_of(local).threads);

@@ -13,6 +13,9 @@ namespace strata::training {
 // device.threads, or the rank's share of the machine's processors (base/threads/processors.h).
 int thread_count(const config::RunConfig& config, const LocalRank& local = {});
 
+// The dtype that the backend computes in for model.precision.
+device::DType compute_dtype(const config::RunConfig& config);
+
 // Gives each rank of the machine the next device. Precision `auto` is bf16 if the device multiplies
 // it natively, else fp32. A rank that computes on the host is bound to its NUMA node, if there are
 // several: the calling thread, and all threads that it starts. Throws Error if the device cannot be

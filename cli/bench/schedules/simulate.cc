@@ -26,6 +26,7 @@
 #include "cli/options/outputs.h"
 #include "cli/options/plan_network.h"
 #include "cli/output/write_json.h"
+#include "training/factories/backend.h"
 #include "training/factories/model.h"
 
 namespace strata::cli {
@@ -89,10 +90,7 @@ plan::Network limited(plan::Network network, const SimulateOptions& options, int
 }
 
 int64_t compute_bytes(const config::RunConfig& config) {
-  using enum config::Precision;
-  const bool is_f32 = config.model.precision == kFp32 ||
-                      (config.model.precision == kAuto && !config.device.backend->bf16_is_native());
-  return is_f32 ? 4 : 2;
+  return static_cast<int64_t>(size_of(training::compute_dtype(config)));
 }
 
 bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunConfig& config,
@@ -100,7 +98,7 @@ bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunCon
   const bench::UpdateBytes bytes =
       bench::update_bytes(config.optimizer.name, compute_bytes(config));
   bench::DeviceSpeed speed;
-  if (!options.measured.empty()) speed = bench::read_measured_speed(options.measured, bytes);
+  if (!options.measured.empty()) speed = bench::read_measured_speed(options.measured, model, bytes);
   if (!options.fitted.empty()) speed = bench::read_fitted_speed(options.fitted, model);
   if (options.gigaflops > 0) speed.flops_per_second = 1e9 * options.gigaflops;
   if (options.gigabytes > 0) speed.bytes_per_second = 1e9 * options.gigabytes;
@@ -130,7 +128,8 @@ std::vector<int32_t> lengths_of(const SimulateOptions& options, const config::Ru
     const std::vector<int32_t> many = bench::typical_lengths(kMany, longest);
     const double mean = std::accumulate(many.begin(), many.end(), 0.0) / kMany;
     const double wanted = static_cast<double>(options.sequences.tokens) / mean;
-    sequences = std::max<int64_t>(1, std::llround(wanted));
+    if (wanted < 1) return {static_cast<int32_t>(options.sequences.tokens)};
+    sequences = std::llround(wanted);
   }
   return bench::typical_lengths(sequences, longest);
 }
@@ -209,6 +208,14 @@ class Simulations {
 
   // A timeline names buckets by number, so it must have been measured with as many.
   void check_durations(const bench::JobSimulation& job) const {
+    if (durations_.empty()) return;
+    for (int layer = 0; layer < model_.layers; ++layer) {
+      const std::string backward = fmt::format("backward layer_{}", layer);
+      if (durations_.contains(backward) ||
+          durations_.contains("backward_half" + backward.substr(8)))
+        continue;
+      fail("--durations {}: has no '{}'; measure the same model", options_.durations, backward);
+    }
     int measured = 0;
     while (durations_.contains(fmt::format("update {}", measured))) ++measured;
     if (measured == 0 || config::ranks_of_replica(config_) > 1 || measured == job.buckets) return;
@@ -290,18 +297,18 @@ void print_table(const Simulations& simulations, const std::vector<SimulatedCase
              counted(simulations.config().batch.gradient_accumulation_steps, "micro-batch"),
              counted(tokens, "token"),
              counted(static_cast<int64_t>(simulations.lengths().size()), "sequence"));
-  fmt::print("{:>7}{:>27}{:>11}{:>9}{:>10}{:>10}{:>10}{:>15}{:>10}{:>13}{:>10}\n", "ranks", "clip",
-             "bucket MB", "buckets", "channels", "step ms", "backward", "communication", "exposed",
-             "closed form", "increase");
+  fmt::print("{:>7} {:>26} {:>10} {:>8} {:>9} {:>9} {:>9} {:>14} {:>9} {:>12} {:>9}\n", "ranks",
+             "clip", "bucket MB", "buckets", "channels", "step ms", "backward", "communication",
+             "exposed", "closed form", "increase");
   for (const SimulatedCase& each : cases) {
     const auto ms = [](double seconds) { return fmt::format("{:.2f}", 1e3 * seconds); };
-    fmt::print("{:>7}{:>27}{:>11}{:>9}{:>10}{:>10}{:>10}{:>15}{:>10}{:>13}{:>+9.1f}%\n", each.ranks,
-               config::name_of(each.clip), rounded_text(each.bucket_megabytes), each.job.buckets,
-               each.channels > 0 ? std::to_string(each.channels) : "", ms(each.job.step),
-               ms(each.job.backward_end), ms(each.job.times.communication_seconds),
-               ms(each.job.times.exposed_communication_seconds),
-               each.job.exposed_formula ? ms(*each.job.exposed_formula) : "",
-               100 * each.increase());
+    fmt::print(
+        "{:>7} {:>26} {:>10} {:>8} {:>9} {:>9} {:>9} {:>14} {:>9} {:>12} {:>+8.1f}%\n", each.ranks,
+        config::name_of(each.clip), rounded_text(each.bucket_megabytes), each.job.buckets,
+        each.channels > 0 ? std::to_string(each.channels) : "", ms(each.job.step),
+        ms(each.job.backward_end), ms(each.job.times.communication_seconds),
+        ms(each.job.times.exposed_communication_seconds),
+        each.job.exposed_formula ? ms(*each.job.exposed_formula) : "", 100 * each.increase());
   }
   std::vector<int> ranks;
   for (const SimulatedCase& each : cases) {
@@ -343,7 +350,7 @@ void add_bench_simulate(CLI::App& bench) {
       command
           ->add_option("--measured", options->measured,
                        "The device's speeds, as 'strata bench step --json' measured them on one "
-                       "rank with the same model and optimizer")
+                       "rank with the same model and optimizer, and batch.activations keep")
           ->type_name("FILE");
   command
       ->add_option("--fitted", options->fitted,
@@ -384,15 +391,18 @@ void add_bench_simulate(CLI::App& bench) {
                                 ->add_option("--processors", options->processors,
                                              "Multiprocessors of the device, such as 108 of A100")
                                 ->check(CLI::Range(2, 100000));
-  command
-      ->add_option("--channels", options->channels,
-                   "Numbers of NCCL's channels (CTAs; reduce.nccl_max_ctas): each takes a "
-                   "multiprocessor from computing and sends --channel-gbytes at most (default: "
-                   "channels limit nothing)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1024))
-      ->needs(channel_speed)
-      ->needs(processors);
+  CLI::Option* channels =
+      command
+          ->add_option("--channels", options->channels,
+                       "Numbers of NCCL's channels (CTAs; reduce.nccl_max_ctas): each takes a "
+                       "multiprocessor from computing and sends --channel-gbytes at most (default: "
+                       "channels limit nothing)")
+          ->delimiter(',')
+          ->check(CLI::Range(1, 1024))
+          ->needs(channel_speed)
+          ->needs(processors);
+  channel_speed->needs(channels);
+  processors->needs(channels);
   command
       ->add_option("--slowest", options->slowest,
                    "How many times as long one replica computes as the others")

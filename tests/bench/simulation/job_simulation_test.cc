@@ -237,6 +237,7 @@ TEST(TypicalLengths, HaveTheMixsMean) {
     EXPECT_NEAR(mean(typical_lengths(sequences, 512)) / all, 1, 0.05) << sequences;
   }
   for (const int32_t length : typical_lengths(100, 200)) EXPECT_LE(length, 200);
+  EXPECT_THAT(typical_lengths(40'000, 512), testing::Each(testing::Gt(0))) << "more than drawn";
 }
 
 TEST_F(SimulatedJob, ATimelineHasAllLanesInsideTheStep) {
@@ -253,6 +254,36 @@ TEST_F(SimulatedJob, ATimelineHasAllLanesInsideTheStep) {
   EXPECT_THAT(spans,
               testing::Contains(testing::Field(&training::TimelineSpan::name, "backward layer_3")));
   EXPECT_THAT(spans, testing::Contains(testing::Field(&training::TimelineSpan::name, "reduce 2")));
+}
+
+// It is a constant of the step, not of each stage.
+TEST_F(SimulatedJob, AStepsConstantCountsOnce) {
+  config_.batch.gradient_accumulation_steps = 4;
+  for (const int stages : {1, 2, 4}) {
+    config_.parallel.stages = stages;
+    JobInput input = this->input(4, 1e9);
+    const JobSimulation without = simulate_job(input);
+    input.device.step_seconds = 1;
+    const JobSimulation with = simulate_job(input);
+    EXPECT_NEAR(with.step, without.step + 1, 1e-9);
+    EXPECT_NEAR(with.backward_end, without.backward_end + 1, 1e-9);
+    EXPECT_NEAR(with.times.exposed_communication_seconds,
+                without.times.exposed_communication_seconds, 2e-9);
+  }
+}
+
+TEST_F(SimulatedJob, RefusesASlowReplicaThatIsAlone) {
+  JobInput input = this->input(1, kNoLimit);
+  input.slowest = 2;
+  EXPECT_THROW(simulate_job(input), Error);
+}
+
+TEST_F(SimulatedJob, RefusesStepsThatAreTooLong) {
+  config_.reduce.bucket_megabytes = 1e-9;
+  config_.batch.gradient_accumulation_steps = 1'000'000;
+  EXPECT_THAT([&] { simulated(2, 1e9); },
+              testing::Throws<Error>(testing::Property(
+                  &Error::what, testing::HasSubstr("batch.gradient_accumulation_steps"))));
 }
 
 TEST_F(SimulatedJob, RefusesRanksThatStagesDoNotDivide) {
