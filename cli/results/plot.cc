@@ -301,7 +301,7 @@ void add_search_plot_command(CLI::App& plot) {
 // ---- Timelines
 
 struct TimelineCommand {
-  std::filesystem::path path;
+  std::vector<std::filesystem::path> paths;
   std::string output;
   std::vector<std::string> within;
 };
@@ -310,7 +310,10 @@ void add_timeline_command(CLI::App& plot) {
   CLI::App* command = plot.add_subcommand(
       "timeline", "What ranks did when: log.timeline_steps of a run, --timeline of 'strata bench'");
   const auto options = std::make_shared<TimelineCommand>();
-  command->add_option("FILE", options->path, "Chrome trace JSON")->required();
+  command
+      ->add_option("FILE", options->paths,
+                   "Chrome trace JSON; several are drawn one below the other")
+      ->required();
   names_output(command->add_option("-o,--output", options->output, kOutput))->required();
   command
       ->add_option(
@@ -320,8 +323,9 @@ void add_timeline_command(CLI::App& plot) {
       ->expected(1)
       ->take_all();
   command->callback([options] {
-    const results::TimelineTrace trace = results::read_timeline(options->path);
-    draw(results::plot_timeline(trace, options->within), options->output, true);
+    std::vector<results::TimelineTrace> traces;
+    for (const auto& path : options->paths) traces.push_back(results::read_timeline(path));
+    draw(results::plot_timeline(traces, options->within), options->output, true);
   });
 }
 

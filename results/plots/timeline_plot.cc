@@ -39,12 +39,13 @@ const Verb& verb_of(const std::string& name) {
 }
 
 struct Panel {
+  const TimelineTrace* trace;
   std::string title;
   double begin_ms, end_ms;
 };
 
-const Span& span_named(const TimelineTrace& trace, const std::string& name) {
-  // Finds the first rank's first lane with such a span.
+// Returns the span of the first rank's first lane with that name, or null.
+const Span* span_named(const TimelineTrace& trace, const std::string& name) {
   const Span* found = nullptr;
   for (const Span& span : trace.spans) {
     if (span.name != name) continue;
@@ -52,11 +53,19 @@ const Span& span_named(const TimelineTrace& trace, const std::string& name) {
       found = &span;
     }
   }
-  if (found) return *found;
+  return found;
+}
+
+Panel panel_named(std::span<const TimelineTrace> traces, const std::string& name) {
   std::vector<std::string> names;
-  for (const Span& span : trace.spans) {
-    if (span.lane == 0 && std::ranges::find(names, span.name) == names.end())
-      names.push_back(span.name);
+  for (const TimelineTrace& trace : traces) {
+    if (const Span* span = span_named(trace, name)) {
+      return {&trace, name, span->begin_ms, span->end_ms};
+    }
+    for (const Span& span : trace.spans) {
+      if (span.lane == 0 && std::ranges::find(names, span.name) == names.end())
+        names.push_back(span.name);
+    }
   }
   const size_t more = names.size() - std::min(names.size(), kMostNames);
   names.resize(names.size() - more);
@@ -64,16 +73,17 @@ const Span& span_named(const TimelineTrace& trace, const std::string& name) {
        more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-std::vector<Panel> panels_of(const TimelineTrace& trace, const std::vector<std::string>& within) {
+std::vector<Panel> panels_of(std::span<const TimelineTrace> traces,
+                             const std::vector<std::string>& within) {
   std::vector<Panel> panels;
-  for (const std::string& name : within) {
-    const Span& span = span_named(trace, name);
-    panels.push_back({name, span.begin_ms, span.end_ms});
-  }
+  for (const std::string& name : within) panels.push_back(panel_named(traces, name));
   if (!panels.empty()) return panels;
-  const auto [first, last] = std::ranges::minmax_element(trace.spans, {}, &Span::begin_ms);
-  const auto end = std::ranges::max_element(trace.spans, {}, &Span::end_ms);
-  return {{"", first->begin_ms, end->end_ms}};
+  for (const TimelineTrace& trace : traces) {
+    const auto begin = std::ranges::min_element(trace.spans, {}, &Span::begin_ms);
+    const auto end = std::ranges::max_element(trace.spans, {}, &Span::end_ms);
+    panels.push_back({&trace, traces.size() > 1 ? trace.name : "", begin->begin_ms, end->end_ms});
+  }
+  return panels;
 }
 
 // Returns candidate labels: the text after the verb, and the number at its end. The first that has
@@ -97,7 +107,8 @@ std::string name_of(const TimelineTrace& trace, const std::pair<int, int>& lane)
 }
 
 // Returns a row per lane with the spans that overlap the panel.
-std::vector<drawing::Row> rows_of(const TimelineTrace& trace, const Panel& panel) {
+std::vector<drawing::Row> rows_of(const Panel& panel) {
+  const TimelineTrace& trace = *panel.trace;
   std::map<std::pair<int, int>, std::vector<drawing::Bar>> lanes;
   for (const Span& span : trace.spans) {
     const bool is_inside = span.begin_ms < panel.end_ms && span.end_ms > panel.begin_ms;
@@ -122,8 +133,9 @@ std::vector<drawing::Row> rows_of(const TimelineTrace& trace, const Panel& panel
 
 }  // namespace
 
-drawing::Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within) {
-  const std::vector<Panel> panels = panels_of(trace, within);
+drawing::Plot plot_timeline(std::span<const TimelineTrace> traces,
+                            const std::vector<std::string>& within) {
+  const std::vector<Panel> panels = panels_of(traces, within);
   double longest_ms = 1e-6;
   for (const Panel& panel : panels) {
     longest_ms = std::max(longest_ms, panel.end_ms - panel.begin_ms);
@@ -135,7 +147,7 @@ drawing::Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::s
     const drawing::Axis axis{.place = [=](double ms) { return ms / longest_ms; },
                              .ticks = drawing::round_numbers(0, longest_ms, longest_ms / 12),
                              .label = [](double ms) { return drawing::short_number(ms); }};
-    charts.push_back({.rows = rows_of(trace, panel),
+    charts.push_back({.rows = rows_of(panel),
                       .panels = {{.axis = axis, .title = "ms", .width = 900}},
                       .legend = {},
                       .heading = panel.title});

@@ -1,6 +1,7 @@
 // Draws a timeline of all ranks.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,11 @@
 
 namespace strata::results {
 
-// Draws a row per lane, a box per span, and a colour per verb. With names in `within`, draws a
-// panel per name on a common time axis: everything that overlaps the first rank's span of that
-// name, except spans of that name. Otherwise draws all spans. Throws Error if no span has such a
-// name, or there are too many spans to see.
-drawing::Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within);
+// Draws a row per lane, a box per span, and a colour per verb, in a panel per trace on a common
+// time axis. With names in `within`, draws a panel per name: everything that overlaps the first
+// rank's span of that name, except spans of that name, in the first trace that has it. Throws Error
+// if no span has such a name, or there are too many spans to see.
+drawing::Plot plot_timeline(std::span<const TimelineTrace> traces,
+                            const std::vector<std::string>& within);
 
 }  // namespace strata::results

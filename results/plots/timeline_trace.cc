@@ -70,7 +70,7 @@ TimelineTrace read_timeline(const std::filesystem::path& path) {
     fail("{}: no Chrome trace JSON, such as log.timeline_steps and --timeline write",
          path.string());
   }
-  TimelineTrace result;
+  TimelineTrace result{.name = path.filename().string()};
   for (size_t i = 0; i < events->size(); ++i) {
     read_event((*events)[i], fmt::format("{}: event {}", path.string(), i), result);
   }

@@ -16,6 +16,7 @@ struct TimelineTrace {
     std::string name;
     double begin_ms = 0, end_ms = 0;
   };
+  std::string name;  // of the file
   std::vector<Span> spans;
   std::map<int, std::string> processes;
   std::map<std::pair<int, int>, std::string> lanes;  // by (process, lane)

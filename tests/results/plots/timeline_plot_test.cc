@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ class TimelinePlot : public testing_support::TemporaryDirectory {
   }
   std::string error_of(const std::string& text) {
     return testing_support::error_of([&] { read(text); });
+  }
+  static Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within) {
+    return results::plot_timeline(std::span(&trace, 1), within);
   }
   static std::string svg_of(const TimelineTrace& trace, const std::vector<std::string>& within) {
     return plot_timeline(trace, within).picture.elements;
@@ -160,6 +164,22 @@ TEST_F(TimelinePlot, RefusesMoreThanCanBeSeen) {
     events += fmt::format(R"({}{{"ph": "X", "name": "a", "ts": {}, "dur": 1}})", i ? "," : "", i);
   }
   EXPECT_THROW(plot_timeline(read(events + "]"), {}), Error);
+}
+
+// A measured and a simulated step, for example.
+TEST_F(TimelinePlot, SeveralFilesStandBelowEachOther) {
+  const TimelineTrace measured = read(kTrace);
+  TimelineTrace other = read(R"([{"ph": "X", "name": "simulated step", "ts": 0, "dur": 10000},
+                                 {"ph": "X", "name": "clip 0", "tid": 3, "ts": 5, "dur": 10}])");
+  other.name = "simulated.json";
+  const std::vector<TimelineTrace> traces = {measured, other};
+  const std::string svg = results::plot_timeline(traces, {}).picture.elements;
+  EXPECT_THAT(svg, HasSubstr(">simulated.json<"));
+  EXPECT_THAT(svg, HasSubstr(">timeline.json<"));
+  const Plot steps = results::plot_timeline(traces, {"step 2", "simulated step"});
+  EXPECT_EQ(steps.drawn, 2U + 1U);
+  EXPECT_THAT(testing_support::error_of([&] { results::plot_timeline(traces, {"step 7"}); }),
+              HasSubstr("'simulated step'"));
 }
 
 }  // namespace
