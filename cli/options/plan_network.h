@@ -87,22 +87,28 @@ struct PlanNetworkOptions {
   }
 };
 
+// The help's sentences for options that are not given.
+struct NetworkDefaults {
+  std::string network = "Default: several nodes cost what was calibrated";
+  std::string domain = "Default: a node, whose own communication is part of the calibrated steps";
+};
+
 // `options` must outlive the parsing.
-inline void add_network_options(CLI::App& command, PlanNetworkOptions& options) {
+inline void add_network_options(CLI::App& command, PlanNetworkOptions& options,
+                                const NetworkDefaults& defaults = {}) {
   std::string names;
   for (const plan::DomainPreset& preset : plan::domain_presets()) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", preset.name);
   }
   command
       .add_option("--network", options.network,
-                  "A network card's link to other domains: seconds of a message, bytes a second. "
-                  "Default: several nodes cost what was calibrated")
+                  "A network card's link to other domains: seconds of a message, bytes a second. " +
+                      defaults.network)
       ->type_name("SECONDS,BYTES");
   command
       .add_option("--domain", options.domain,
                   "Accelerators that a fast link joins, and that link: " + names +
-                      ", or a number, seconds of a message, bytes a second. Default: a node, whose "
-                      "own communication is part of the calibrated steps")
+                      ", or a number, seconds of a message, bytes a second. " + defaults.domain)
       ->type_name("DOMAIN");
   command
       .add_option("--cards", options.cards,

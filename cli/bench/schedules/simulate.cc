@@ -373,7 +373,8 @@ void add_bench_simulate(CLI::App& bench) {
                    "Memory bandwidth of norms, clipping, conversion and updates in GB/s, in place "
                    "of the file's. Without a bandwidth they take no time")
       ->check(a_speed());
-  add_network_options(*command, options->network);
+  add_network_options(*command, options->network,
+                      {.network = "Several ranks need it", .domain = "Default: none"});
   command
       ->add_option("--buckets", options->buckets,
                    "Sizes of a gradient bucket in MB (default: reduce.bucket_megabytes)")
