@@ -312,6 +312,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (const auto status = status_of(path_); status && !S_ISREG(status->st_mode)) {
     fail("{}: is {}, which no file can replace", path_.string(), describe_mode(status->st_mode));
   }
+  if (path_.native().ends_with('/')) fail("{}: names a folder, not a file", path_.string());
   target_ = follow_links(path_);
   create_parents(target_);
   remove_leftovers_of(target_);

@@ -205,6 +205,12 @@ TEST_F(Files, ALinkIsWrittenThrough) {
   EXPECT_THROW(write_output(directory_ / "circle", "x"), Error);
 }
 
+TEST_F(Files, ANameThatEndsInASlashMakesNoFolder) {
+  EXPECT_THAT(error_of([&] { write_file_atomically(directory_ / "new" / "", "x"); }),
+              HasSubstr("names a folder"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
+}
+
 TEST_F(Files, NothingButARegularFileIsReplaced) {
   fs::create_directories(directory_ / "folder");
   ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
