@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 results=${1:?usage: scripts/check_skipped.sh RESULTS.xml}
 skipped=$(sed -nE 's/^.*<testcase name="([^"]*)".* status="(notrun|disabled)".*$/\1/p' "$results" |
-  sed -E 's/  *# GetParam.*//; s/&quot;/"/g; s/&lt;/</g; s/&gt;/>/g; s/&apos;/'"'"'/g; s/&amp;/\&/g')
+  sed -E 's/  *# GetParam.*//' | unescape_xml)
 allowed=$(sed -E '/^#/d; /^ *$/d; s/ {2,}.*//; s/^/^(/; s/$/)$/' "$root/tests/may_skip.txt")
 skipped=$(sed '/^$/d' <<<"$skipped")
 [[ -n $skipped ]] || exit 0

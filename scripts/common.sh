@@ -131,7 +131,7 @@ run_tests() {
     return 0
   while IFS= read -r test; do
     failed_tests+=("$preset: $test")
-  done < <(sed -nE 's/^.*<testcase name="([^"]*)".* status="fail".*$/\1/p' "$results" 2>/dev/null)
+  done < <(sed -nE 's/^.*<testcase name="([^"]*)".* status="fail".*$/\1/p' "$results" 2>/dev/null | unescape_xml)
   [[ ${#failed_tests[@]} -gt $before ]] || failed_tests+=("$preset: ctest itself")
   return 1
 }
@@ -147,7 +147,6 @@ say_failed_tests() {
 }
 print_failed_tests() {
   python3 -I - "$root/build" "${failed_tests[@]}" <<'PYTHON' || true
-import html
 import sys
 import xml.etree.ElementTree as tree
 
@@ -160,7 +159,7 @@ for failed in shown:
     except (OSError, tree.ParseError):
         continue
     for case in cases:
-        if case.get("name") == html.unescape(name) and case.get("status") == "fail":
+        if case.get("name") == name and case.get("status") == "fail":
             print(f"\n== failed: {failed}", *(case.findtext("system-out") or "").splitlines()[-lines:], sep="\n")
 PYTHON
   local failed
@@ -170,5 +169,5 @@ PYTHON
     (cd "$root" && cmake --build --preset "${failed%%:*}" 2>&1 | tail -n 25) || true  # the same errors again
   done
   say "failed:"
-  printf '  %s\n' "${failed_tests[@]}" | sed 's/&quot;/"/g; s/&lt;/</g; s/&gt;/>/g; s/&apos;/'"'"'/g; s/&amp;/\&/g'
+  printf '  %s\n' "${failed_tests[@]}"
 }

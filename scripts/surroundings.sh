@@ -16,6 +16,9 @@ refuse_path() {
   exit 2
 }
 
+# Turns the entities of XML into characters, from standard input to standard output.
+unescape_xml() { sed 's/&quot;/"/g; s/&lt;/</g; s/&gt;/>/g; s/&apos;/'"'"'/g; s/&amp;/\&/g'; }
+
 # Names the output file of a command that fails, because most programs do not know it.
 name_unwritten_file() {
   local command=$1 target='' pattern='(^|[^0-9<&>])>>?[[:space:]]*("\$[^"]*"|\$[A-Za-z_{][^[:space:];|&()]*)'
