@@ -66,8 +66,8 @@ std::vector<double> ready_blocks(const training::Schedule& schedule, double atte
       training::make_step_plan(schedule, layout, tied_rows, half_layers);
   const comm::OperationList operations = training::make_step_list(plan, buckets).operations;
   std::vector<double> blocks;
-  for (int bucket = 0; bucket < buckets.count(); ++bucket) {
-    const comm::Operation& ready = operations[training::ready_operation(operations, bucket)];
+  for (const int place : training::ready_operations(operations, buckets.count())) {
+    const comm::Operation& ready = operations[place];
     const bool halfway = ready.kind == training::Task::Kind::kBackwardHalf;
     blocks.push_back(ready.object + (halfway ? attention : 0));
   }

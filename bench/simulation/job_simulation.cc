@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text/counts.h"
@@ -17,7 +16,7 @@
 namespace strata::bench {
 namespace {
 
-int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
+using comm::nanoseconds;
 
 std::string name_of(const JobInput& input, int stage, int stages, bool is_slow) {
   const std::string replica = is_slow ? "slow replica" : input.slowest != 1 ? "other replicas" : "";
@@ -42,22 +41,16 @@ std::optional<double> exposed_formula(const EqualRanks& rank, const comm::Bucket
     }
     computed.push_back(sum);
   }
-  std::map<int, int> ready;  // the operation that completes each bucket
-  for (const comm::Operation& operation : rank.list.operations()) {
-    if (operation.kind != comm::Operation::Kind::kClip) continue;
-    for (const int before : operation.after) {
-      if (rank.list[before].lane == comm::Lane::kCompute) ready[operation.object] = before;
-    }
-  }
+  const std::vector<int> ready = training::ready_operations(rank.list, buckets.count());
   std::vector<double> seconds, before_end;
   for (int place = 0; place < rank.list.size(); ++place) {
     const comm::Operation& operation = rank.list[place];
     if (operation.kind != comm::Operation::Kind::kReduce) continue;
     const comm::OperationCost& cost = rank.costs[static_cast<size_t>(place)];
     seconds.push_back(cost.seconds + cost.latency);
-    before_end.push_back(buckets.rule->needs_whole_gradient()
-                             ? 0
-                             : sum - computed[static_cast<size_t>(ready.at(operation.object))]);
+    const int completed = ready[static_cast<size_t>(operation.object)];
+    before_end.push_back(
+        buckets.rule->needs_whole_gradient() ? 0 : sum - computed[static_cast<size_t>(completed)]);
   }
   return plan::exposed_communication(seconds, before_end);
 }
@@ -74,7 +67,7 @@ class Job {
   }
 
   JobSimulation run() {
-    const int simulated_replicas = input_.slowest != 1 && replicas_ > 1 ? 2 : 1;
+    const int simulated_replicas = input_.slowest != 1 ? 2 : 1;
     result_.ranks.reserve(static_cast<size_t>(simulated_replicas * stages_));
     for (int replica = 0; replica < simulated_replicas; ++replica) {
       for (int stage = 0; stage < stages_; ++stage) add(replica, stage);
@@ -169,8 +162,7 @@ std::vector<training::TimelineSpan> EqualRanks::timeline(const std::string& step
   for (int place = 0; place < list.size(); ++place) {
     const comm::Operation& operation = list[place];
     const comm::SimulatedSpan& span = spans[static_cast<size_t>(place)];
-    const bool receives = operation.kind == comm::Operation::Kind::kReceiveInput ||
-                          operation.kind == comm::Operation::Kind::kReceiveGradient;
+    const bool receives = operation.lane == comm::Lane::kMessages && !is_send(operation.kind);
     if (receives || span.end <= span.begin) continue;
     result.push_back({operation.lane,
                       training::name_in_timeline(operation.kind, operation.object, plan.names),

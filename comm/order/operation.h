@@ -76,6 +76,9 @@ struct Operation {
 inline constexpr int kNoObject = -1;
 
 const char* name_of(Operation::Kind kind);
+inline bool is_send(Operation::Kind kind) {
+  return kind == Operation::Kind::kSendOutput || kind == Operation::Kind::kSendGradient;
+}
 inline bool is_of_bucket(Operation::Kind kind) { return kind >= Operation::Kind::kNorm; }
 
 // Executors time these operations. Forward and backward time themselves.

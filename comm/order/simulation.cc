@@ -18,14 +18,12 @@ namespace {
 
 using enum Operation::Kind;
 
-bool is_send(Operation::Kind kind) { return kind == kSendOutput || kind == kSendGradient; }
-
 // A thread or a stream, which runs one operation at a time.
 struct Worker {
-  std::vector<int> operations;  // in list order
   bool keeps_order = true;      // else it runs the first of `ready`
-  std::set<int> ready;          // that may begin, unless it keeps the order
-  size_t first = 0;             // all earlier ones have begun
+  std::vector<int> operations;  // in list order, if it keeps it
+  size_t begun = 0;             // so many of these
+  std::set<int> ready;          // that may begin, if it does not
 };
 
 struct RankState {
@@ -168,7 +166,7 @@ class Simulation {
       Worker worker{.keeps_order = keeps_order};
       for (int place = 0; place < list.size(); ++place) {
         if (!runs(list[place].lane)) continue;
-        worker.operations.push_back(place);
+        if (keeps_order) worker.operations.push_back(place);
         state.worker[static_cast<size_t>(place)] = state.workers.size();
       }
       state.thread.push_back(state.workers.size());
@@ -201,29 +199,25 @@ class Simulation {
     RankState& state = states_[rank];
     int& running = state.running[state.thread[number]];
     if (running != kNoObject) return false;
-    Worker& worker = state.workers[number];
-    if (!worker.keeps_order) {
-      if (worker.ready.empty()) return false;
-      running = *worker.ready.begin();
-      worker.ready.erase(worker.ready.begin());
-      begin(rank, running);
-      return true;
-    }
-    while (worker.first < worker.operations.size() &&
-           state.begun[static_cast<size_t>(worker.operations[worker.first])]) {
-      ++worker.first;
-    }
-    const int place =
-        worker.first < worker.operations.size() ? worker.operations[worker.first] : kNoObject;
-    if (place == kNoObject || !may_begin(state, place)) return false;
+    const int place = take(state, state.workers[number]);
+    if (place == kNoObject) return false;
     running = place;
     begin(rank, place);
     return true;
   }
 
+  // Returns the worker's operation that begins next, or kNoObject if none may begin.
+  static int take(const RankState& state, Worker& worker) {
+    if (!worker.keeps_order) {
+      return worker.ready.empty() ? kNoObject : worker.ready.extract(worker.ready.begin()).value();
+    }
+    if (worker.begun == worker.operations.size()) return kNoObject;
+    const int next = worker.operations[worker.begun];
+    return may_begin(state, next) ? worker.operations[worker.begun++] : kNoObject;
+  }
+
   static bool may_begin(const RankState& state, int place) {
-    const auto index = static_cast<size_t>(place);
-    if (state.begun[index] || state.missing[index] > 0) return false;
+    if (state.missing[static_cast<size_t>(place)] > 0) return false;
     // Backward ends when all messages have arrived.
     return (*state.list)[place].kind != kEndBackward || state.open_messages == 0;
   }
@@ -443,9 +437,10 @@ SimulatedStep simulate(std::span<const SimulatedRank> ranks, const SimulationOpt
   return Simulation(ranks, options).run();
 }
 
+int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
+
 std::vector<OperationTime> operation_times(const OperationList& list,
                                            std::span<const SimulatedSpan> spans) {
-  const auto nanoseconds = [](double seconds) { return std::llround(1e9 * seconds); };
   std::vector<OperationTime> times;
   for (int place = 0; place < list.size(); ++place) {
     const Operation& operation = list[place];

@@ -11,7 +11,7 @@
 
 namespace strata::comm {
 
-// Which executor a rank has: make_thread_executor() or make_stream_executor().
+// A rank has one of these executors: make_thread_executor() or make_stream_executor().
 enum class SimulatedExecutor : uint8_t { kThreads, kStreams };
 
 struct OperationCost {
@@ -55,6 +55,8 @@ struct SimulatedStep {
 // lists.
 SimulatedStep simulate(std::span<const SimulatedRank> ranks, const SimulationOptions& options);
 
+// Returns `seconds` as the whole nanoseconds of an OperationTime.
+int64_t nanoseconds(double seconds);
 // Returns the spans of the operations that executors time, in order of completion.
 std::vector<OperationTime> operation_times(const OperationList& list,
                                            std::span<const SimulatedSpan> spans);

@@ -198,7 +198,7 @@ class Builder {
   StepList list_;
   comm::BucketOrder order_;
   int last_computed_ = kNoObject;
-  bool half_ready_ = false;                  // the last block's half has begun its reduction
+  bool half_ready_ = false;  // the last block's half has begun its reduction
   // The last operation of each micro-batch and lag.
   std::map<std::pair<int, int>, int> last_;
   std::map<Receipt, int> received_;
@@ -224,12 +224,14 @@ std::string object_of(const comm::Operation& operation, const StepPlan& plan) {
   return plan.names[static_cast<size_t>(operation.object)];
 }
 
-int ready_operation(const comm::OperationList& operations, int bucket) {
-  int ready = kNoObject;
+std::vector<int> ready_operations(const comm::OperationList& operations, int buckets) {
+  std::vector<int> ready(static_cast<size_t>(buckets), kNoObject);
   for (const comm::Operation& operation : operations.operations()) {
-    if (operation.kind != kClip || operation.object != bucket) continue;
+    if (operation.kind != kClip) continue;
     for (const int before : operation.after) {
-      if (operations[before].lane == Lane::kCompute) ready = before;
+      if (operations[before].lane == Lane::kCompute) {
+        ready[static_cast<size_t>(operation.object)] = before;
+      }
     }
   }
   return ready;

@@ -62,7 +62,7 @@ int most_delay(const Schedule& schedule);
 
 // Returns the operation's object: "bucket 3", "layer_2", or nothing.
 std::string object_of(const comm::Operation& operation, const StepPlan& plan);
-// Returns the operation that completes a bucket in its last round.
-int ready_operation(const comm::OperationList& operations, int bucket);
+// Returns, for each of so many buckets, the operation that completes it in its last round.
+std::vector<int> ready_operations(const comm::OperationList& operations, int buckets);
 
 }  // namespace strata::training

@@ -178,9 +178,8 @@ void print(const Explanation& explanation) {
     if (comm::is_of_bucket(operation.kind) && schedule.rounds == 1) round.clear();
     std::string after = fmt::format("{}", fmt::join(operation.after, ", "));
     if (peer >= 0) {
-      const bool sends = operation.kind == comm::Operation::Kind::kSendOutput ||
-                         operation.kind == comm::Operation::Kind::kSendGradient;
-      after += fmt::format("{}{} stage {}", after.empty() ? "" : "; ", sends ? "to" : "from", peer);
+      after += fmt::format("{}{} stage {}", after.empty() ? "" : "; ",
+                           is_send(operation.kind) ? "to" : "from", peer);
     }
     const std::string line =
         fmt::format("{:>5}  {:<12} {:<16} {:<12} {:>11}  {}", i, name_of(operation.lane),

@@ -204,8 +204,8 @@ TEST(StepList, KnowsWithWhichBlockABucketIsReady) {
     const auto list =
         make_step_list(plan, buckets_of(ranges, comm::ClipMode::kBucketBeforeAllReduce)).operations;
     std::vector<Ready> ready;
-    for (int bucket = 0; bucket < std::ssize(ranges); ++bucket) {
-      const Operation& operation = list[ready_operation(list, bucket)];
+    for (const int place : ready_operations(list, static_cast<int>(std::ssize(ranges)))) {
+      const Operation& operation = list[place];
       EXPECT_EQ(operation.round, 1) << "the last micro-batch";
       ready.emplace_back(object_of(operation, plan), operation.kind);
     }
@@ -249,9 +249,7 @@ TEST(StepList, TiedRowsAreReducedAfterAllBuckets) {
   const StepPlan plan = make_step_plan(micro_batch_order(blocks, 2), layout, true);
   const comm::OperationList list = make_step_list(plan, buckets).operations;
   std::vector<std::string> ready;
-  for (int bucket = 0; bucket < 4; ++bucket) {
-    ready.push_back(object_of(list[ready_operation(list, bucket)], plan));
-  }
+  for (const int place : ready_operations(list, 4)) ready.push_back(object_of(list[place], plan));
   EXPECT_EQ(ready, (std::vector<std::string>{"heads", "layer_1", "layer_0", "embeddings"}));
   std::vector<Operation::Kind> collectives;
   for (const int place : list.lane(Lane::kCollectives)) collectives.push_back(list[place].kind);
