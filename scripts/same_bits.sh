@@ -17,9 +17,14 @@ for program in "$1" "$2"; do [[ -x $program ]] || give_up "$program is not there
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# Five layers, so that five modules divide them.
+cat >"$work/model.json" <<JSON
+{"vocab_size": 30522, "hidden_size": 64, "num_hidden_layers": 5, "num_attention_heads": 2, "intermediate_size": 128,
+ "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu"}
+JSON
 cat >"$work/run.yaml" <<YAML
 run: {organization: Same, system: bits, output: $work/runs, seed: 7}
-model: {config: tiny, precision: fp32}
+model: {config: $work/model.json, precision: fp32}
 device: {threads: 1}
 data: {train: $root/tests/golden/reference/mlperf_reference.tfrecord, eval: $root/tests/golden/reference/mlperf_reference.tfrecord}
 batch: {micro_batch: 4}
@@ -51,12 +56,12 @@ result() {
 precisions=(fp32 bf16 fp16 fp8)
 clips=(none after_allreduce before_allreduce bucket_before_allreduce)
 shardings=(none state gradients all)
-optimizers=(adam lamb madgrad acclip)
-# Orders of work. Each needs as many ranks as it has stages, or as its modules need, or none can run it.
+optimizers=(adam lamb madgrad acclip sgd)
+# Orders of work. Stages need at least as many ranks. Modules need one rank less, so MODULES becomes the ranks and 1.
 orders=("batch.gradient_accumulation_steps=1" "batch.gradient_accumulation_steps=3" "batch.gradient_accumulation_steps=2 batch.accumulation_order=layer"
   "batch.gradient_accumulation_steps=2 batch.activations=recompute" "batch.gradient_accumulation_steps=2 parallel.stages=2"
   "batch.gradient_accumulation_steps=2 parallel.stages=2 parallel.pipeline=contiguous" "reduce.early_words=true" "reduce.half_layers=true"
-  "ouroboros.modules=2 ouroboros.warmup_steps=3")
+  "ouroboros.modules=MODULES ouroboros.warmup_steps=3 clip.mode=none")
 reductions=("" "reduce.dtype=bf16" "reduce.dtype=bf16 reduce.accumulate=bf16_chunked")
 
 status=0 number=0
@@ -64,6 +69,7 @@ status=0 number=0
 compare() {
   local ranks=$1 verdict=same refused=0 side
   shift
+  set -- "${@//MODULES/$((ranks + 1))}"
   number=$((number + 1))
   for side in 1 2; do
     local program=$old
