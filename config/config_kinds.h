@@ -159,10 +159,7 @@ struct Choice {
     return list + ".";
   }
   Enum parse(const ConfigValue& value, const std::string& expected) const {
-    const std::string text = value.text(expected);
-    for (const auto& choice : choices_of<Enum>()) {
-      if (text == choice.name) return choice.value;
-    }
+    if (const auto choice = choice_named<Enum>(value.text(expected))) return *choice;
     value.reject(expected);
   }
   std::string format(Enum value) const { return name_of(value); }

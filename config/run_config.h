@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -133,6 +134,9 @@ struct ParallelConfig {
   int stages = 1;  // stages of a replica
   PipelineKind pipeline = PipelineKind::kModular;
 };
+
+// A value of OuroborosConfig::warmup_steps for benchmarks. No file can give it.
+inline constexpr int64_t kNeverDelayed = std::numeric_limits<int64_t>::max();
 
 // A ring of modules with delayed gradients: Yang et al., arXiv 1909.06695.
 struct OuroborosConfig {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "bench/schedules/closed_forms.h"
@@ -22,7 +21,7 @@ config::RunConfig with(config::RunConfig config, int modules, bool delayed) {
   config.reduce.early_words = false;
   config.reduce.half_layers = false;
   config.ouroboros.modules = modules;
-  config.ouroboros.warmup_steps = delayed ? 0 : std::numeric_limits<int>::max();
+  config.ouroboros.warmup_steps = delayed ? 0 : config::kNeverDelayed;
   return config;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -19,6 +18,7 @@
 #include "bench/simulation/job_simulation.h"
 #include "bench/step/synthetic_training.h"
 #include "comm/emulated/slow_link.h"
+#include "config/run_config_names.h"
 #include "plan/model_shape.h"
 #include "training/factories/backend.h"
 #include "training/factories/buckets.h"
@@ -32,9 +32,6 @@ using config::ActivationPolicy;
 using config::ClipMode;
 using config::RunConfig;
 using config::Sharding;
-
-constexpr ClipMode kModes[] = {ClipMode::kNone, ClipMode::kAfterAllReduce,
-                               ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce};
 
 struct Case {
   std::string name;
@@ -93,7 +90,7 @@ std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_ba
     add(fmt::format("{} modules, {}", ranks + 1, delayed ? "delayed" : "without delay"),
         [&](RunConfig& config) {
           config.ouroboros.modules = ranks + 1;
-          config.ouroboros.warmup_steps = delayed ? 0 : std::numeric_limits<int>::max();
+          config.ouroboros.warmup_steps = delayed ? 0 : config::kNeverDelayed;
         });
   }
   return cases;
@@ -231,14 +228,14 @@ void Measurement::calibrate() {
 std::vector<Case> Measurement::cases_of(int ranks, int micro_batches) {
   std::vector<Case> allowed;
   for (Case& each : schedules(config_, ranks, micro_batches)) {
-    for (const ClipMode mode : kModes) {
-      each.config.clip.mode = mode;
+    for (const auto& mode : config::choices_of<ClipMode>()) {
+      each.config.clip.mode = mode.value;
       const auto reason = reason_to_skip(each.config, ranks);
       if (!reason) {
         allowed.push_back(each);
         continue;
       }
-      const std::string name = fmt::format("{}, clip {}", each.name, config::name_of(mode));
+      const std::string name = fmt::format("{}, clip {}", each.name, mode.name);
       if (skipped_.insert(name + *reason).second) {
         result_.skipped.push_back({name, *reason});
       }

@@ -1,7 +1,5 @@
 #include "training/factories/schedule.h"
 
-#include <limits>
-
 #include "bert/parameters/parameters.h"
 #include "comm/buckets/sharding/units.h"
 #include "training/factories/buckets.h"
@@ -60,7 +58,7 @@ std::optional<DelayedWork> make_delayed_work(const config::RunConfig& config,
 StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& model, int ranks,
                    const bert::Stage& stage) {
   auto delayed = make_delayed_work(config, model, stage);
-  if (delayed && delayed->after_steps == std::numeric_limits<int>::max()) delayed.reset();
+  if (delayed && delayed->after_steps == config::kNeverDelayed) delayed.reset();
   return make_step_plan(delayed ? delayed->schedule : make_schedule(config, model, ranks, stage),
                         bert::ParameterLayout(model, stage), config.reduce.early_words,
                         config.reduce.half_layers, shards_gradients(config, ranks));

@@ -26,6 +26,7 @@
 #include "cli/options/outputs.h"
 #include "cli/options/plan_network.h"
 #include "cli/output/write_json.h"
+#include "config/run_config_names.h"
 #include "training/factories/backend.h"
 #include "training/factories/model.h"
 
@@ -33,19 +34,6 @@ namespace strata::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr config::ClipMode kClipModes[] = {
-    config::ClipMode::kNone, config::ClipMode::kAfterAllReduce, config::ClipMode::kBeforeAllReduce,
-    config::ClipMode::kBucketBeforeAllReduce};
-std::vector<std::string> names_of_clip_modes() {
-  std::vector<std::string> names;
-  for (const config::ClipMode mode : kClipModes) names.emplace_back(config::name_of(mode));
-  return names;
-}
-config::ClipMode clip_mode_named(const std::string& name) {
-  return *std::ranges::find(
-      kClipModes, name, [](config::ClipMode mode) { return std::string(config::name_of(mode)); });
-}
 
 struct SimulateOptions {
   ConfigOptions run;
@@ -165,7 +153,8 @@ class Simulations {
     const std::vector<double> buckets =
         options_.buckets.empty() ? std::vector{config_.reduce.bucket_megabytes} : options_.buckets;
     std::vector<config::ClipMode> clips;
-    for (const std::string& name : options_.clips) clips.push_back(clip_mode_named(name));
+    for (const std::string& name : options_.clips)
+      clips.push_back(*config::choice_named<config::ClipMode>(name));
     if (clips.empty()) clips.push_back(config_.clip.mode);
     const std::vector<int> channels =
         options_.channels.empty() ? std::vector{0} : options_.channels;
@@ -383,7 +372,7 @@ void add_bench_simulate(CLI::App& bench) {
       ->excludes(durations);
   command->add_option("--clip", options->clips, "Clip modes (default: clip.mode)")
       ->delimiter(',')
-      ->check(CLI::IsMember(names_of_clip_modes()));
+      ->check(CLI::IsMember(config::names_of_choices<config::ClipMode>()));
   CLI::Option* channel_speed = command
                                    ->add_option("--channel-gbytes", options->channel_gigabytes,
                                                 "GB/s that one channel sends")

@@ -24,19 +24,10 @@ struct BenchOptimizerOptions {
   bool json = false;
 };
 
-template <typename Enum>
-std::vector<std::string> names_of() {
-  std::vector<std::string> names;
-  for (const auto& choice : config::choices_of<Enum>()) names.emplace_back(choice.name);
-  return names;
-}
-
 // Sets `value` unless `name` is empty.
 template <typename Enum>
 void choose(const std::string& name, Enum& value) {
-  for (const auto& choice : config::choices_of<Enum>()) {
-    if (choice.name == name) value = choice.value;
-  }
+  value = config::choice_named<Enum>(name).value_or(value);
 }
 
 config::RunConfig run_config(const BenchOptimizerOptions& options) {
@@ -118,11 +109,11 @@ void add_bench_optimizer(CLI::App& bench) {
                    "A run's YAML file: model, precision, threads, optimizer")
       ->excludes(model);
   command->add_option("--optimizer", options->optimizer, "In place of the configured one (adam)")
-      ->check(CLI::IsMember(names_of<config::OptimizerKind>()));
+      ->check(CLI::IsMember(config::names_of_choices<config::OptimizerKind>()));
   command
       ->add_option("--precision", options->precision,
                    "Of the weights compute reads, in place of the configured one (auto)")
-      ->check(CLI::IsMember(names_of<config::Precision>()));
+      ->check(CLI::IsMember(config::names_of_choices<config::Precision>()));
   command->add_option("--threads", options->threads, "Threads [default: one a processor]")
       ->check(CLI::Range(1, 4096));
   command->add_option("--rounds", options->rounds, "Rounds to measure, after one that is not")

@@ -223,7 +223,7 @@ TEST_F(SimulatedJob, ModulesGoBackAtOnceAfterTheirWarmUp) {
   config_.clip.mode = ClipMode::kAfterAllReduce;
   const double forward = layers_seconds() / 3, backward = 2 * forward;
   EXPECT_NEAR(simulated(2, kNoLimit).step, forward + 2.0 / 3 * backward, 2 * heads_seconds());
-  config_.ouroboros.warmup_steps = std::numeric_limits<int>::max();
+  config_.ouroboros.warmup_steps = config::kNeverDelayed;
   EXPECT_NEAR(simulated(2, kNoLimit).step, forward + backward, 2 * heads_seconds());
 }
 
