@@ -12,7 +12,7 @@ namespace strata::bert {
 // Returns the FLOPs of forward and backward (three times forward) for sequences of these lengths
 // with `masked` masked positions in total, through all layers or `layers` of them: encoder 6 x 12
 // h^2-like parameters a token, attention 12 L h s^2 a sequence, heads 6 (h^2 + h V) a masked
-// position (Strata's methods, "counting work").
+// position (docs/methods/packed_batches.md).
 double training_flops(const BertConfig& config, std::span<const int32_t> lengths, int64_t masked,
                       std::optional<int64_t> layers = {});
 

@@ -46,7 +46,7 @@ struct ModuleSeconds {
 double ring_seconds(const ModuleSeconds& seconds, bool delayed);
 
 // Bytes and memory of ZeRO stages 1 to 3 (Rajbhandari et al. 2020), with units that share memory
-// (docs/method.md). Both are sums over all ranks.
+// (docs/methods/sharding.md). Both are sums over all ranks.
 class ShardingForms {
  public:
   // Describes one step of `model`. Every rank must have all its blocks.

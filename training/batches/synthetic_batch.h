@@ -21,7 +21,7 @@ data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const
                                   uint64_t seed);
 
 // Returns lengths that add up to `tokens`, drawn with MLPerf Wikipedia's shares of short and full
-// sequences: 6:3:2:5 in (0,128], (128,256], (256,384], (384,512] (docs/method.md, section 1.1).
+// sequences: 6:3:2:5 in (0,128], (128,256], (256,384], (384,512] (docs/methods/load_balance.md).
 std::vector<int32_t> wikipedia_lengths(int64_t tokens, int32_t max_length, uint64_t seed);
 
 }  // namespace strata::training

@@ -263,7 +263,7 @@ Pipelines (parallel.stages of them, else every number above 1 that divides the r
   MB sent          by a stage in messages; equal: to 2 R T H c, R runs of layers on a stage (1, or
                    L / P modular), T tokens of a step, H hidden units, c bytes of the compute dtype
 Sharding (optimizer.sharded)
-  sent             by a rank in collectives; equal: to the formula of docs/method.md
+  sent             by a rank in collectives; equal: to the formula of docs/methods/sharding.md
   weights, gradients, state   memory; equal: to training/ranks/parameter_memory.h
   resident         VmRSS after the last step less VmRSS before the model was made; formula: weights,
                    gradients, state and activations. With --sleep all memory is taken at once
