@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the quickstart's configuration several times with different seeds and prints the table of docs/measurements/quickstart.md.
+# Runs the quickstart's configuration several times with different seeds and prints a table of their times.
 # Usage: scripts/quickstart_times.sh [RUNS [KEY=VALUE...]]     RUNS: 10; needs scripts/quickstart.sh to have run once
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
