@@ -199,28 +199,51 @@ TEST(Layers, EveryFolderSaysWhatLivesThere) {
   }
 }
 
-// Returns the files of the tree that a document names between backquotes.
-std::vector<std::string> files_named_in(const fs::path& document) {
-  const std::regex name(
-      R"(`((?:[a-z0-9_]+/)+[A-Za-z0-9_]+\.(?:h|cc|cu|sh|py|md|yaml|cmake|txt))`)");
-  const std::string text = read_file(document);
-  std::vector<std::string> names;
-  for (std::sregex_iterator match(text.begin(), text.end(), name), end; match != end; ++match) {
-    names.push_back((*match)[1]);
+// Returns the first group of every match of a pattern in a file.
+std::vector<std::string> matches(const fs::path& file, const std::string& pattern) {
+  const std::regex regex(pattern);
+  const std::string text = read_file(file);
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match) {
+    found.push_back((*match)[1]);
   }
-  return names;
+  return found;
+}
+
+std::vector<fs::path> documents() {
+  std::vector<fs::path> paths = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs")) {
+    if (entry.path().extension() == ".md") paths.push_back(entry.path());
+  }
+  return paths;
 }
 
 TEST(Documents, NameFilesThatExist) {
-  std::vector<fs::path> documents = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
-  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs")) {
-    if (entry.path().extension() == ".md") documents.push_back(entry.path());
-  }
   size_t names = 0;
-  for (const fs::path& document : documents) {
-    for (const std::string& name : files_named_in(document)) {
+  for (const fs::path& document : documents()) {
+    for (const std::string& name :
+         matches(document,
+                 R"(`((?:[a-z0-9_]+/)+[A-Za-z0-9_]+\.(?:h|cc|cu|sh|py|md|yaml|cmake|txt))`)")) {
       ++names;
       EXPECT_TRUE(fs::exists(kRoot / name)) << document << " names " << name;
+    }
+  }
+  EXPECT_GT(names, 50u);
+}
+
+TEST(Documents, NameTestsThatExist) {
+  std::set<std::string> tests;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests")) {
+    if (entry.path().extension() != ".cc") continue;
+    for (std::string test : matches(entry.path(), R"(\bTEST(?:_F|_P)?\((\w+,\s*\w+)\))")) {
+      tests.insert(std::regex_replace(test, std::regex(R"(,\s*)"), "."));
+    }
+  }
+  size_t names = 0;
+  for (const fs::path& document : documents()) {
+    for (const std::string& name : matches(document, R"(`([A-Z]\w+\.[A-Z]\w+)`)")) {
+      ++names;
+      EXPECT_TRUE(tests.contains(name)) << document << " names " << name;
     }
   }
   EXPECT_GT(names, 50u);
