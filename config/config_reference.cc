@@ -12,20 +12,20 @@ namespace {
 constexpr char kIntroduction[] =
     "# Run configuration\n"
     "\n"
-    "`strata train --config FILE` reads one YAML file. Its keys, by section; a key that is absent "
-    "has its default.\n"
-    "Unknown keys, wrong types and combinations that cannot run are errors that name file, line, "
-    "key and reason.\n"
-    "`--set section.key=VALUE` overrides the file and may be repeated; VALUE is YAML, for example\n"
-    "`--set optimizer.lr=1e-3 --set batch.load_balance.strata=[64,128]`.\n"
-    "Paths are relative to the directory of the file, or, in `--set`, to the current directory; "
-    "`~/` is the home directory.\n"
-    "Variables (`$X`) and patterns (`*`) in paths are not expanded but refused.\n"
-    "A quoted text is never one of the words `auto` and `none`.\n"
-    "The configuration a run used, complete and with absolute paths, lies beside its log as "
-    "`result_N.yaml`.\n"
+    "`strata train --config FILE` reads one YAML file. A key that is absent has its default. "
+    "Unknown keys, wrong types and\n"
+    "combinations that cannot run are errors that name file, line, key and reason. `strata train "
+    "--describe-config` prints\n"
+    "this page.\n"
     "\n"
-    "`strata train --describe-config` prints this page.\n";
+    "- `--set section.key=VALUE` overrides the file and may be repeated. VALUE is YAML: `--set "
+    "optimizer.lr=1e-3`,\n"
+    "  `--set batch.load_balance.strata=[64,128]`.\n"
+    "- Paths are relative to the file's directory, in `--set` to the current one; `~/` is the home "
+    "directory. Variables\n"
+    "  (`$X`) and patterns (`*`) in paths are refused.\n"
+    "- A quoted text is never one of the words `auto` and `none`.\n"
+    "- The configuration of a run, with absolute paths, lies beside its log as `result_N.yaml`.\n";
 
 }  // namespace
 

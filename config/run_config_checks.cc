@@ -234,11 +234,11 @@ std::string combinations_reference() {
   const auto key_of = [](plan::Setting setting) {
     return std::ranges::find(kExpressions, setting, &plan::Expression<C>::setting)->name;
   };
-  std::string table = "| key | cannot be combined with | because |\n| --- | --- | --- |\n";
+  std::string table = "| settings | because |\n| --- | --- |\n";
   std::string last;
   for (const plan::Combination& each : plan::impossible_combinations()) {
     const std::string row =
-        fmt::format("| `{}` | `{}` | {} |\n", key_of(each.refused), key_of(each.with), each.reason);
+        fmt::format("| `{}`, `{}` | {} |\n", key_of(each.refused), key_of(each.with), each.reason);
     if (row != last) table += row;
     last = row;
   }

@@ -46,27 +46,26 @@ ConfigSection run_section() {
       {key("organization", get, &S::organization, FileName{},
            "The submitter; a directory of the result tree."),
        key("system", get, &S::system, Maybe{FileName{}, "auto"},
-           "The system's name, a directory of the result tree. `auto`: made from the processor, "
-           "the nodes and the ranks."),
+           "The system's name, a directory of the result tree. `auto`: from processor, nodes and "
+           "ranks."),
        key("platform", get, &S::platform, Maybe{Text{}, "auto"},
-           "The system's name for people, logged as submission_platform. `auto`: as `system`."),
+           "The system's name for people (submission_platform). `auto`: as `system`."),
        key("division", get, &S::division, Choice<Division>{}, "MLPerf division."),
        key("status", get, &S::status, Choice<SubmissionStatus>{}, "Availability of the system."),
        key("output", get, &S::output, Path{},
            "Directory of the result tree "
-           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. Results "
-           "that are there already are never overwritten: the run refuses to start."),
+           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. The run "
+           "refuses to start rather than overwrite results."),
        key("experiments", get, &S::experiments, Integer<int>{1, 1000},
-           "How many times to run; MLPerf asks for 10. Experiment N writes `result_N.txt`."),
+           "Number of runs; MLPerf asks for 10. Experiment N writes `result_N.txt`."),
        key("seed", get, &S::seed, Maybe{Integer<uint64_t>{0, kTrillion}, "auto"},
-           "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: from the "
-           "system's randomness, another one in every experiment, as MLPerf asks."),
+           "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: a random "
+           "one in every experiment, as MLPerf asks."),
        key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
-           "How long ranks may wait for each other, in seconds. A collective that takes longer, or "
-           "MPI's start, ends "
-           "the job with exit code 2 and names the operation and the ranks that do not come to it; "
-           "the log ends with `aborted`. A collective of GPUs (NCCL) that never ends is noticed "
-           "when the host waits for its GPU. 0: for ever."),
+           "Seconds that ranks may wait for each other; 0: for ever. If a collective, or MPI's "
+           "start, takes longer, the job ends with exit code 2 and names the operation and the "
+           "missing ranks; the log ends with `aborted`. NCCL's are noticed when the host waits for "
+           "its GPU."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 
@@ -76,31 +75,27 @@ ConfigSection model_section() {
   const auto probability = Number::below(0, 1);
   return section(
       "model", "Which model, and the weights it starts from.",
-      {required(
-           key("config", get, &S::config, PresetOrPath{{"bert-large", "minilm", "tiny"}},
-               "The model's shape: a `config.json` or `bert_config.json`, or a preset. "
-               "`bert-large` is MLPerf's model, with GELU in the tanh form as its reference has "
-               "it; in files that is `gelu_new`, and `gelu` the exact one. `minilm` is the "
-               "quickstart's, without dropout. `tiny` is for tests.")),
+      {required(key(
+           "config", get, &S::config, PresetOrPath{{"bert-large", "minilm", "tiny"}},
+           "The model's shape: a preset, or a `config.json` or `bert_config.json`. `bert-large`: "
+           "MLPerf's, with its reference's tanh GELU (in files `gelu_new`; `gelu` is the exact "
+           "one). `minilm`: the quickstart's, without dropout. `tiny`: for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
-           "WordPiece vocabulary, one piece a line. Its size must be the model's, "
-           "which may be padded to a multiple of 8."),
+           "WordPiece vocabulary, one piece a line, as many as the model's, which may be padded to "
+           "a multiple of 8."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
-           "Weights to start from: a safetensors file, the `model.safetensors.index.json` of "
-           "several, or "
-           "a TensorFlow 1 checkpoint by its prefix, such as MLPerf's `model.ckpt-28252`. Heads "
-           "that it lacks are initialised and listed; tensors that the model has no place for are "
-           "refused. `none`: random weights."),
+           "Initial weights: a safetensors file, the `model.safetensors.index.json` of several, or "
+           "the prefix of a TensorFlow 1 checkpoint, such as MLPerf's `model.ckpt-28252`. Missing "
+           "heads are initialised and listed; tensors that the model lacks are refused. `none`: "
+           "random weights."),
        key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
-           "Dropout probability of embeddings and layer outputs. `auto`: what `config` says."),
+           "Dropout probability of embeddings and layer outputs. `auto`: that of `config`."),
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
-           "Dropout probability of attention weights. `auto`: what `config` says."),
+           "Dropout probability of attention weights. `auto`: that of `config`."),
        key("precision", get, &S::precision, Choice<Precision>{},
            "Type of weights and activations in GEMMs."),
        key("norm", get, &S::norm, Choice<NormKind>{},
-           "Where LayerNorm stands. Checkpoints of another kind are refused. pre: with the "
-           "backends "
-           "cpu, cuda and reference.")});
+           "Where LayerNorm stands. Checkpoints of another kind are refused.")});
 }
 
 ConfigSection layer_drop_section() {
@@ -108,14 +103,9 @@ ConfigSection layer_drop_section() {
   const auto get = [](auto& config) -> auto& { return config.layer_drop; };
   return section(
       "layer_drop",
-      "Progressive layer dropping (Zhang & He, arXiv 2010.13369): step t keeps layer i of L, from "
-      "0, with probability 1 - (i/L) (1 - theta(t)), theta(t) = (1 - `theta`) exp(-`gamma` (t - "
-      "1)) "
-      "+ `theta`, and scales what it adds by the inverse; evaluation has all layers. Needs "
-      "`model.norm` pre; open division only.",
+      "Progressive layer dropping ([formula](methods/layer_dropping.md)). Needs `model.norm` pre.",
       {key("theta", get, &S::theta, Number::up_to(0, 1),
-           "What theta(t) falls to; in the end the last layer is kept with probability "
-           "1 - ((L - 1)/L) (1 - `theta`). 1: no layer is dropped."),
+           "What theta(t) falls to. 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
            "Rate at which theta(t) decays, per step; 0: not at all. `auto`: 100 / "
            "`schedule.training_steps`.")});
@@ -125,14 +115,11 @@ ConfigSection loss_scale_section() {
   using S = LossScaleConfig;
   const auto get = [](auto& config) -> auto& { return config.loss_scale; };
   return section(
-      "loss_scale",
-      "With `model.precision` fp16: the loss is multiplied by a power of two, so that small "
-      "gradients are not lost, and gradients are divided by it before they are clipped and "
-      "applied. Where a gradient of some rank overflows, all ranks skip the step.",
+      "loss_scale", "Dynamic loss scaling of `model.precision` fp16 ([method](methods/fp16.md)).",
       {key("initial", get, &S::initial, Number::within(1, 1 << 24),
-           "The first steps' scale, a power of two. A skipped step halves it, to 1 at least."),
+           "Scale of the first steps, a power of two. A skipped step halves it, to 1 at least."),
        key("growth_steps", get, &S::growth_steps, Integer<int64_t>{1, kTrillion},
-           "After so many steps without a skipped one it is doubled, to 2^24 at most.")});
+           "Steps without a skipped one after which the scale doubles, to 2^24 at most.")});
 }
 
 ConfigSection standardization_section() {
@@ -140,9 +127,8 @@ ConfigSection standardization_section() {
   const auto get = [](auto& config) -> auto& { return config.standardization; };
   return section(
       "standardization",
-      "Standardization loss (Collins et al., arXiv 1903.00925): at every place where a LayerNorm "
-      "stood the training loss gains `weight` times the mean of 1/2 (mean^2 + variance - "
-      "log(variance) - 1). Needs `model.norm` none; not in evaluation; open division only.",
+      "Standardization loss in place of LayerNorm ([formula](methods/standardization.md)). Needs "
+      "`model.norm` none.",
       {key("weight", get, &S::weight, Number::at_least(0), "Factor of the loss; 0: none."),
        key("axis", get, &S::axis, Choice<StandardizationAxis>{},
            "What mean and variance are of.")});
@@ -155,17 +141,15 @@ ConfigSection device_section() {
       "device", "What a rank computes on.",
       {key("backend", get, &S::backend, Choice<const device::BackendKind*>{}, "Implementation."),
        key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
-           "Threads of each rank. `auto`: its share of the processors that the ranks of the node "
-           "may "
-           "use (affinity, the quota of control groups). Ranks that their launcher binds to no "
-           "processors, of several NUMA nodes, are bound to a node each."),
+           "Threads of each rank. `auto`: its share of the processors that the node's ranks may "
+           "use (affinity, control groups). On several NUMA nodes, ranks that their launcher does "
+           "not bind are bound to a node each."),
        key("graphs", get, &S::graphs, Flag{},
-           "Capture what a micro-batch has the device do (of one rank, reduction and update "
-           "included), and launch it for later ones of the same shape (CUDA graphs): "
-           "the host starts a few things a step instead of a thousand. Pays where "
-           "micro-batches are small; `batch.round_tokens` makes shapes recur."),
+           "Capture a micro-batch's work on the device (with a single rank, reduction and update "
+           "too) and launch it for later ones of the same shape (CUDA graphs). Pays with small "
+           "micro-batches; `batch.round_tokens` makes shapes recur."),
        key("options", get, &S::options, BackendOptionValues{},
-           "Choices that one backend alone offers; `--set device.options.NAME=VALUE` sets one.")});
+           "Choices of one backend; `--set device.options.NAME=VALUE` sets one.")});
 }
 
 ConfigSection data_section() {
@@ -177,22 +161,20 @@ ConfigSection data_section() {
        required(key("eval", get, &S::eval, Paths{},
                     "Evaluation set: files or directories, none of which is trained on.")),
        key("eval_samples", get, &S::eval_samples, Integer<int64_t>{0, kTrillion},
-           "How many samples of the evaluation set to use, from its beginning; 0: all. MLPerf "
-           "uses 10000."),
+           "Samples of the evaluation set to use, from its beginning; 0: all. MLPerf uses 10000."),
        key("max_length", get, &S::max_length, Maybe{Integer<int>{1, 65535}, "auto"},
-           "Most tokens of a sample: memory is taken for `batch.micro_batch` such samples before "
-           "any is read. `auto`: the model's positions."),
+           "Most tokens of a sample; memory is taken for `batch.micro_batch` such samples. `auto`: "
+           "the model's positions."),
        key("max_predictions_per_seq", get, &S::max_predictions_per_seq, Integer<int>{1, 65535},
            "Most masked positions of a sample, logged as max_predictions_per_seq."),
        key("shapes", get, &S::shapes, Maybe{Path{}, "none"},
-           "A file that `strata data shapes` has made of the training set: how many samples have "
-           "which length and number of masked positions. From it a GPU knows the shapes of the "
-           "micro-batches to come and prepares them before the clock starts; nothing of the data "
-           "itself is read before that."),
+           "A file that `strata data shapes` made of the training set: how many samples have which "
+           "length and number of masked positions. From it a GPU prepares the shapes to come "
+           "before the clock starts, without reading data."),
        key("variable_length", get, &S::variable_length, Flag{},
-           "Read HDF5 files of variable-length rows (`mlperf-varlen`). The HDF5 library does not "
-           "check them, so a hostile file may take over the process that reads it: only for files "
-           "of known origin.")});
+           "Read HDF5 files of variable-length rows (`mlperf-varlen`). Only for files of known "
+           "origin: the HDF5 library does not check them, so a hostile one may take over the "
+           "process.")});
 }
 
 ConfigSection batch_section() {
@@ -200,42 +182,38 @@ ConfigSection batch_section() {
   const auto get = [](auto& config) -> auto& { return config.batch; };
   return section(
       "batch",
-      "What a step takes. The global batch is `micro_batch` x "
-      "`gradient_accumulation_steps` x ranks / `parallel.stages`; with `ouroboros.modules` all "
-      "ranks take the same samples.",
+      "The global batch is `micro_batch` x `gradient_accumulation_steps` x ranks / "
+      "`parallel.stages`.\n"
+      "With `ouroboros.modules` all ranks take the same samples.",
       {key("micro_batch", get, &S::micro_batch, Integer<int>{1, kMillion},
            "Samples a rank computes at once."),
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
            Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
        key("accumulation_order", get, &S::accumulation_order, Choice<AccumulationOrder>{},
-           "How a step goes through layers and micro-batches. Gradients have the same bits, but "
-           "with "
-           "`optimizer.sharded` gradients or all, where micro_batch sums them in another order. "
-           "layer: open division only."),
+           "How a step goes through layers and micro-batches. Gradients have the same bits, except "
+           "with `optimizer.sharded` gradients or all."),
        key("activations", get, &S::activations, Choice<ActivationPolicy>{},
-           "What backward reads of forward."),
+           "How long a layer's activations are kept."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
-           "Round the tokens of a micro-batch up to a multiple of this with a sequence of padding, "
-           "and its masked positions to a quarter of it, so that few shapes occur. Changes "
-           "neither losses nor gradients.")});
+           "Pad a micro-batch's tokens to a multiple of this, and its masked positions to one of a "
+           "quarter of it, so that few shapes occur. Changes neither losses nor gradients.")});
 }
 
 ConfigSection load_balance_section() {
   using S = LoadBalanceConfig;
   const auto get = [](auto& config) -> auto& { return config.batch.load_balance; };
   return section(
-      "batch.load_balance", "Which samples a rank takes, so that no rank waits for a longer batch.",
+      "batch.load_balance", "Which samples a rank takes ([load_balance.md](load_balance.md)).",
       {key("strategy", get, &S::strategy, Choice<BalanceStrategy>{}, "How samples are drawn."),
        key("strata", get, &S::strata, RisingIntegers{1 << 20},
-           "Upper ends of the strata in tokens, for `stratified`, `stratified+presort` and "
-           "`planned`; the last must hold the longest sample."),
+           "Upper ends of the strata in tokens; the last must hold the longest sample."),
        key("group_ranks", get, &S::group_ranks, Maybe{Integer<int>{1, kMillion}, "auto"},
            "Neighbouring ranks that share their samples. `auto`: 8 for `stratified+presort`, all "
            "for `planned`."),
        key("cost", get, &S::cost, Cost{},
-           "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens, "
-           "of which only the ratio matters. `auto`: that of BERT-large's arithmetic. A file's "
-           "values are read when the run starts and written into `result_N.yaml`.")});
+           "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens; "
+           "only the ratio matters. `auto`: BERT-large's arithmetic. A file's values are written "
+           "into `result_N.yaml`.")});
 }
 
 ConfigSection parallel_section() {
@@ -246,15 +224,12 @@ ConfigSection parallel_section() {
       "How ranks share a model. Rank r is stage r mod `stages` of replica r / `stages`; each "
       "replica takes its own samples.",
       {key("stages", get, &S::stages, Integer<int>{1, 1000},
-           "Ranks that hold a model together, each with as many layers; 1: each rank has it whole. "
-           "It divides the layers and the ranks, and is at most "
-           "`batch.gradient_accumulation_steps`, whose micro-batches are all in memory at once. "
-           "The "
-           "first stage also has embeddings and heads. Open division only."),
+           "Ranks that hold a model together, each with as many layers (the first also embeddings "
+           "and heads); 1: each rank has it whole. Divides the layers and the ranks; at most "
+           "`batch.gradient_accumulation_steps`, whose micro-batches are all in memory."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
-           "Which layers a stage has. Gradients are the same; but clip.mode "
-           "bucket_before_allreduce "
-           "clips buckets, which are of one stage.")});
+           "Which layers a stage has. Gradients are the same, but clip.mode "
+           "bucket_before_allreduce clips buckets of one stage.")});
 }
 
 ConfigSection ouroboros_section() {
@@ -262,46 +237,45 @@ ConfigSection ouroboros_section() {
   const auto get = [](auto& config) -> auto& { return config.ouroboros; };
   return section(
       "ouroboros",
-      "Model parallelism with delayed gradients (Yang et al., arXiv 1909.06695): forward goes "
-      "through K modules in turn, then all go back at once, each with the micro-batch that the one "
-      "behind it went back with a step before.",
+      "Model parallelism with delayed gradients (Yang et al., arXiv 1909.06695). Forward goes "
+      "through K modules in turn.\n"
+      "Then all run backward at once, each for the micro-batch whose gradient arrived in the "
+      "previous "
+      "step.",
       {key("modules", get, &S::modules, Integer<int>{1, 1000},
-           "K, at most the layers; 1: none. On K - 1 ranks, of which the first has the first "
-           "module "
-           "and the last, so that the tied word embeddings are in one place. Module k = 1 ... K is "
-           "updated with the gradient of K - k steps before. Open division only."),
+           "K, at most the layers; 1: none. Needs K - 1 ranks; the first has the first and the "
+           "last module, which share the word embeddings. Module k = 1 ... K is updated with the "
+           "gradient of K - k steps before."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
-           "First steps without delay. The K - k steps after them leave module k as it is."),
+           "First steps without delay. The K - k steps after them do not change module k."),
        key("tied", get, &S::tied, Choice<TiedGradient>{},
-           "What the two parts of the word embeddings' gradient become: the masked-LM head's, of "
-           "this step, and the input's, of K - 1 steps before.")});
+           "How the two parts of the word embeddings' gradient are combined: the head's, of this "
+           "step, and the input's, of K - 1 steps before.")});
 }
 
 ConfigSection optimizer_section() {
   using S = OptimizerConfig;
   const auto get = [](auto& config) -> auto& { return config.optimizer; };
   return section(
-      "optimizer", "How a gradient becomes an update.",
+      "optimizer", "How a gradient becomes an update ([optimizers.md](optimizers.md)).",
       {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
-       key("lr", get, &S::lr, Number::above(0),
-           "Learning rate from which `schedule` makes every step's."),
+       key("lr", get, &S::lr, Number::above(0), "Learning rate, varied by `schedule`."),
        key("beta1", get, &S::beta1, Number::below(0, 1),
-           "Decay of the first moment; madgrad: the momentum of the weights; sgd: the momentum."),
+           "Decay of the first moment; madgrad, sgd: momentum."),
        key("beta2", get, &S::beta2, Number::below(0, 1),
-           "Decay of the second moment, or of acclip's threshold; madgrad and sgd have none."),
+           "Decay of the second moment or of acclip's threshold; not for madgrad, sgd."),
        key("epsilon", get, &S::epsilon, Number::above(0),
            "Added to the root of the second moment; madgrad: to the cube root of the squares; "
-           "acclip: to the magnitude of the first moment; sgd has none."),
+           "acclip: to the first moment's magnitude; not for sgd."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
-           "Decoupled weight decay; sgd: added to the gradient; biases and LayerNorm have none."),
+           "Decoupled weight decay; sgd: added to the gradient. Biases and LayerNorm have none."),
        key("alpha", get, &S::alpha, Number::within(1, 2),
-           "acclip alone: the threshold is this root of the decaying mean of the gradient's "
-           "magnitude to this power."),
+           "acclip: the threshold is this root of the decaying mean of the gradient's magnitude to "
+           "this power."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "What is sharded among ranks. Adam's weights have the same bits; LAMB's may "
-           "differ in the last one, because ranks add up its norms; where every micro-batch of "
-           "several is reduced, sums round in another order. Layers smaller than "
-           "`reduce.bucket_megabytes` take turns together.")});
+           "What is sharded among ranks. The last bits may differ with LAMB, and if each of "
+           "several micro-batches is reduced. Layers smaller than `reduce.bucket_megabytes` are "
+           "gathered together.")});
 }
 
 ConfigSection schedule_section() {
@@ -309,23 +283,20 @@ ConfigSection schedule_section() {
   const auto get = [](auto& config) -> auto& { return config.schedule; };
   return section(
       "schedule",
-      "How the learning rate changes from step to step. While t - `start_warmup_step` < "
-      "`warmup_steps` the rate is `optimizer.lr` x (t - `start_warmup_step`) / `warmup_steps`. "
-      "After that it is `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - D)^`power`, where `name` "
-      "says "
-      "what t and D are.",
-      {key("name", get, &S::name, Choice<ScheduleKind>{}, "How steps are counted."),
+      "Learning rate of a step. While t - `start_warmup_step` < `warmup_steps` it is "
+      "`optimizer.lr` x (t -\n"
+      "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
+      "D)^`power`.",
+      {key("name", get, &S::name, Choice<ScheduleKind>{}, "What t and D are."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
-           "Steps that the warm-up takes from rate 0 to `optimizer.lr`. 0: no warm-up."),
+           "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
-           "The t at which the warm-up has rate 0; at most the first step's t. Negative: the first "
-           "step is part of the way up and the warm-up ends before t = `warmup_steps`; with "
-           "warmup_then_polynomial_decay D is negative until then, and the rate is above "
-           "`optimizer.lr` (with -16 of 82 steps, for 16 steps). 1 with "
-           "warmup_then_polynomial_decay: the first step has rate 0, and the decay has begun when "
-           "the warm-up ends, so `optimizer.lr` is not reached."),
+           "The t at which the warm-up has rate 0; at most the first step's. Negative: the warm-up "
+           "ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate is "
+           "above `optimizer.lr` until then (with -16 of 82 steps, for 16 steps). 1: the decay has "
+           "begun when the warm-up ends, so `optimizer.lr` is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
-           "The t at which the rate reaches `end_lr`, and stays there."),
+           "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),
        key("power", get, &S::power, Number::above(0), "Power of the polynomial; 1: linear.")});
 }
@@ -334,7 +305,7 @@ ConfigSection clip_section() {
   using S = ClipConfig;
   const auto get = [](auto& config) -> auto& { return config.clip; };
   return section(
-      "clip", "Gradient-norm clipping.",
+      "clip", "Gradient-norm clipping ([overlap.md](overlap.md#clip-modes)).",
       {key("mode", get, &S::mode, Choice<ClipMode>{}, "Whose norm is limited, and when."),
        key("max_norm", get, &S::max_norm, Number::above(0),
            "Largest norm of the whole gradient.")});
@@ -343,32 +314,28 @@ ConfigSection clip_section() {
 ConfigSection reduce_section() {
   using S = ReduceConfig;
   const auto get = [](auto& config) -> auto& { return config.reduce; };
-  return section(
-      "reduce", "How gradients are summed over the ranks.",
-      {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
-       key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
-           "Type in which ranks' gradients are added up, in the order of ranks. Others than fp32 "
-           "need `reduce.dtype` bf16, a backend in host memory and the open division. The same "
-           "bytes are sent."),
-       key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
-           "Ranks in a chunk of `accumulate` bf16_chunked."),
-       key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
-           "Size of a bucket in that type, in 10^6 bytes; a bucket is reduced while backward fills "
-           "the next."),
-       key("early_words", get, &S::early_words, Flag{},
-           "Reduce the masked-LM head's part of the word embeddings' gradient before all other "
-           "gradients, and of the input's part, which backward completes last, only the words that "
-           "occur in the step: worth while where these are few. On backends in host memory, with "
-           "clip.mode none or after_allreduce, optimizer.sharded none and one stage. Takes one or "
-           "two more buffers as large as the word embeddings."),
-       key("half_layers", get, &S::half_layers, Flag{},
-           "Reduce the gradients of a layer's feed-forward matrices, two thirds of it, while its "
-           "backward goes on with the attention: worth while with buckets of half a layer. Not "
-           "with optimizer.sharded gradients or all."),
-       key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
-           "The most thread blocks that NCCL may use for a reduction or gather (its maxCTAs). Each "
-           "takes a multiprocessor from backward, which runs at the same time; too few cannot use "
-           "the network fully. Backends without NCCL ignore it. `auto`: NCCL chooses.")});
+  return section("reduce", "How gradients are summed over the ranks.",
+                 {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
+                  key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
+                      "Type in which ranks' gradients are added up, in the order of ranks, on "
+                      "backends in host memory. The same bytes are sent."),
+                  key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
+                      "Ranks in a chunk of `accumulate` bf16_chunked."),
+                  key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
+                      "Size of a bucket in that type, in 10^6 bytes; it is reduced while backward "
+                      "fills the next."),
+                  key("early_words", get, &S::early_words, Flag{},
+                      "Reduce the masked-LM head's part of the word embeddings' gradient first, "
+                      "and of the input's part, which is complete last, only words that occur in "
+                      "the step: pays if these are few. On backends in host memory. Takes one or "
+                      "two more buffers as large as the word embeddings."),
+                  key("half_layers", get, &S::half_layers, Flag{},
+                      "Reduce a layer's feed-forward gradients, two thirds of it, while its "
+                      "backward goes on with the attention: pays with buckets of half a layer."),
+                  key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
+                      "Most thread blocks of NCCL for a reduction or gather (its maxCTAs). Each "
+                      "takes a multiprocessor from backward; too few do not fill the network. "
+                      "`auto`: NCCL chooses.")});
 }
 
 ConfigSection target_section() {
@@ -377,38 +344,33 @@ ConfigSection target_section() {
   return section(
       "target", "When a run ends.",
       {key("masked_lm_accuracy", get, &S::masked_lm_accuracy, Number::up_to(0, 1),
-           "Share of masked tokens of the evaluation set that must be predicted; MLPerf: 0.72. "
-           "Reached: the run ends with status `success`."),
+           "Share of masked tokens of the evaluation set to predict; MLPerf: 0.72. A run that "
+           "reaches it ends with `success`."),
        key("eval_interval_samples", get, &S::eval_interval_samples,
            Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
            "Training samples between evaluations. `auto`: MLPerf's "
            "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
        key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
-           "Evaluations at fewer training samples are left out. Evaluation k comes after the first "
-           "step that reaches k intervals; untrained weights are not evaluated. These evaluations "
-           "alone can make a run a success."),
+           "Evaluations at fewer training samples are left out. Evaluation k follows the first "
+           "step that reaches k intervals. Only these evaluations can make a run a success."),
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
-           "Steps after which a run that misses its target ends with status `aborted`. A run whose "
-           "last step is between two evaluations is evaluated once more, so that its log has an "
-           "evaluation; the log marks that one with `off_cadence`, and the status is `aborted` "
-           "even if it reaches the target. `auto`: `schedule.training_steps`.")});
+           "Steps after which a run that misses its target ends with `aborted`. After a last step "
+           "between two evaluations one more is logged with `off_cadence`; it cannot make the run "
+           "a success. `auto`: `schedule.training_steps`.")});
 }
 
 ConfigSection initialization_section() {
   using S = InitializationConfig;
   const auto get = [](auto& config) -> auto& { return config.initialization; };
-  return section(
-      "initialization", "What happens before the timed region.",
-      {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
-           "Steps on synthetic data that bring code and memory into place. On a GPU, "
-           "micro-batches of the shapes to come, with synthetic contents, go with them: "
-           "it tries on them what is fastest and captures what `device.graphs` launches. "
-           "The weights are restored after them. 0: nothing of this."),
-       key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
-           "Empty the operating system's whole page cache on every node, which only root may. "
-           "`false`: what the run reads leaves it, which spares what else the machine is doing. "
-           "Where it cannot be done, `cache_clear` is logged as false, and division closed "
-           "refuses to run.")});
+  return section("initialization", "What happens before the timed region.",
+                 {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
+                      "Steps on synthetic data that bring code and memory into place; the weights "
+                      "are restored. On a GPU with micro-batches of the shapes to come, for "
+                      "autotuning and `device.graphs`. 0: none of this."),
+                  key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
+                      "Empty the whole page cache of every node, which only root may. `false`: "
+                      "only what the run reads leaves it. If this fails, `cache_clear` is logged "
+                      "as false, and the closed division refuses to run.")});
 }
 
 ConfigSection checkpoint_section() {
@@ -416,11 +378,11 @@ ConfigSection checkpoint_section() {
   const auto get = [](auto& config) -> auto& { return config.checkpoint; };
   return section(
       "checkpoint",
-      "What an interrupted run goes on from with `--resume`: every rank writes its part into "
-      "`result_N.checkpoints/`, beside training, so `run.output` must lie where all ranks reach "
-      "it. The last two are kept, and removed when the run has ended.",
+      "What `--resume` continues from ([resume.md](resume.md)): every rank writes its part into "
+      "`result_N.checkpoints/`, so\n"
+      "all ranks must reach `run.output`. The last two are kept until the run has ended.",
       {key("every_steps", get, &S::every_steps, Integer<int64_t>{0, kTrillion},
-           "Steps between checkpoints; each is taken after a step whose loss is read "
+           "Steps between checkpoints, each after a step whose loss is read "
            "(`log.loss_interval_steps`). 0: not by steps."),
        key("every_seconds", get, &S::every_seconds, Number::at_least(0),
            "Seconds between checkpoints. 0: not by time.")});
@@ -434,18 +396,16 @@ ConfigSection log_section() {
       {key("step_trace", get, &S::step_trace, Flag{},
            "Write `result_N.steps.jsonl`: one JSON line a step."),
        key("tensorboard", get, &S::tensorboard, Flag{},
-           "Write `result_N.tensorboard/` for TensorBoard while the run goes on: losses, "
-           "accuracies, learning rate and times over steps. `tensorboard --logdir` takes "
-           "`run.output`."),
+           "Write `result_N.tensorboard/` during the run: losses, accuracies, learning rate and "
+           "times over steps. `tensorboard --logdir` takes `run.output`."),
        key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
-           "Write `result_N.timeline.json`: what every rank did when in so many first "
-           "steps, as a picture for ui.perfetto.dev or chrome://tracing. 0: none."),
+           "Write `result_N.timeline.json`: what every rank did in so many first steps, for "
+           "ui.perfetto.dev or chrome://tracing. 0: none."),
        key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
-           "Read the training loss once in so many steps, as the mean over them; only "
-           "then does the host wait for a GPU."),
+           "Read the mean training loss once in so many steps; only then does the host wait for a "
+           "GPU."),
        key("save_checkpoint", get, &S::save_checkpoint, Flag{},
-           "Write the trained weights as `result_N.safetensors`, after the timed "
-           "region.")});
+           "Write the trained weights as `result_N.safetensors` after the timed region.")});
 }
 
 }  // namespace

@@ -19,45 +19,43 @@ constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kFp32, "fp32", "32-bit floats"},
     {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
     {Precision::kFp8, "fp8",
-     "as `auto`, with the operands of the encoder's GEMMs in FP8 (E4M3, gradients E5M2) at scales "
-     "that follow the steps before; cpu computes what they would give"},
+     "as `auto`, with FP8 operands in the encoder's GEMMs (E4M3, gradients E5M2) and delayed "
+     "scaling; emulated by cpu"},
     {Precision::kFp16, "fp16",
-     "binary16 activations, fp32 master weights and sums, the loss scaled (`loss_scale`)"}};
+     "binary16 activations, fp32 master weights and sums, a scaled loss (`loss_scale`)"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
     {BalanceStrategy::kExchange, "exchange",
-     "a random global batch, sorted by length and dealt to all ranks"},
+     "a random global batch, sorted and dealt to all ranks"},
     {BalanceStrategy::kStratified, "stratified",
-     "each rank draws the same share from every stratum of lengths"},
+     "each rank draws a share of every stratum of lengths"},
     {BalanceStrategy::kStratifiedPresort, "stratified+presort",
      "then groups of ranks sort and deal their samples"},
     {BalanceStrategy::kPlanned, "planned",
-     "groups of ranks draw the same share from every stratum and divide it by cost"}};
+     "groups of ranks draw such a share and divide it by cost"}};
 constexpr NamedChoice<AccumulationOrder> kAccumulationOrders[] = {
     {AccumulationOrder::kMicroBatch, "micro_batch", "each micro-batch through all layers and back"},
     {AccumulationOrder::kLayer, "layer",
-     "each layer with all micro-batches, so that its gradients are reduced beside all layers "
-     "before "
-     "it; all micro-batches are in memory at once; open division only"}};
+     "all micro-batches through each layer, so that its gradients are reduced beside all layers "
+     "before it; all micro-batches are in memory at once"}};
 constexpr NamedChoice<ActivationPolicy> kActivationPolicies[] = {
     {ActivationPolicy::kKeep, "keep", "until backward reads them"},
     {ActivationPolicy::kRecompute, "recompute",
-     "each layer keeps its input alone and runs its forward again before its backward: a third "
-     "more "
+     "each layer keeps only its input and repeats its forward before its backward: a third more "
      "arithmetic, the same bits"}};
 constexpr NamedChoice<PipelineKind> kPipelines[] = {
-    {PipelineKind::kContiguous, "contiguous", "layers that follow each other; the usual pipeline"},
+    {PipelineKind::kContiguous, "contiguous", "consecutive layers, the usual pipeline"},
     {PipelineKind::kModular, "modular",
-     "every `stages`-th layer, so that stages wait for each other less, and send more"}};
+     "every `stages`-th layer: stages wait less, and send more"}};
 constexpr NamedChoice<NormKind> kNorms[] = {
-    {NormKind::kPost, "post", "after the sum of every sublayer and its input, as BERT has it"},
-    {NormKind::kPre, "pre", "before every sublayer, and once before the heads; open division only"},
+    {NormKind::kPost, "post", "after every sublayer's sum, as in BERT"},
+    {NormKind::kPre, "pre",
+     "before every sublayer and the heads; backends cpu, cuda and reference"},
     {NormKind::kNone, "none",
-     "nowhere, its gain and bias alone are left, to be trained with `standardization`; open "
-     "division only"}};
+     "nowhere; gain and bias are left, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
     {StandardizationAxis::kUnit, "unit",
-     "of each hidden unit over a micro-batch's tokens, so that how batches are cut changes what is "
+     "of each hidden unit over a micro-batch's tokens, so the micro-batch's size changes what is "
      "learned"},
     {StandardizationAxis::kToken, "token", "of each token over its hidden units"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
@@ -68,47 +66,42 @@ constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"},
     {OptimizerKind::kMadgrad, "madgrad",
      "dual averaging with momentum, over the cube root of summed squares"},
-    {OptimizerKind::kAcClip, "acclip", "momentum, every element clipped by a threshold of its own"},
-    {OptimizerKind::kSgd, "sgd", "SGD with momentum; open division only"}};
+    {OptimizerKind::kAcClip, "acclip", "momentum, each element clipped by its own threshold"},
+    {OptimizerKind::kSgd, "sgd", "SGD with momentum"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
-    {Sharding::kNone, "none", "every rank keeps and updates everything"},
+    {Sharding::kNone, "none", "nothing"},
     {Sharding::kState, "state",
-     "a rank keeps the moments of its shard of every bucket, gets the sum of only those gradients, "
-     "updates those weights, and gathers the others (ZeRO stage 1)"},
+     "a rank keeps the moments of its shard of every bucket, receives only this shard's gradients, "
+     "updates its weights and gathers the others (ZeRO stage 1)"},
     {Sharding::kGradients, "gradients",
-     "the sums of its gradients, too: backward writes into memory that layers take turns in, and "
-     "in "
-     "`micro_batch` order every micro-batch's gradients are reduced (ZeRO stage 2)"},
+     "gradients, too: layers share buffers, and in `micro_batch` order every micro-batch's "
+     "gradients are reduced (ZeRO stage 2)"},
     {Sharding::kAll, "all",
-     "weights, too: a layer's are gathered one layer ahead of use and dropped after it; embeddings "
-     "and heads stay for the step (ZeRO stage 3)"}};
+     "weights, too: gathered one layer ahead and dropped after use; embeddings and heads stay for "
+     "the step (ZeRO stage 3)"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {
     {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
-     "the published open-division runs; the first step is t = 1, so with `start_warmup_step` 0 its "
-     "rate is `lr` / `warmup_steps`, not 0; the decay takes D from 0 at t = `warmup_steps` to 1 at "
-     "t = `training_steps`"},
+     "the published open-division runs; the first step is t = 1, D is 0 at t = `warmup_steps` and "
+     "1 at t = `training_steps`"},
     {ScheduleKind::kPolynomialDecay, "polynomial_decay",
-     "MLPerf's reference; the first step is t = 0, so with a warm-up from `start_warmup_step` 0 "
-     "its rate is 0; the decay takes D from 0 at t = 0 to 1 at t = `training_steps`, and the "
-     "warm-up replaces its beginning, so `lr` is not reached"}};
+     "MLPerf's reference; the first step is t = 0, D is 0 at t = 0 and 1 at t = `training_steps`; "
+     "the warm-up replaces the decay's beginning, so `lr` is not reached"}};
 constexpr NamedChoice<ClipMode> kClipModes[] = {
     {ClipMode::kNone, "none", "no clipping"},
     {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},
     {ClipMode::kBeforeAllReduce, "before_allreduce", "each rank by the norm of its own gradient"},
     {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce",
-     "each rank, bucket by bucket, as soon as backward has filled it; open division only"}};
+     "each rank, bucket by bucket, as soon as backward has filled it"}};
 constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
     {ReduceDType::kFp32, "fp32", "32-bit floats"},
     {ReduceDType::kBf16, "bf16", "half the traffic"},
-    {ReduceDType::kFp16, "fp16",
-     "half the traffic, with more significant bits and less range; only with `model.precision` "
-     "fp16"}};
+    {ReduceDType::kFp16, "fp16", "half the traffic, more significant bits, less range"}};
 constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kFp32, "fp32", "rounded once, at the end"},
     {ReduceAccumulation::kBf16, "bf16",
      "rounded after every addition, as by a ring that adds in bf16"},
     {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
-     "as `bf16`, but in chunks of ranks, whose sums are added up in chunks, and so on"}};
+     "as `bf16`, in chunks of ranks, whose sums are added up in chunks, and so on"}};
 
 template <typename Enum>
 const char* find_name(Enum value) {

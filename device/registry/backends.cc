@@ -35,31 +35,28 @@ BackendKind cpu_kind() {
 }
 
 BackendOption attention_option() {
-  return {.name = "attention",
-          .meaning = "What bf16 attention is computed with.",
-          .values = {
-              {"fastest", "of those below, measured when it first runs"},
-              {"plain", "a warp a query, to check the others"},
-              {"mma", "tensor cores, heads of 32 or 64 units"},
-              {"wgmma", "those of Hopper, heads of 64 units; others as `mma`"},
-              {"cudnn", "cuDNN's where nothing is dropped, as in evaluations; else as `fastest`"}}};
+  return {
+      .name = "attention",
+      .meaning = "What bf16 attention is computed with.",
+      .values = {{"fastest", "the fastest of the others, measured when it first runs"},
+                 {"plain", "a warp a query, to check the others"},
+                 {"mma", "tensor cores, heads of 32 or 64 units"},
+                 {"wgmma", "Hopper's tensor cores, heads of 64 units; others as `mma`"},
+                 {"cudnn", "cuDNN if nothing is dropped, as in evaluations; else as `fastest`"}}};
 }
 
 BackendOption epilogues_option() {
-  return {.name = "epilogues",
-          .meaning =
-              "Whether bf16 GEMMs also do what follows them: GELU, its derivative, bias "
-              "gradients.",
-          .values = {{"fastest", "where that is measured to be faster"},
-                     {"always", "wherever cuBLASLt can"},
-                     {"never", "kernels of their own"}}};
+  return {
+      .name = "epilogues",
+      .meaning = "Whether bf16 GEMMs include what follows: GELU, its derivative, bias gradients.",
+      .values = {{"fastest", "if measured faster"},
+                 {"always", "wherever cuBLASLt can"},
+                 {"never", "separate kernels"}}};
 }
 
 BackendOption communication_multiprocessors_option() {
   return {.name = "communication_multiprocessors",
-          .meaning =
-              "How many of a GPU's multiprocessors GEMMs leave to NCCL's kernels, which reduce "
-              "gradients beside backward. Applies to all GEMMs of the run.",
+          .meaning = "Multiprocessors that all GEMMs leave to NCCL's kernels.",
           .most = 64};
 }
 

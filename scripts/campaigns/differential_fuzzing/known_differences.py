@@ -30,7 +30,7 @@ def beyond_floats(log, theirs, ours):
 KNOWN = [
     ("arithmetic with an integer beyond the floats; both fail", "Rule files", beyond_floats),
     ("JSON nested more than 500 deep", "Logs", nested_deeply),
-    ("Strata's BERT rules, another benchmark named; both fail", "Commands", names_another_benchmark),
+    ("Strata's BERT rules, another benchmark named; both fail", "Whose rules judge", names_another_benchmark),
     ("the official checker ends with an error; fails here", "Where the official tool looks wrong", crashed_and_failed),
 ]
 
