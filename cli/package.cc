@@ -20,7 +20,7 @@
 #include "cli/results/score_options.h"
 #include "compliance/trees/merge.h"
 #include "compliance/trees/resubmission.h"
-#include "results/summary/summary.h"
+#include "scoring/summary/summary.h"
 
 namespace strata::cli {
 namespace {
@@ -97,18 +97,18 @@ struct PreviewCommand {
 int preview(const PreviewCommand& command) {
   compliance::ListingProblems problems;
   const auto scores = read_scores(command.input, problems);
-  const results::Summary summary = results::summarize(scores);
+  const scoring::Summary summary = scoring::summarize(scores);
   if (command.json) {
     json out = {{"version", kJsonVersion},
                 {"usage", summary.usage},
                 {"ruleset", summary.ruleset},
-                {"rows", json::parse(results::summary_json(summary, command.detailed))},
+                {"rows", json::parse(scoring::summary_json(summary, command.detailed))},
                 {"left_out", summary.left_out}};
     write_json(out);
   } else if (command.csv) {
-    fmt::print("{}", results::summary_csv(summary, command.detailed));
+    fmt::print("{}", scoring::summary_csv(summary, command.detailed));
   } else {
-    say("{}", results::summary_text(summary, command.detailed));
+    say("{}", scoring::summary_text(summary, command.detailed));
   }
   problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
   refuse(problems);

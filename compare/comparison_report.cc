@@ -9,20 +9,20 @@
 #include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "base/text/printable.h"
-#include "results/table.h"
+#include "scoring/table.h"
 
 namespace strata::compare {
 namespace {
 
 using nlohmann::ordered_json;
-using results::csv_number;
-using results::Row;
+using scoring::csv_number;
+using scoring::Row;
 
 // Prints six digits, and all digits before the point.
 std::string center(const Sample& sample) {
   constexpr double kSixDigits = 1e5;
   const auto value = sample.center();
-  return results::number_cell(value,
+  return scoring::number_cell(value,
                               value && std::fabs(*value) >= kSixDigits ? "{:.0f}" : "{:.6g}");
 }
 
@@ -146,7 +146,7 @@ std::string comparison_text(const std::vector<Comparison>& comparisons) {
   for (const Comparison& comparison : comparisons) {
     if (!text.empty()) text += '\n';
     text += fmt::format("A: {}\nB: {}\n", one_line(comparison.base), one_line(comparison.other));
-    text += results::align(rows_of(comparison));
+    text += scoring::align(rows_of(comparison));
     for (const std::string& sentence : sentences(comparison)) text += one_line(sentence) + '\n';
   }
   return text;
@@ -173,7 +173,7 @@ std::string comparison_markdown(const std::vector<Comparison>& comparisons) {
 
 std::string comparison_csv(const std::vector<Comparison>& comparisons) {
   std::string text =
-      results::csv_line({"what", "a", "b", "quantity", "unit", "a_runs", "b_runs", "a_center",
+      scoring::csv_line({"what", "a", "b", "quantity", "unit", "a_runs", "b_runs", "a_center",
                          "b_center", "difference", "interval_low", "interval_high", "u", "p"});
   for (const Comparison& comparison : comparisons) {
     for (const Quantity& quantity : comparison.quantities) {
@@ -182,7 +182,7 @@ std::string comparison_csv(const std::vector<Comparison>& comparisons) {
         low = quantity.ratio->interval.low, high = quantity.ratio->interval.high;
       }
       if (quantity.order) u = quantity.order->u, p = quantity.order->p;
-      text += results::csv_line(
+      text += scoring::csv_line(
           {comparison.what, comparison.base, comparison.other, quantity.name, quantity.unit,
            std::to_string(quantity.base.values.size()),
            std::to_string(quantity.other.values.size()), csv_number(quantity.base.center()),

@@ -9,14 +9,14 @@
 #include "base/error.h"
 #include "base/text/counts.h"
 #include "compliance/checks/rounds.h"
-#include "results/minutes.h"
+#include "scoring/minutes.h"
 
 namespace strata::compare {
 namespace {
 
 namespace fs = std::filesystem;
-using results::RunScore;
-using results::Score;
+using scoring::RunScore;
+using scoring::Score;
 
 constexpr size_t kEnoughRuns = 9;
 
@@ -57,12 +57,12 @@ Sample sample_of(const std::vector<KnownRun>& runs, const Value& value) {
 // one.
 Sample times_to_train(const Score& score) {
   Sample sample;
-  if (score.mean == results::Mean::kNone) return sample;
+  if (score.mean == scoring::Mean::kNone) return sample;
   for (const RunScore& run : score.runs) {
     if (!run.counts) continue;
-    sample.values.push_back(run.time_to_train_ms * score.committee_scaling / results::kMsPerMinute);
+    sample.values.push_back(run.time_to_train_ms * score.committee_scaling / scoring::kMsPerMinute);
   }
-  if (score.mean != results::Mean::kOlympic) return sample;
+  if (score.mean != scoring::Mean::kOlympic) return sample;
   const auto dropped = static_cast<size_t>(compliance::dropped_runs(score.folder.benchmark));
   sample.smallest_left_out = dropped;
   sample.largest_left_out = dropped - (score.runs.size() - sample.values.size());  // failed ones
@@ -149,10 +149,10 @@ void note_side(const Score& score, const std::string& name, std::vector<std::str
                                 name, counting, counted(score.runs.size(), "run"),
                                 counting == 1 ? "counts" : "count", kEnoughRuns));
   }
-  if (score.mean == results::Mean::kPlain) {
+  if (score.mean == scoring::Mean::kPlain) {
     notes.push_back(fmt::format("{}: a plain mean, not an olympic one", name));
   }
-  if (score.mean == results::Mean::kNone) {
+  if (score.mean == scoring::Mean::kNone) {
     notes.push_back(fmt::format("{}: no score, since too few runs count", name));
   }
   std::map<std::string, std::vector<std::string>> by_reason;
@@ -215,10 +215,10 @@ std::vector<std::string> benchmarks_of(const ResultSide& side) {
 
 }  // namespace
 
-ResultSide read_result_side(const fs::path& directory, const results::ScoreOptions& options) {
+ResultSide read_result_side(const fs::path& directory, const scoring::ScoreOptions& options) {
   ResultSide side{.name = directory.string()};
-  for (Score& score : results::score_directory(directory, options)) {
-    const std::string benchmark = results::benchmark_of(score);
+  for (Score& score : scoring::score_directory(directory, options)) {
+    const std::string benchmark = scoring::benchmark_of(score);
     const auto known = side.folders.find(benchmark);
     if (known != side.folders.end()) {
       fail("{}: holds several results of {}, {} and {}; name one system", directory.string(),

@@ -7,13 +7,13 @@
 
 #include "compare/comparison.h"
 #include "compare/run_phases.h"
-#include "results/score.h"
+#include "scoring/score.h"
 
 namespace strata::compare {
 
 // A result folder with the phases of its runs.
 struct MeasuredFolder {
-  results::Score score;
+  scoring::Score score;
   std::vector<std::optional<RunPhases>> phases;  // one per run; empty if its log has none
 };
 
@@ -26,7 +26,7 @@ struct ResultSide {
 // Reads all result folders under `directory`, as score_directory does. Throws Error if it holds two
 // folders of one benchmark, because these are several systems.
 ResultSide read_result_side(const std::filesystem::path& directory,
-                            const results::ScoreOptions& options);
+                            const scoring::ScoreOptions& options);
 
 // Returns a comparison for each benchmark that both sides have. Throws Error if there is none.
 std::vector<Comparison> compare_results(const ResultSide& base, const ResultSide& other);

@@ -68,7 +68,7 @@ std::string navigation(const ReportData& data, const std::vector<Section>& secti
 namespace {
 
 bool fails_rcp(const ReportedFolder& folder, bool watched) {
-  const results::Score& score = folder.score;
+  const scoring::Score& score = folder.score;
   return score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed &&
          !(watched && awaits_runs(folder));
 }
@@ -114,7 +114,7 @@ std::string summary_of(const ReportData& data, bool watched) {
         fmt::format("{}: {} of {} {} a score; {} of {} {}.", benchmark_name(benchmark), scored,
                     counted(folders.size(), "system"), scored == 1 ? "has" : "have", counting,
                     counted(runs, "run"), counting == 1 ? "counts" : "count");
-    const results::Score& fastest = folders.front()->score;
+    const scoring::Score& fastest = folders.front()->score;
     if (fastest.time_to_train_ms) {
       text += fmt::format(" The fastest is {}{}: {} to train", plain(folders.front()->owner.name),
                           folders.front()->beside ? " (shown beside)" : "",

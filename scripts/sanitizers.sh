@@ -19,7 +19,7 @@ for preset in "${presets[@]}"; do
   # Kernels repeat the same code and are slow here, and their arithmetic has its own suites, so they are left out. So are
   # all characters of Unicode and all published logs, and suites without threads under the thread sanitizer.
   # Every command runs once, because two libraries' different definitions of a type meet only in the program.
-  suites=(base mllog config data loadbalance compliance results compare plan report harness bert optim training comm cli_commands)
+  suites=(base mllog config data loadbalance compliance scoring compare plan report harness bert optim training comm cli_commands)
   [[ $preset == asan+ubsan ]] || suites=(base data report harness comm training)
   targets=()
   for suite in "${suites[@]}"; do targets+=("test_$suite"); done

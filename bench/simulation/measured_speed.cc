@@ -11,7 +11,7 @@
 #include "base/files/files.h"
 #include "base/timing.h"
 #include "bert/parameters/parameters.h"
-#include "results/plots/timeline_trace.h"
+#include "scoring/plots/timeline_trace.h"
 
 namespace strata::bench {
 namespace {
@@ -109,7 +109,7 @@ DeviceSpeed read_fitted_speed(const std::filesystem::path& path, const bert::Ber
 
 std::map<std::string, double> read_durations(const std::filesystem::path& path) {
   std::map<std::string, std::vector<double>> seconds;
-  for (const auto& span : results::read_timeline(path).spans) {
+  for (const auto& span : scoring::read_timeline(path).spans) {
     seconds[span.name].push_back(1e-3 * (span.end_ms - span.begin_ms));
   }
   std::map<std::string, double> medians;

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/summary/workbook.h"
+#include "scoring/summary/workbook.h"
 #ifdef STRATA_REPORT_SERVER
 #include <microhttpd.h>
 #endif
@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, std::string>> libraries() {
 #endif
       {"nlohmann-json", STRATA_NLOHMANN_JSON_VERSION},
       {"yaml-cpp", STRATA_YAML_CPP_VERSION}};
-  if (const std::string version = results::workbook_library(); !version.empty())
+  if (const std::string version = scoring::workbook_library(); !version.empty())
     found.emplace_back("libxlsxwriter", version);
 #ifdef STRATA_TRAINING
   unsigned major = 0, minor = 0, patch = 0;

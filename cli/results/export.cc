@@ -11,8 +11,8 @@
 #include "cli/options/outputs.h"
 #include "cli/output/listing.h"
 #include "cli/output/print.h"
-#include "results/export/events_csv.h"
-#include "results/export/tensorboard.h"
+#include "scoring/export/events_csv.h"
+#include "scoring/export/tensorboard.h"
 
 namespace strata::cli {
 namespace {
@@ -24,9 +24,9 @@ struct ExportOptions {
 
 int export_tensorboard(const ExportOptions& options) {
   compliance::ListingProblems problems;
-  const auto runs = results::export_tensorboard(options.paths, options.output, problems);
+  const auto runs = scoring::export_tensorboard(options.paths, options.output, problems);
   size_t scalars = 0;
-  for (const results::ExportedRun& run : runs) {
+  for (const scoring::ExportedRun& run : runs) {
     scalars += run.scalars;
     if (run.scalars == 0) say("no numbers in {}\n", run.log.string());
   }
@@ -38,7 +38,7 @@ int export_tensorboard(const ExportOptions& options) {
 
 int export_csv(const ExportOptions& options) {
   compliance::ListingProblems problems;
-  const results::EventsTable table = results::events_table(options.paths, problems);
+  const scoring::EventsTable table = scoring::events_table(options.paths, problems);
   write_output(options.output, table.csv);
   print_to_stderr("{}, {}: {}\n", counted(table.logs, "log"), counted(table.events, "event"),
                   one_line(options.output.string()));

@@ -18,10 +18,10 @@
 #include "cli/results/score_options.h"
 #include "drawing/picture.h"
 #include "plan/report/plan_plot.h"
-#include "results/plots/history_plot.h"
-#include "results/plots/plots.h"
-#include "results/plots/rcp_plot.h"
-#include "results/plots/timeline_plot.h"
+#include "scoring/plots/history_plot.h"
+#include "scoring/plots/plots.h"
+#include "scoring/plots/rcp_plot.h"
+#include "scoring/plots/timeline_plot.h"
 #ifdef STRATA_TRAINING
 #include "cli/output/write_json.h"
 #include "search/search_folder.h"
@@ -56,16 +56,16 @@ struct CurvesCommand {
 
 int plot_curves(const CurvesCommand& command) {
   compliance::ListingProblems problems;
-  std::vector<results::Curve> curves = results::read_curves(command.paths, &problems);
+  std::vector<scoring::Curve> curves = scoring::read_curves(command.paths, &problems);
   if (curves.empty()) refuse(problems);
   keep_benchmark(curves, command.benchmark,
-                 [](const results::Curve& curve) { return curve.benchmark; });
+                 [](const scoring::Curve& curve) { return curve.benchmark; });
   const auto axis =
-      command.over == "samples" ? results::CurveAxis::kSamples : results::CurveAxis::kMinutes;
+      command.over == "samples" ? scoring::CurveAxis::kSamples : scoring::CurveAxis::kMinutes;
   if (!command.output.empty()) {
-    draw(results::plot_curves(curves, {axis, command.target}), command.output, !command.json);
+    draw(scoring::plot_curves(curves, {axis, command.target}), command.output, !command.json);
   }
-  if (command.json) fmt::print("{}", results::curves_json(curves));
+  if (command.json) fmt::print("{}", scoring::curves_json(curves));
   refuse(problems);
   return 0;
 }
@@ -108,8 +108,8 @@ struct ScoresCommand {
 
 int plot_scores(const ScoresCommand& command) {
   compliance::ListingProblems problems;
-  const std::vector<results::Score> scores = read_scores(command.input, problems);
-  draw(results::plot_scores(scores), command.output, true);
+  const std::vector<scoring::Score> scores = read_scores(command.input, problems);
+  draw(scoring::plot_scores(scores), command.output, true);
   refuse(problems);
   return 0;
 }
@@ -159,17 +159,17 @@ compliance::ReferencePoints points_for(const RcpPlotCommand& command) {
        command.ruleset.empty() ? "any round" : command.ruleset);
 }
 
-nlohmann::json row_json(const results::RcpRow& row) {
+nlohmann::json row_json(const scoring::RcpRow& row) {
   return {{"batch_size", row.batch_size},
           {"mean", row.mean},
           {"least_mean", row.least},
           {"runs", row.runs}};
 }
 
-nlohmann::json bootstrap_json(const std::optional<results::RcpBootstrap>& bootstrap) {
+nlohmann::json bootstrap_json(const std::optional<scoring::RcpBootstrap>& bootstrap) {
   if (!bootstrap) return nullptr;
   nlohmann::json bars = nlohmann::json::array();
-  for (const auto& bar : results::histogram(bootstrap->scores))
+  for (const auto& bar : scoring::histogram(bootstrap->scores))
     bars.push_back({{"from", bar.from}, {"to", bar.to}, {"count", bar.count}});
   return {{"point", row_json(bootstrap->point)},
           {"submission_runs", bootstrap->submission_runs},
@@ -178,13 +178,13 @@ nlohmann::json bootstrap_json(const std::optional<results::RcpBootstrap>& bootst
           {"histogram", bars}};
 }
 
-std::string bootstrap_text(const results::RcpBootstrap& bootstrap) {
+std::string bootstrap_text(const scoring::RcpBootstrap& bootstrap) {
   constexpr size_t kWidth = 50;
   std::string text =
       fmt::format("submission_runs: {}\nmax_speedup (mean/min): {}\nP(score < min): {}\n",
                   bootstrap.submission_runs, bootstrap.point.mean / bootstrap.point.least,
                   bootstrap.below_least);
-  const auto bars = results::histogram(bootstrap.scores);
+  const auto bars = scoring::histogram(bootstrap.scores);
   size_t tallest = 1;
   for (const auto& bar : bars) tallest = std::max(tallest, bar.count);
   for (const auto& bar : bars) {
@@ -197,19 +197,19 @@ std::string bootstrap_text(const results::RcpBootstrap& bootstrap) {
 int plot_rcp(const RcpPlotCommand& command) {
   const auto points = points_for(command);
   const auto pass = command.unpruned ? compliance::RcpPass::kFull : compliance::RcpPass::kPruned;
-  std::optional<results::RcpBootstrap> bootstrap;
+  std::optional<scoring::RcpBootstrap> bootstrap;
   if (command.bootstrap)
-    bootstrap = results::rcp_bootstrap(points, *command.bootstrap, command.seed);
+    bootstrap = scoring::rcp_bootstrap(points, *command.bootstrap, command.seed);
   if (!command.output.empty()) {
-    draw(bootstrap ? results::plot_rcp(points, *bootstrap)
-                   : results::plot_rcp(points, pass, command.interpolate),
+    draw(bootstrap ? scoring::plot_rcp(points, *bootstrap)
+                   : scoring::plot_rcp(points, pass, command.interpolate),
          command.output, !command.json);
     if (!command.json) return 0;
   }
   const auto rows = bootstrap ? std::vector{bootstrap->point}
-                              : results::rcp_rows(points, pass, command.interpolate);
+                              : scoring::rcp_rows(points, pass, command.interpolate);
   if (!command.json) {
-    fmt::print("{}{}", results::rcp_csv(rows, !command.no_header),
+    fmt::print("{}{}", scoring::rcp_csv(rows, !command.no_header),
                bootstrap ? bootstrap_text(*bootstrap) : "");
     return 0;
   }
@@ -219,7 +219,7 @@ int plot_rcp(const RcpPlotCommand& command) {
                               {"benchmark", points.benchmark()},
                               {"usage", command.usage},
                               {"ruleset", points.ruleset()},
-                              {"unit", results::rcp_unit(points.benchmark())},
+                              {"unit", scoring::rcp_unit(points.benchmark())},
                               {"points", points.source()},
                               {"points_sha256", points.sha256()},
                               {"rows", list},
@@ -323,9 +323,9 @@ void add_timeline_command(CLI::App& plot) {
       ->expected(1)
       ->take_all();
   command->callback([options] {
-    std::vector<results::TimelineTrace> traces;
-    for (const auto& path : options->paths) traces.push_back(results::read_timeline(path));
-    draw(results::plot_timeline(traces, options->within), options->output, true);
+    std::vector<scoring::TimelineTrace> traces;
+    for (const auto& path : options->paths) traces.push_back(scoring::read_timeline(path));
+    draw(scoring::plot_timeline(traces, options->within), options->output, true);
   });
 }
 
@@ -348,7 +348,7 @@ void add_history_command(CLI::App& plot) {
       ->expected(1)
       ->take_all();
   command->callback([options] {
-    draw(results::plot_history(results::read_build_comparisons(options->paths), options->only),
+    draw(scoring::plot_history(scoring::read_build_comparisons(options->paths), options->only),
          options->output, true);
   });
 }

@@ -12,9 +12,9 @@
 #include "cli/options/outputs.h"
 #include "cli/output/print.h"
 #include "cli/results/score_options.h"
-#include "results/score_report.h"
-#include "results/summary/summary.h"
-#include "results/summary/workbook.h"
+#include "scoring/score_report.h"
+#include "scoring/summary/summary.h"
+#include "scoring/summary/workbook.h"
 
 namespace strata::cli {
 namespace {
@@ -29,24 +29,24 @@ struct Options {
   bool json = false;
 };
 
-std::string summary_as(const std::string& file, const results::Summary& summary, bool detailed) {
-  if (file.ends_with(".json")) return results::summary_json(summary, detailed);
-  if (file.ends_with(".xlsx")) return results::summary_xlsx(summary, detailed);
-  return results::summary_csv(summary, detailed);
+std::string summary_as(const std::string& file, const scoring::Summary& summary, bool detailed) {
+  if (file.ends_with(".json")) return scoring::summary_json(summary, detailed);
+  if (file.ends_with(".xlsx")) return scoring::summary_xlsx(summary, detailed);
+  return scoring::summary_csv(summary, detailed);
 }
 
 // Writes the table as it is published, in the format of the file's extension.
-void write_summary(const Options& options, const std::vector<results::Score>& scores,
+void write_summary(const Options& options, const std::vector<scoring::Score>& scores,
                    compliance::ListingProblems& problems) {
   const std::string& file = options.summary_file;
-  const results::Summary summary = results::summarize(scores, options.private_ids);
+  const scoring::Summary summary = scoring::summarize(scores, options.private_ids);
   write_output(file, summary_as(file, summary, options.detailed));
   problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
 }
 
 // Names the ruleset of the first folder that has one.
-std::string ruleset_text(const std::vector<results::Score>& scores) {
-  for (const results::Score& score : scores) {
+std::string ruleset_text(const std::vector<scoring::Score>& scores) {
+  for (const scoring::Score& score : scores) {
     if (score.ruleset.empty()) continue;
     return fmt::format("ruleset: {} {} (from the {}; --ruleset overrides)\n", score.usage,
                        score.ruleset, score.ground);
@@ -55,9 +55,9 @@ std::string ruleset_text(const std::vector<results::Score>& scores) {
 }
 
 // Returns a line for each rule set that was applied.
-std::string rules_text(const std::vector<results::Score>& scores) {
+std::string rules_text(const std::vector<scoring::Score>& scores) {
   std::set<std::string> rules;
-  for (const results::Score& score : scores) {
+  for (const scoring::Score& score : scores) {
     if (const auto judged_by = score.rules(); !judged_by.source.empty())
       rules.insert(judged_by.text());
   }
@@ -68,16 +68,16 @@ std::string rules_text(const std::vector<results::Score>& scores) {
 
 int score(const Options& options) {
   compliance::ListingProblems problems;
-  const std::vector<results::Score> scores = read_scores(options.input, problems);
-  if (!options.csv_file.empty()) write_output(options.csv_file, results::score_csv(scores));
+  const std::vector<scoring::Score> scores = read_scores(options.input, problems);
+  if (!options.csv_file.empty()) write_output(options.csv_file, scoring::score_csv(scores));
   if (!options.summary_file.empty()) write_summary(options, scores, problems);
   if (options.json) {
-    print_or_write(options.output, results::score_json(scores));
+    print_or_write(options.output, scoring::score_json(scores));
   } else {
     std::string text;
     if (options.input.rules.score.ruleset.empty()) text += ruleset_text(scores);
     print_or_write(options.output,
-                   printable_lines(text + rules_text(scores) + results::score_table(scores)));
+                   printable_lines(text + rules_text(scores) + scoring::score_table(scores)));
   }
   refuse(problems);
   return 0;
@@ -114,7 +114,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
       ->needs(summary);
   command->callback([options, &exit_code] {
     const std::string& file = options->summary_file;
-    if (file.ends_with(".xlsx") && results::workbook_library().empty()) {
+    if (file.ends_with(".xlsx") && scoring::workbook_library().empty()) {
       fail(
           "--summary {}: .xlsx is written by libxlsxwriter, and this program was built without it: "
           "install libxlsxwriter-dev and zlib1g-dev and build again, or name a .csv, which "

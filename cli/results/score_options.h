@@ -16,13 +16,13 @@
 #include "cli/options/rule_options.h"
 #include "cli/output/listing.h"
 #include "cli/output/progress.h"
-#include "results/score.h"
+#include "scoring/score.h"
 
 namespace strata::cli {
 
 // The rules that runs are judged by.
 struct ScoreRules {
-  results::ScoreOptions score;
+  scoring::ScoreOptions score;
   std::string rules, rcp;
 };
 
@@ -54,8 +54,8 @@ inline void add_score_options(CLI::App& command, ScoreInput& input) {
 }
 
 // Returns the score options for these rules and points.
-inline results::ScoreOptions judged_by(const ScoreRules& rules) {
-  results::ScoreOptions options = rules.score;
+inline scoring::ScoreOptions judged_by(const ScoreRules& rules) {
+  scoring::ScoreOptions options = rules.score;
   options.rules = directory_of(rules.rules);
   const PointFolders points = point_folders(rules.rules, rules.rcp);
   options.rcp = points.directory;
@@ -66,9 +66,9 @@ inline results::ScoreOptions judged_by(const ScoreRules& rules) {
 
 // Adds folders that cannot be listed to `problems`. `progress` and `problems` must outlive the
 // options.
-inline results::ScoreOptions score_options(const ScoreRules& rules, Progress& progress,
+inline scoring::ScoreOptions score_options(const ScoreRules& rules, Progress& progress,
                                            compliance::ListingProblems& problems) {
-  results::ScoreOptions options = judged_by(rules);
+  scoring::ScoreOptions options = judged_by(rules);
   options.problems = &problems;
   options.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   return options;
@@ -84,26 +84,26 @@ void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkO
 
 // Counts a folder in several of the directories once. Adds the reason to `problems` for a directory
 // without scores. Throws Error if none has any.
-inline std::vector<results::Score> read_scores(const ScoreInput& input,
+inline std::vector<scoring::Score> read_scores(const ScoreInput& input,
                                                compliance::ListingProblems& problems) {
   Progress progress("scoring logs");
-  const results::ScoreOptions options = score_options(input.rules, progress, problems);
+  const scoring::ScoreOptions options = score_options(input.rules, progress, problems);
   std::vector<std::string> directories;
   for (const std::string& given : input.directories) {
     const auto expanded = compliance::expand_submitters(given);
     directories.insert(directories.end(), expanded.begin(), expanded.end());
   }
   if (directories.size() == 1) {
-    auto scores = results::score_directory(directories.front(), options);
-    keep_benchmark(scores, input.benchmark, results::benchmark_of);
+    auto scores = scoring::score_directory(directories.front(), options);
+    keep_benchmark(scores, input.benchmark, scoring::benchmark_of);
     return scores;
   }
-  std::vector<results::Score> all;
+  std::vector<scoring::Score> all;
   std::set<std::filesystem::path> known;
   std::vector<std::string> empty;
   for (const std::string& directory : directories) {
     try {
-      for (results::Score& score : results::score_directory(directory, options)) {
+      for (scoring::Score& score : scoring::score_directory(directory, options)) {
         std::error_code ignored;
         if (known.insert(std::filesystem::weakly_canonical(score.folder.path, ignored)).second)
           all.push_back(std::move(score));
@@ -114,7 +114,7 @@ inline std::vector<results::Score> read_scores(const ScoreInput& input,
   }
   if (all.empty()) fail("{}", fmt::join(empty, "\nstrata: "));
   problems.insert(problems.end(), empty.begin(), empty.end());
-  keep_benchmark(all, input.benchmark, results::benchmark_of);
+  keep_benchmark(all, input.benchmark, scoring::benchmark_of);
   return all;
 }
 

@@ -107,12 +107,12 @@ std::vector<Effect> effects_of(const RcpDiffCommand& command, const PointSources
                                const PointSources& after, compliance::ListingProblems& problems) {
   std::vector<Effect> effects;
   Progress progress("reading logs");
-  for (const results::Score& score :
-       results::score_directory(command.scores, score_options(command.rules, progress, problems))) {
+  for (const scoring::Score& score :
+       scoring::score_directory(command.scores, score_options(command.rules, progress, problems))) {
     // Only the closed division must meet the points. A tree without descriptions may be closed.
     if (score.system.division == "open") continue;
     std::vector<compliance::RunConvergence> runs;
-    for (const results::RunScore& run : score.runs) runs.push_back(run.convergence);
+    for (const scoring::RunScore& run : score.runs) runs.push_back(run.convergence);
     const auto folder = compliance::combine(runs);
     if (!command.benchmark.empty() && folder.benchmark != command.benchmark) continue;
     const auto judge = [&](const PointSources& sources, const std::string& ruleset) {

@@ -10,16 +10,16 @@
 #include "base/error.h"
 #include "base/text/counts.h"
 #include "compliance/checks/evaluation_interval.h"
-#include "results/event_json.h"
+#include "scoring/event_json.h"
 
 namespace strata::plan {
 namespace {
 
 using compliance::Event;
 using nlohmann::json;
-using results::metadata_of;
-using results::number_in;
-using results::parsed;
+using scoring::metadata_of;
+using scoring::number_in;
+using scoring::parsed;
 
 // Fewer evaluations give no reliable time between them.
 constexpr size_t kFewestEvaluations = 3;

@@ -16,7 +16,7 @@
 #include "base/timing.h"
 #include "compliance/checks/rounds.h"
 #include "plan/published/published_run.h"
-#include "results/score.h"
+#include "scoring/score.h"
 
 namespace strata::plan {
 namespace {
@@ -50,7 +50,7 @@ void read_description(const ResultFolder& folder, PublishedSystem& system) {
   }
   const fs::path path = folder.submitter_path / "systems" / (folder.system + ".json");
   std::string problem, unread;
-  const results::SystemFacts facts = results::read_system_facts(path, problem, unread);
+  const scoring::SystemFacts facts = scoring::read_system_facts(path, problem, unread);
   if (!problem.empty()) fail("{}; it must say how many accelerators there are", problem);
   constexpr int64_t kMost = 1 << 20;
   // Without accelerators, processors train.
@@ -144,7 +144,7 @@ void set_totals(const std::vector<PublishedRun>& runs, size_t failed, PublishedS
   system.samples_stdev = standard_deviation(samples);
   constexpr int kDropped = 1;
   system.time_to_train =
-      results::olympic_score(seconds, failed, kDropped).value_or(trimmed_mean(seconds));
+      scoring::olympic_score(seconds, failed, kDropped).value_or(trimmed_mean(seconds));
 }
 
 // ---- Folders

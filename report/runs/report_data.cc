@@ -19,7 +19,7 @@
 #include "compliance/review/folder_review.h"
 #include "compliance/review/review.h"
 #include "compliance/review/run_windows.h"
-#include "results/system_names.h"
+#include "scoring/system_names.h"
 
 namespace strata::report {
 namespace {
@@ -34,7 +34,7 @@ struct FolderReview {
   std::vector<compliance::RunRecord> runs;
   std::vector<std::vector<compliance::Remark>> remarks;  // findings about each run
 
-  explicit FolderReview(const results::Score& score)
+  explicit FolderReview(const scoring::Score& score)
       : folder{score.usage, score.ruleset, score.folder.benchmark, score.folder.weak_scaling},
         runs(score.runs.size()),
         remarks(score.runs.size()) {
@@ -95,9 +95,9 @@ class FolderReader {
     const auto format = folder_.score.ruleset == "0.6.0" ? compliance::LogFormat::kMll
                                                          : compliance::LogFormat::kMllog;
     const EventLog log(path, format);
-    run.curve = results::read_curve(log, folder_.score.folder.benchmark);
+    run.curve = scoring::read_curve(log, folder_.score.folder.benchmark);
     run.phases = compare::read_phases(log);
-    run.has_ended = results::find_run_times(log).stop_ms.has_value();
+    run.has_ended = scoring::find_run_times(log).stop_ms.has_value();
     add_log_settings(log, settings);
     if (!folder_.beside) review_.read(i, log);
   }
@@ -123,13 +123,13 @@ class FolderReader {
 
 void add_folders(const fs::path& directory, bool beside, const ReportInput& input,
                  std::set<fs::path>& seen, ReportData& data) {
-  results::ScoreOptions options = input.score;
+  scoring::ScoreOptions options = input.score;
   options.problems = &data.problems;
   options.progress = input.progress;
-  for (results::Score& score : results::score_directory(directory, options)) {
+  for (scoring::Score& score : scoring::score_directory(directory, options)) {
     if (!seen.insert(fs::weakly_canonical(score.folder.path)).second) continue;
     ReportedFolder folder;
-    folder.benchmark = results::benchmark_of(score);
+    folder.benchmark = scoring::benchmark_of(score);
     folder.beside = beside;
     folder.runs.resize(score.runs.size());
     folder.score = std::move(score);
@@ -176,22 +176,22 @@ void read_runs(ReportData& data, unsigned threads) {
 std::vector<std::string> names_of(const ReportData& data) {
   std::vector<const compliance::ResultFolder*> folders;
   for (const ReportedFolder& folder : data.folders) folders.push_back(&folder.score.folder);
-  const std::vector<std::string> places = results::distinguishing_places(folders);
+  const std::vector<std::string> places = scoring::distinguishing_places(folders);
   std::vector<std::string> names;
   for (size_t i = 0; i < folders.size(); ++i) {
-    names.push_back(results::name_with_place(*folders[i], places[i]));
+    names.push_back(scoring::name_with_place(*folders[i], places[i]));
   }
   return names;
 }
 
 // Returns the minutes at which the median run was last evaluated, or infinity without evaluations.
 double median_end_of(const ReportedFolder& folder) {
-  std::vector<const results::Curve*> runs;
+  std::vector<const scoring::Curve*> runs;
   for (const ReportedRun& run : folder.runs) {
     if (!run.curve.evaluations.empty()) runs.push_back(&run.curve);
   }
   if (runs.empty()) return std::numeric_limits<double>::infinity();
-  return runs[results::median_run(runs)]->evaluations.back().minutes;
+  return runs[scoring::median_run(runs)]->evaluations.back().minutes;
 }
 
 // Returns the colours that `strata plot curves` would give to the systems, except those shown

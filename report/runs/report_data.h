@@ -11,14 +11,14 @@
 #include "drawing/owner.h"
 #include "report/runs/settings.h"
 #include "report/runs/step_trace.h"
-#include "results/curves.h"
-#include "results/score.h"
+#include "scoring/curves.h"
+#include "scoring/score.h"
 
 namespace strata::report {
 
 // Data of a run beyond its score, from its log and the files beside it.
 struct ReportedRun {
-  results::Curve curve;
+  scoring::Curve curve;
   std::optional<compare::RunPhases> phases;
   bool has_ended = false;  // its log has a run_stop
   std::vector<TracedStep> steps;
@@ -32,7 +32,7 @@ struct ReportedFolder {
   // the benchmark train to another target.
   std::string group;
   bool beside = false;  // shown beside the others, in grey
-  results::Score score;
+  scoring::Score score;
   std::vector<ReportedRun> runs;  // in the order of score.runs
   // Findings of the review, as `strata check package` prints them.
   std::vector<compliance::Remark> review;
@@ -51,7 +51,7 @@ struct ReportInput {
   std::vector<std::filesystem::path> directories;
   std::vector<std::filesystem::path> beside;  // rounds that the others are compared with
   std::string benchmark;                      // empty: all
-  results::ScoreOptions score;                // its `problems` and `progress` are ignored
+  scoring::ScoreOptions score;                // its `problems` and `progress` are ignored
   std::function<void(size_t done, size_t total)> progress;
 };
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "drawing/text.h"
-#include "results/event_json.h"
+#include "scoring/event_json.h"
 
 namespace strata::report {
 namespace {
@@ -125,7 +125,7 @@ void add_log_settings(const compliance::EventLog& log, Settings& settings) {
     if (is_of_one_run(event.key) || event.key.size() > drawing::kLongestText) return true;
     const std::string key = plain(event.key);
     if (changing.contains(key)) return true;
-    const json value = results::parsed(event.value);
+    const json value = scoring::parsed(event.value);
     if (!is_plain(value)) return true;
     const auto [found, added] = of_log.emplace(key, text_of(value));
     if (!added && found->second != text_of(value)) {

@@ -7,14 +7,14 @@
 #include "base/text/counts.h"
 #include "compliance/checks/published_target.h"
 #include "report/sections/section.h"
-#include "results/plots/curve_chart.h"
+#include "scoring/plots/curve_chart.h"
 
 namespace strata::report {
 namespace {
 
-using results::CurveAxis;
-using results::DrawnSystem;
-using results::Evaluation;
+using scoring::CurveAxis;
+using scoring::DrawnSystem;
+using scoring::Evaluation;
 
 bool is_after_end(const ReportedRun& run, double minutes) {
   constexpr double kSecond = 1.0 / 60;
@@ -28,7 +28,7 @@ std::vector<DrawnSystem> drawn_systems(const std::vector<const ReportedFolder*>&
   std::map<int, size_t> place;  // by Owner::system
   for (const ReportedFolder* folder : folders) {
     for (const ReportedRun& run : folder->runs) {
-      auto points = results::points_of(run.curve, axis);
+      auto points = scoring::points_of(run.curve, axis);
       if (axis == CurveAxis::kMinutes) {
         // Some benchmarks are evaluated after the clock has stopped.
         std::erase_if(points, [&](const auto& point) { return is_after_end(run, point.first); });
@@ -80,7 +80,7 @@ std::optional<double> target_of(const std::vector<DrawnSystem>& systems,
                                 const std::string& benchmark) {
   std::set<std::optional<double>> targets;
   for (const DrawnSystem& system : systems) {
-    for (const results::DrawnRun& run : system.runs) targets.insert(run.curve->target);
+    for (const scoring::DrawnRun& run : system.runs) targets.insert(run.curve->target);
   }
   if (targets.size() > 1) return std::nullopt;
   if (*targets.begin()) return *targets.begin();
@@ -114,7 +114,7 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   if (systems.empty()) return "";
   const bool is_time = axis == CurveAxis::kMinutes;
   const drawing::Chart chart =
-      results::curve_chart(systems, target_of(systems, folders, folders.front()->benchmark), axis,
+      scoring::curve_chart(systems, target_of(systems, folders, folders.front()->benchmark), axis,
                            folders.front()->benchmark);
   std::string caption = fmt::format(
       "{}: {} over {}, a line a run, thick: a system's median run", benchmark_name(benchmark),
@@ -123,11 +123,11 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   if (std::ranges::any_of(chart.lines, &drawing::Line::dashed)) {
     caption += "; dashed: run_stop does not say success";
   }
-  if (results::has_too_many_runs(systems)) {
+  if (scoring::has_too_many_runs(systems)) {
     caption += fmt::format(
         "; the best accuracy so far, of at most {} runs of a system, the fastest and the slowest "
         "among them",
-        results::kRunsOfMany + 1);
+        scoring::kRunsOfMany + 1);
   }
   if (chart.band) {
     caption += ". In the shaded range a difference is drawn higher, so lines bend at its edge";

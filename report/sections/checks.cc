@@ -46,7 +46,7 @@ std::string about_in_words(const Complaint& complaint, size_t runs) {
 }
 
 // Explains more than the official tool's message.
-std::string why_not_converged(const results::Score& score) {
+std::string why_not_converged(const scoring::Score& score) {
   const compliance::RcpVerdict& rcp = score.rcp;
   if (!rcp.judged || !rcp.submission_mean || !rcp.least_mean || !score.batch_size) {
     return rcp.message;
@@ -69,10 +69,10 @@ std::string not_judged(const ReportData& data) {
   for (const std::string& benchmark : data.groups) {
     bool points = true;
     for (const ReportedFolder* folder : folders_of(data, benchmark)) {
-      for (const results::RunScore& run : folder->score.runs) {
+      for (const scoring::RunScore& run : folder->score.runs) {
         if (!run.not_judged.empty()) no_rules[run.not_judged].insert(benchmark_name(benchmark));
       }
-      const results::Score& score = folder->score;
+      const scoring::Score& score = folder->score;
       points =
           points && (!score.held_to_rcp || score.rcp.outcome() != compliance::Outcome::kNotJudged);
     }
@@ -106,9 +106,9 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
     }
     complaints.push_back({{about}, kind, why});
   };
-  const results::Score& score = folder.score;
+  const scoring::Score& score = folder.score;
   for (size_t i = 0; i < score.runs.size(); ++i) {
-    const results::RunScore& run = score.runs[i];
+    const scoring::RunScore& run = score.runs[i];
     const std::string log = run.log.filename().string();
     // Watched runs that have not ended have a section of their own.
     if (watched && !folder.runs[i].has_ended) continue;
@@ -136,12 +136,12 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
     if (remark.id == compliance::kPlaceholder && !told.insert(score.folder.submitter_path).second)
       continue;
     const bool of_one = std::ranges::any_of(
-        score.runs, [&](const results::RunScore& run) { return run.log == remark.path; });
+        score.runs, [&](const scoring::RunScore& run) { return run.log == remark.path; });
     say(of_one ? remark.path.filename().string() : "all runs", "review",
         fmt::format("{}{} [{}]", remark.line > 0 ? fmt::format("line {}: ", remark.line) : "",
                     remark.text, remark.id));
   }
-  if (score.mean == results::Mean::kNone && !(watched && runs_without_end(folder) > 0)) {
+  if (score.mean == scoring::Mean::kNone && !(watched && runs_without_end(folder) > 0)) {
     say("all runs", "no score", "too many runs do not count");
   }
   return complaints;

@@ -8,8 +8,8 @@
 #include "base/text/counts.h"
 #include "plan/report/plan_file.h"
 #include "report/sections/section.h"
-#include "results/minutes.h"
-#include "results/plots/plot_parts.h"
+#include "scoring/minutes.h"
+#include "scoring/plots/plot_parts.h"
 
 namespace strata::report {
 namespace {
@@ -22,7 +22,7 @@ using Series = std::set<std::pair<std::string, std::string>>;
 
 std::pair<std::string, std::string> series_of(const ReportedFolder& folder) {
   return {folder.score.folder.submitter,
-          results::accelerators_in_short(1, folder.score.system.accelerator)};
+          scoring::accelerators_in_short(1, folder.score.system.accelerator)};
 }
 
 Series calibrated_series(const ReportData& data, const PlannedRun& planned) {
@@ -43,7 +43,7 @@ std::vector<const ReportedFolder*> what_happened(const ReportData& data,
   const Series series = calibrated_series(data, planned);
   std::vector<const ReportedFolder*> folders;
   for (const ReportedFolder& folder : data.folders) {
-    const results::Score& score = folder.score;
+    const scoring::Score& score = folder.score;
     const bool is_same_system =
         series.empty() ? !folder.beside : series.contains(series_of(folder));
     if (folder.benchmark == "bert" && score.time_to_train_ms && is_same_system &&
@@ -97,7 +97,7 @@ Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& r
     const auto happened = what_happened(data, planned);
     for (const ReportedFolder* folder : happened) {
       add_row(table, planned, folder->owner.name,
-              *folder->score.time_to_train_ms / results::kMsPerMinute, std::nullopt,
+              *folder->score.time_to_train_ms / scoring::kMsPerMinute, std::nullopt,
               folder->owner.system);
     }
     if (happened.empty()) {

@@ -50,7 +50,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
               {}};
   std::vector<double> xs, ys;
   for (const ReportedFolder* folder : folders) {
-    const results::Score& score = folder->score;
+    const scoring::Score& score = folder->score;
     if (!score.samples_to_converge || !score.batch_size || !is_near(*score.batch_size, points)) {
       continue;
     }

@@ -7,19 +7,19 @@
 
 #include "base/text/counts.h"
 #include "report/sections/section.h"
-#include "results/minutes.h"
-#include "results/plots/run_dots.h"
+#include "scoring/minutes.h"
+#include "scoring/plots/run_dots.h"
 
 namespace strata::report {
 namespace {
 
-using results::Mean;
-using results::RunScore;
-using results::Score;
+using scoring::Mean;
+using scoring::RunScore;
+using scoring::Score;
 
 std::optional<double> minutes_of(const std::optional<double>& milliseconds) {
   if (!milliseconds) return std::nullopt;
-  return *milliseconds / results::kMsPerMinute;
+  return *milliseconds / scoring::kMsPerMinute;
 }
 
 std::string runs_in_words(const Score& score) {
@@ -172,7 +172,7 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   size_t without = 0;
   for (const ReportedFolder* folder : folders_of(data, benchmark)) {
     drawing::Entry entry;
-    for (results::RunDot& run : results::run_dots(folder->score)) {
+    for (scoring::RunDot& run : scoring::run_dots(folder->score)) {
       behind.rows.push_back({folder->owner.name, run.run->log.filename().string(),
                              fmt::format("{:.9g}", run.dot.value), run.run->counts ? "yes" : "no"});
       values.push_back(run.dot.value);
@@ -191,7 +191,7 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   }
   if (chart.rows.empty()) return "";
   chart.panels = {{drawing::time_axis(values), "minutes to train"}};
-  chart.legend = results::run_dot_keys(shapes);
+  chart.legend = scoring::run_dot_keys(shapes);
   const std::string caption =
       fmt::format("{}: minutes to train, the score at the right.{}", benchmark_name(benchmark),
                   without > 0 ? fmt::format(" {} without any time are not shown.", without) : "");

@@ -8,9 +8,9 @@ namespace strata::report {
 namespace {
 
 // Returns the best accuracy so far.
-std::optional<double> accuracy_of(const results::Curve& curve) {
+std::optional<double> accuracy_of(const scoring::Curve& curve) {
   std::optional<double> best;
-  for (const results::Evaluation& evaluation : curve.evaluations) {
+  for (const scoring::Evaluation& evaluation : curve.evaluations) {
     best = std::max(best.value_or(evaluation.accuracy), evaluation.accuracy);
   }
   return best;

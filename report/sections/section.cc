@@ -6,8 +6,8 @@
 #include <cctype>
 #include <utility>
 
-#include "results/minutes.h"
-#include "results/plots/plot_parts.h"
+#include "scoring/minutes.h"
+#include "scoring/plots/plot_parts.h"
 
 namespace strata::report {
 
@@ -83,26 +83,26 @@ bool awaits_runs(const ReportedFolder& folder) {
   return ended < static_cast<size_t>(std::max(folder.score.runs_needed, 1));
 }
 
-std::optional<double> accelerators_of(const results::Score& score) {
+std::optional<double> accelerators_of(const scoring::Score& score) {
   const int64_t number = score.system.accelerators.value_or(0);
   return number > 0 ? std::optional(static_cast<double>(number)) : std::nullopt;
 }
 
-std::optional<double> accelerator_minutes_of(const results::Score& score) {
+std::optional<double> accelerator_minutes_of(const scoring::Score& score) {
   const std::optional<double> accelerators = accelerators_of(score);
   if (!score.time_to_train_ms || !accelerators) return std::nullopt;
-  return *score.time_to_train_ms / results::kMsPerMinute * *accelerators;
+  return *score.time_to_train_ms / scoring::kMsPerMinute * *accelerators;
 }
 
-std::string accelerators_in_words(const results::Score& score) {
+std::string accelerators_in_words(const scoring::Score& score) {
   if (!accelerators_of(score) || score.system.accelerator.empty()) return "";
   return fmt::format("{} x {}", *score.system.accelerators, score.system.accelerator);
 }
 
 Owner named_with_accelerators(const ReportedFolder& folder) {
   Owner owner = folder.owner;
-  const results::SystemFacts& system = folder.score.system;
-  owner.detail = results::accelerators_in_short(system.accelerators, system.accelerator);
+  const scoring::SystemFacts& system = folder.score.system;
+  owner.detail = scoring::accelerators_in_short(system.accelerators, system.accelerator);
   return owner;
 }
 

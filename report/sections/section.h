@@ -85,10 +85,10 @@ size_t runs_without_end(const ReportedFolder& folder);
 // them up.
 bool awaits_runs(const ReportedFolder& folder);
 // Returns the system's accelerators, or nullopt if it has none.
-std::optional<double> accelerators_of(const results::Score& score);
-std::optional<double> accelerator_minutes_of(const results::Score& score);
+std::optional<double> accelerators_of(const scoring::Score& score);
+std::optional<double> accelerator_minutes_of(const scoring::Score& score);
 // Returns "8 x NVIDIA A100", or an empty text if it has none.
-std::string accelerators_in_words(const results::Score& score);
+std::string accelerators_in_words(const scoring::Score& score);
 // Returns the folder's owner, named "Acme big, 8 A100" if the accelerators are known.
 Owner named_with_accelerators(const ReportedFolder& folder);
 // Returns a name like "bert", or a placeholder for a group without a name.

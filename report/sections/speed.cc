@@ -7,12 +7,12 @@
 
 #include "base/text/counts.h"
 #include "report/sections/section.h"
-#include "results/minutes.h"
+#include "scoring/minutes.h"
 
 namespace strata::report {
 namespace {
 
-using results::Score;
+using scoring::Score;
 
 constexpr double kMsPerSecond = 1000;
 
@@ -42,7 +42,7 @@ Table speed_table(const ReportData& data) {
     std::vector<Cell> cells = {folder.owner.name,
                                benchmark_name(folder.group),
                                Cell::count(accelerators_of(score)),
-                               Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
+                               Cell::of(*score.time_to_train_ms / scoring::kMsPerMinute),
                                Cell::of(score.sequences_per_second),
                                Cell::of(score.sequences_per_second_per_accelerator)};
     if (has_energy) {
@@ -127,7 +127,7 @@ Section speed_section(const ReportData& data) {
                               "from the system with the fewest accelerator-minutes.",
                               true, [](const Score& score) -> std::optional<double> {
                                 if (!score.time_to_train_ms) return std::nullopt;
-                                return *score.time_to_train_ms / results::kMsPerMinute;
+                                return *score.time_to_train_ms / scoring::kMsPerMinute;
                               });
     html += over_accelerators(
         data, benchmark, "rate", "sequences/s an accelerator",

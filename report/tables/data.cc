@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "drawing/text.h"
-#include "results/table.h"
+#include "scoring/table.h"
 
 namespace strata::report {
 namespace {
@@ -22,7 +22,7 @@ bool is_number(const std::string& text) {
 }  // namespace
 
 std::string csv(const Data& data) {
-  std::string text = results::csv_line(data.columns);
+  std::string text = scoring::csv_line(data.columns);
   for (const auto& row : data.rows) {
     std::vector<std::string> cells;
     for (const std::string& cell : row) {
@@ -31,7 +31,7 @@ std::string csv(const Data& data) {
       cells.push_back(drawing::plain(cell));
       if (formula && !is_number(cell)) cells.back().insert(0, 1, '\'');
     }
-    text += results::csv_line(cells);
+    text += scoring::csv_line(cells);
   }
   return text;
 }

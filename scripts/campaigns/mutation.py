@@ -30,7 +30,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ["comm", "optim", "loadbalance", "training", "bert", "results", "compliance", "harness"]
+FOLDERS = ["comm", "optim", "loadbalance", "training", "bert", "scoring", "compliance", "harness"]
 
 # The suites for a mutant of a folder, nearest first: a test executable, :N for N ranks, =FILTER for some of
 # its tests (-PATTERN excludes tests). The first failure ends the mutant.
@@ -40,8 +40,8 @@ NEAREST = {
     "loadbalance": ["test_loadbalance", "test_training"],
     "training": ["test_training", "test_training_mpi:2", "test_training_stages_mpi:2", "test_training_modules_mpi:2"],
     "bert": ["test_bert=-*EachDamagedByte*", "test_training", "test_bert=*EachDamagedByte*"],
-    "results": ["test_results=-Published*", "test_results=Published*"],
-    "compliance": ["test_compliance=-Published*", "test_results=-Published*", "test_compliance=Published*"],
+    "scoring": ["test_scoring=-Published*", "test_scoring=Published*"],
+    "compliance": ["test_compliance=-Published*", "test_scoring=-Published*", "test_compliance=Published*"],
     "harness": ["test_harness", "test_training"],
 }
 # Slower and more distant suites, which survivors must pass in the end.
@@ -51,7 +51,7 @@ WIDER = {
     "loadbalance": ["test_training_mpi:2", "test_cli=Bench*"],
     "training": ["test_cli=Train.*:Bench*"],
     "bert": ["test_training_stages_mpi:2", "test_cli=Eval.*:Train.*"],
-    "results": ["test_cli_tools", "test_cli=PlotCommand.*"],
+    "scoring": ["test_cli_tools", "test_cli=PlotCommand.*"],
     "compliance": ["test_cli_tools"],
     "harness": ["test_cli=Train.*:*Signal.*:RunningJob.*:*ResumedJob*"],
 }

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "drawing/style.h"
-#include "results/plots/plot_parts.h"
-#include "results/plots/plots.h"
+#include "scoring/plots/plot_parts.h"
+#include "scoring/plots/plots.h"
 #include "tests/report/written_runs.h"
 #include "tests/support/error_of.h"
 #include "tests/support/oracle.h"
@@ -198,9 +198,9 @@ TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
   const std::string html = make_page(data, {.title = "T"});
   const std::filesystem::path paths[] = {folder_.path()};
   const std::string pictures[] = {
-      results::plot_curves(results::read_curves(paths)).picture.elements,
-      results::plot_scores(
-          results::score_directory(folder_.path(), {.ruleset = "5.0.0", .threads = 1}))
+      scoring::plot_curves(scoring::read_curves(paths)).picture.elements,
+      scoring::plot_scores(
+          scoring::score_directory(folder_.path(), {.ruleset = "5.0.0", .threads = 1}))
           .picture.elements};
   for (const ReportedFolder& folder : data.folders) {
     ASSERT_GE(folder.owner.colour, 0);

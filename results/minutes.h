@@ -1,8 +1,0 @@
-// Converts the milliseconds of logs to minutes for people.
-#pragma once
-
-namespace strata::results {
-
-inline constexpr double kMsPerMinute = 60'000;
-
-}  // namespace strata::results
