@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -15,8 +14,6 @@
 
 namespace strata::device::cuda {
 namespace {
-
-namespace fe = cudnn_frontend;
 
 // Every multiple of this has its own plan. Padding of a sequence takes little time, but backward
 // takes memory for it.
@@ -45,85 +42,54 @@ bool is_for_cudnn(const Op& op) {
 // cuDNN takes untyped, non-const memory.
 void* pointer_of(const ConstTensor& tensor) { return const_cast<void*>(tensor.data); }
 
-// The frontend also throws if a library lacks a symbol.
-template <typename Body>
-void with_errors(const Body& body) {
-  try {
-    body();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    fail("cuda: cuDNN: {}", error.what());
-  }
-}
-
 }  // namespace
 
 struct CudnnAttention::State {
   // A kind of graph by shape: its plan, or the reason why there is none.
   struct Plan {
-    std::unique_ptr<CudnnGraph> graph;  // null if there is no plan
+    std::unique_ptr<CudnnPlan> cudnn;  // null if there is none
     std::string problem;
-    int64_t workspace_bytes = 0;
   };
   using Plans = std::map<CudnnShape, Plan>;
-  using Describe = void (*)(CudnnGraph&, const CudnnShape&);
-  using Memory = std::unordered_map<int64_t, void*>;
 
-  bool prepare(const Context& context, const CudnnShape& shape, Plans& plans, Describe describe);
+  explicit State(const cudaDeviceProp& gpu)
+      : sm_version(10 * gpu.major + gpu.minor), handle(gpu.name) {}
+  bool prepare(const Context& context, const CudnnShape& shape, Plans& plans, CudnnPass pass);
   template <typename Op>
-  void run(const Context& context, const Op& op, const Plans& plans, Memory memory);
+  void run(const Context& context, const Op& op, const Plans& plans, CudnnMemory memory);
 
-  int sm_version = 0;
-  cudnnHandle_t handle = nullptr;
+  int sm_version;
+  CudnnHandle handle;
   Plans forward, backward;
   CudnnWorkspace workspace;
 };
 
-CudnnAttention::CudnnAttention(const cudaDeviceProp& gpu) : state_(std::make_unique<State>()) {
+CudnnAttention::CudnnAttention(const cudaDeviceProp& gpu) {
   load_cudnn();
-  state_->sm_version = 10 * gpu.major + gpu.minor;
-  with_errors([&] {
-    if (fe::detail::create_handle(&state_->handle) != CUDNN_STATUS_SUCCESS) {
-      fail("cuda: cuDNN could not be started on {}", gpu.name);
-    }
-  });
+  state_ = std::make_unique<State>(gpu);
 }
 
-CudnnAttention::~CudnnAttention() {
-  state_->forward.clear();
-  state_->backward.clear();
-  if (state_->handle) fe::detail::destroy_handle(state_->handle);
-}
+CudnnAttention::~CudnnAttention() = default;
 
 bool CudnnAttention::State::prepare(const Context& context, const CudnnShape& shape, Plans& plans,
-                                    Describe describe) {
+                                    CudnnPass pass) {
   auto known = plans.find(shape);
   if (known == plans.end()) {
     if (is_captured(context.stream)) fail("cuda: cuDNN: no plan is made while a graph is recorded");
     known = plans.emplace(shape, Plan{}).first;
     try {
-      auto graph = std::make_unique<CudnnGraph>();
-      graph->set_sm_version(sm_version);
-      // Plans must outlive graphs that recorded them.
-      graph->set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);
-      describe(*graph, shape);
-      find_plans(*graph, handle);
-      check(graph->build_plans(), "preparing attention");
-      check(graph->get_workspace_size(known->second.workspace_bytes),
-            "asking for attention's workspace");
-      known->second.graph = std::move(graph);
+      known->second.cudnn = std::make_unique<CudnnPlan>(handle, sm_version, pass, shape);
     } catch (const std::exception& error) {
       known->second.problem = error.what();
     }
   }
-  if (!known->second.graph) fail("{}", known->second.problem);
-  return workspace.reserve(context, known->second.workspace_bytes);
+  if (!known->second.cudnn) fail("{}", known->second.problem);
+  return workspace.reserve(context, known->second.cudnn->workspace_bytes());
 }
 
 template <typename Op>
 void CudnnAttention::State::run(const Context& context, const Op& op, const Plans& plans,
-                                Memory memory) {
+                                CudnnMemory memory) {
   const int64_t sequences = op.sequences.count, hidden = op.context.cols;
   // The distance is a multiple of the alignment that cuDNN assumes.
   const int64_t stride = (sequences + 1 + 63) / 64 * 64;
@@ -143,25 +109,20 @@ void CudnnAttention::State::run(const Context& context, const Op& op, const Plan
   memory[kContext] = pointer_of(op.context);
   memory[kStatistics] = pointer_of(op.log_sum_exp);
 
-  const Plan& plan = plans.at(shape_of(op));
-  void* place = context.scratch[1].get<char>(plan.workspace_bytes);
-  with_errors([&] {
-    if (fe::detail::set_stream(handle, context.stream) != CUDNN_STATUS_SUCCESS) {
-      fail("cuda: cuDNN does not take a stream");
-    }
-    check(plan.graph->execute(handle, memory, place), "attention");
-  });
+  CudnnPlan& plan = *plans.at(shape_of(op)).cudnn;
+  handle.set_stream(context.stream);
+  plan.execute(handle, memory, context.scratch[1].get<char>(plan.workspace_bytes()));
 }
 
 bool CudnnAttention::is_for(const AttentionForward& op) const { return is_for_cudnn(op); }
 bool CudnnAttention::is_for(const AttentionBackward& op) const { return is_for_cudnn(op); }
 
 bool CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
-  return state_->prepare(context, shape_of(op), state_->forward, describe_forward);
+  return state_->prepare(context, shape_of(op), state_->forward, CudnnPass::kForward);
 }
 
 bool CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
-  return state_->prepare(context, shape_of(op), state_->backward, describe_backward);
+  return state_->prepare(context, shape_of(op), state_->backward, CudnnPass::kBackward);
 }
 
 void CudnnAttention::forward(const Context& context, const AttentionForward& op) {

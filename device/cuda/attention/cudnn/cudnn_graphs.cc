@@ -1,10 +1,10 @@
 #include "device/cuda/attention/cudnn/cudnn_graphs.h"
 
+#include <cudnn_frontend.h>
 #include <dlfcn.h>
 
 #include <cmath>
-#include <memory>
-#include <string>
+#include <exception>
 
 #include "base/error.h"
 
@@ -16,6 +16,7 @@ namespace strata::device::cuda {
 namespace {
 
 namespace fe = cudnn_frontend;
+using CudnnGraph = fe::graph::Graph;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Tensors = fe::graph::Tensor_attributes;
 
@@ -107,11 +108,65 @@ std::string first_lines(const std::string& message) {
   return message.size() <= kMost ? message : message.substr(0, kMost) + " ...";
 }
 
-}  // namespace
-
 void check(fe::error_t status, const char* attempt) {
   if (status.is_bad()) fail("cuda: cuDNN: {}: {}", attempt, first_lines(status.get_message()));
 }
+
+// The frontend throws other exceptions if a library lacks a symbol.
+template <typename Body>
+void with_errors(const Body& body) {
+  try {
+    body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail("cuda: cuDNN: {}", error.what());
+  }
+}
+
+// Describes attention without dropout, bf16.
+void describe_forward(CudnnGraph& graph, const CudnnShape& shape) {
+  Description is(graph, shape);
+  auto attributes = is.attributes<fe::graph::SDPA_attributes>();
+  attributes.set_generate_stats(true);
+  const auto [context, statistics] =
+      graph.sdpa(is.qkv(kQuery), is.qkv(kKey), is.qkv(kValue), attributes);
+  is.is_context(context);
+  is.is_statistics(statistics);
+}
+
+// Describes its gradients, with the same bits every time.
+void describe_backward(CudnnGraph& graph, const CudnnShape& shape) {
+  Description is(graph, shape);
+  auto attributes = is.attributes<fe::graph::SDPA_backward_attributes>();
+  attributes.set_deterministic_algorithm(true);
+  // Upper limits of the rows with partial sums.
+  attributes.set_max_total_seq_len_q(shape.sequences * shape.max_length)
+      .set_max_total_seq_len_kv(shape.sequences * shape.max_length);
+  const auto [d_query, d_key, d_value] =
+      graph.sdpa_backward(is.qkv(kQuery), is.qkv(kKey), is.qkv(kValue), is.context(kContext),
+                          is.context(kDContext), is.statistics(), attributes);
+  is.is_qkv(d_query, kDQuery);
+  is.is_qkv(d_key, kDKey);
+  is.is_qkv(d_value, kDValue);
+}
+
+void describe(CudnnGraph& graph, CudnnPass pass, const CudnnShape& shape) {
+  pass == CudnnPass::kForward ? describe_forward(graph, shape) : describe_backward(graph, shape);
+}
+
+// Finds plans for a described graph. `handle` is null if the graph names a GPU that need not be
+// present.
+void find_plans(CudnnGraph& graph, cudnnHandle_t handle) {
+  check(graph.validate(), "describing attention");
+  check(handle ? graph.build_operation_graph(handle) : graph.build_operation_graph(),
+        "describing attention");
+  check(graph.create_execution_plans({fe::HeurMode_t::A}), "looking for kernels of attention");
+  graph.deselect_workspace_greater_than(kMostWorkspaceBytes);
+  check(graph.check_support(), "looking for kernels of attention");
+}
+
+}  // namespace
 
 void load_cudnn() {
   static const std::string problem = []() -> std::string {
@@ -129,38 +184,59 @@ bool takes_empty_sequences() {
   return fe::detail::get_backend_version() >= kOldestForEmptySequences;
 }
 
-void describe_forward(CudnnGraph& graph, const CudnnShape& shape) {
-  Description is(graph, shape);
-  auto attributes = is.attributes<fe::graph::SDPA_attributes>();
-  attributes.set_generate_stats(true);
-  const auto [context, statistics] =
-      graph.sdpa(is.qkv(kQuery), is.qkv(kKey), is.qkv(kValue), attributes);
-  is.is_context(context);
-  is.is_statistics(statistics);
+CudnnHandle::CudnnHandle(const std::string& gpu_name) {
+  with_errors([&] {
+    if (fe::detail::create_handle(&handle_) != CUDNN_STATUS_SUCCESS) {
+      fail("cuda: cuDNN could not be started on {}", gpu_name);
+    }
+  });
 }
 
-void describe_backward(CudnnGraph& graph, const CudnnShape& shape) {
-  Description is(graph, shape);
-  auto attributes = is.attributes<fe::graph::SDPA_backward_attributes>();
-  attributes.set_deterministic_algorithm(true);
-  // Upper limits of the rows with partial sums.
-  attributes.set_max_total_seq_len_q(shape.sequences * shape.max_length)
-      .set_max_total_seq_len_kv(shape.sequences * shape.max_length);
-  const auto [d_query, d_key, d_value] =
-      graph.sdpa_backward(is.qkv(kQuery), is.qkv(kKey), is.qkv(kValue), is.context(kContext),
-                          is.context(kDContext), is.statistics(), attributes);
-  is.is_qkv(d_query, kDQuery);
-  is.is_qkv(d_key, kDKey);
-  is.is_qkv(d_value, kDValue);
+CudnnHandle::~CudnnHandle() { fe::detail::destroy_handle(handle_); }
+
+void CudnnHandle::set_stream(cudaStream_t stream) {
+  with_errors([&] {
+    if (fe::detail::set_stream(handle_, stream) != CUDNN_STATUS_SUCCESS) {
+      fail("cuda: cuDNN does not take a stream");
+    }
+  });
 }
 
-void find_plans(CudnnGraph& graph, cudnnHandle_t handle) {
-  check(graph.validate(), "describing attention");
-  check(handle ? graph.build_operation_graph(handle) : graph.build_operation_graph(),
-        "describing attention");
-  check(graph.create_execution_plans({fe::HeurMode_t::A}), "looking for kernels of attention");
-  graph.deselect_workspace_greater_than(kMostWorkspaceBytes);
-  check(graph.check_support(), "looking for kernels of attention");
+struct CudnnPlan::Graph : CudnnGraph {};
+
+CudnnPlan::CudnnPlan(const CudnnHandle& handle, int sm_version, CudnnPass pass,
+                     const CudnnShape& shape)
+    : graph_(std::make_unique<Graph>()) {
+  with_errors([&] {
+    graph_->set_sm_version(sm_version);
+    // Plans must outlive graphs that recorded them.
+    graph_->set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);
+    describe(*graph_, pass, shape);
+    find_plans(*graph_, handle.get());
+    check(graph_->build_plans(), "preparing attention");
+    check(graph_->get_workspace_size(workspace_bytes_), "asking for attention's workspace");
+  });
+}
+
+CudnnPlan::~CudnnPlan() = default;
+
+void CudnnPlan::execute(const CudnnHandle& handle, CudnnMemory& memory, void* workspace) {
+  with_errors([&] { check(graph_->execute(handle.get(), memory, workspace), "attention"); });
+}
+
+int64_t count_cudnn_plans(const std::string& properties, int sm_version, CudnnPass pass,
+                          const CudnnShape& shape) {
+  int64_t plans = 0;
+  with_errors([&] {
+    auto gpu = std::make_shared<fe::DeviceProperties>();
+    check(gpu->deserialize({properties.begin(), properties.end()}), "reading a GPU's properties");
+    CudnnGraph graph;
+    graph.set_device_properties(gpu).set_sm_version(sm_version);
+    describe(graph, pass, shape);
+    find_plans(graph, nullptr);
+    plans = graph.get_execution_plan_count();
+  });
+  return plans;
 }
 
 }  // namespace strata::device::cuda

@@ -1,10 +1,16 @@
-// Graphs that describe fused attention over packed sequences to cuDNN.
+// Fused attention over packed sequences, as graphs that cuDNN makes plans for. Only the source file
+// includes cuDNN's frontend, which takes long to compile.
 #pragma once
 
-#include <cudnn_frontend.h>
+#include <cuda_runtime_api.h>
 
 #include <compare>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+struct cudnnContext;
 
 namespace strata::device::cuda {
 
@@ -35,24 +41,51 @@ enum CudnnTensor : int64_t {
   kDKey,
   kDValue,
 };
+using CudnnMemory = std::unordered_map<int64_t, void*>;
 
-using CudnnGraph = cudnn_frontend::graph::Graph;
+// Attention without dropout in bf16, or its gradients with the same bits every time.
+enum class CudnnPass { kForward, kBackward };
 
 // Loads libcudnn, whose functions the frontend calls. Throws Error if it is missing or too old.
 void load_cudnn();
 // True if the loaded version supports sequences without tokens.
 bool takes_empty_sequences();
 
-// Describes attention without dropout, bf16.
-void describe_forward(CudnnGraph& graph, const CudnnShape& shape);
-// Describes its gradients, with the same bits every time.
-void describe_backward(CudnnGraph& graph, const CudnnShape& shape);
+// A connection to cuDNN on the current GPU. Throws Error if cuDNN fails.
+class CudnnHandle {
+ public:
+  explicit CudnnHandle(const std::string& gpu_name);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
 
-// Finds cuDNN's plans for a described graph. `handle` may be null for a graph with the properties
-// of a GPU that need not be present. Throws Error if there is no plan.
-void find_plans(CudnnGraph& graph, cudnnHandle_t handle);
+  void set_stream(cudaStream_t stream);
+  cudnnContext* get() const { return handle_; }
 
-// Throws Error if `attempt` failed.
-void check(cudnn_frontend::error_t status, const char* attempt);
+ private:
+  cudnnContext* handle_ = nullptr;
+};
+
+// cuDNN's fastest plan for a pass. Throws Error if there is none, or if it fails.
+class CudnnPlan {
+ public:
+  // `sm_version` is 10 times the compute capability.
+  CudnnPlan(const CudnnHandle& handle, int sm_version, CudnnPass pass, const CudnnShape& shape);
+  ~CudnnPlan();
+
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  // Issues the pass on the handle's stream.
+  void execute(const CudnnHandle& handle, CudnnMemory& memory, void* workspace);
+
+ private:
+  struct Graph;
+  std::unique_ptr<Graph> graph_;
+  int64_t workspace_bytes_ = 0;
+};
+
+// Returns how many plans cuDNN offers on a GPU that need not be present. `properties` describes it
+// in cuDNN's JSON format. Throws Error if there is none.
+int64_t count_cudnn_plans(const std::string& properties, int sm_version, CudnnPass pass,
+                          const CudnnShape& shape);
 
 }  // namespace strata::device::cuda

@@ -18,8 +18,8 @@ struct Gpu {
 constexpr Gpu kGpus[] = {{80, "NVIDIA A100", 108, 166912}, {90, "NVIDIA H200", 132, 232448}};
 
 // A GPU in cuDNN's format, so that it need not be present.
-std::shared_ptr<cudnn_frontend::DeviceProperties> properties_of(const Gpu& gpu) {
-  const std::string text = fmt::format(
+std::string properties_of(const Gpu& gpu) {
+  return fmt::format(
       R"({{"cudaDeviceId": 0, "deviceVer": {}, "driverVer": 13000, "cudaDriverVer": 13000,
       "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
       "regsPerBlock": 65536, "multiProcessorCount": {}, "warpSize": 32,
@@ -29,9 +29,6 @@ std::shared_ptr<cudnn_frontend::DeviceProperties> properties_of(const Gpu& gpu) 
       "supportCoopLaunch": 1, "smClockRateKHz": 1500000, "memClockRateKHz": 2000000,
       "l2CacheSize": 41943040, "deviceName": "{}", "totalGlobalMem": 80000000000}})",
       10 * gpu.version, gpu.multiprocessors, gpu.shared_memory, gpu.name);
-  auto properties = std::make_shared<cudnn_frontend::DeviceProperties>();
-  check(properties->deserialize({text.begin(), text.end()}), "reading a GPU's properties");
-  return properties;
 }
 
 class CudnnGraphs : public testing::TestWithParam<Gpu> {
@@ -43,22 +40,15 @@ class CudnnGraphs : public testing::TestWithParam<Gpu> {
     }
     try {
       load_cudnn();
-      properties_ = properties_of(GetParam());
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
   }
 
   // Returns the number of plans that cuDNN offers.
-  int64_t plans(void (*describe)(CudnnGraph&, const CudnnShape&), const CudnnShape& shape) {
-    CudnnGraph graph;
-    graph.set_device_properties(properties_).set_sm_version(GetParam().version);
-    describe(graph, shape);
-    find_plans(graph, nullptr);
-    return graph.get_execution_plan_count();
+  int64_t plans(CudnnPass pass, const CudnnShape& shape) {
+    return count_cudnn_plans(properties_of(GetParam()), GetParam().version, pass, shape);
   }
-
-  std::shared_ptr<cudnn_frontend::DeviceProperties> properties_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CudnnGraphs, testing::ValuesIn(kGpus),
@@ -70,11 +60,11 @@ TEST_P(CudnnGraphs, AreWhatCudnnHasKernelsFor) {
       for (const int64_t head_size : {32, 64}) {
         const CudnnShape shape{sequences, max_length, 16, head_size};
         SCOPED_TRACE(fmt::format("{} x {}, heads of {}", sequences, max_length, head_size));
-        EXPECT_GE(plans(describe_forward, shape), 1);
+        EXPECT_GE(plans(CudnnPass::kForward, shape), 1);
         if (GetParam().version == 80) {
-          EXPECT_THROW(plans(describe_backward, shape), Error) << "has other bits every time";
+          EXPECT_THROW(plans(CudnnPass::kBackward, shape), Error) << "has other bits every time";
         } else {
-          EXPECT_GE(plans(describe_backward, shape), 1);
+          EXPECT_GE(plans(CudnnPass::kBackward, shape), 1);
         }
       }
     }
@@ -82,7 +72,7 @@ TEST_P(CudnnGraphs, AreWhatCudnnHasKernelsFor) {
 }
 
 TEST_P(CudnnGraphs, WhatCudnnHasNoKernelsForIsAnError) {
-  EXPECT_THROW(plans(describe_forward, {3, 512, 16, 20}), Error);
+  EXPECT_THROW(plans(CudnnPass::kForward, {3, 512, 16, 20}), Error);
 }
 
 }  // namespace
