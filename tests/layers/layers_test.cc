@@ -226,6 +226,27 @@ TEST(Documents, NameFilesThatExist) {
   EXPECT_GT(names, 50u);
 }
 
+// fmt::join is declared in <fmt/ranges.h> since {fmt} 11. Another file of a unity build may hide a missing include.
+TEST(Includes, FilesThatJoinRangesNameTheHeader) {
+  std::vector<std::string> files = files_of_rooms();
+  for (const char* folder : {"tests", "examples"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
+    }
+  }
+  const std::string call = std::string("fmt::") + "join(";
+  int joining = 0;
+  for (const std::string& file : files) {
+    if (!is_source(file)) continue;
+    const std::string text = read_file(kRoot / file);
+    if (text.find(call) == std::string::npos) continue;
+    ++joining;
+    EXPECT_NE(text.find("#include <fmt/ranges.h>"), std::string::npos)
+        << file << " calls fmt::join without <fmt/ranges.h>";
+  }
+  EXPECT_GT(joining, 40);
+}
+
 bool begins_without_subject(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t/#"), line.size()));
   const std::string_view word = line.substr(0, line.find_first_of(" ,"));
