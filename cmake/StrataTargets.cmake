@@ -97,7 +97,7 @@ function(strata_mpi_test folder)
                                   $<TARGET_FILE:test_${folder}_mpi>)
     # Open MPI keeps some memory until the process ends.
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS ${ranks}
-                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;OMP_WAIT_POLICY=passive")
+                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;OMP_WAIT_POLICY=passive;STRATA_MPIRUN=${MPIEXEC_EXECUTABLE}")
   endforeach()
 endfunction()
 
