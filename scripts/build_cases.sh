@@ -17,6 +17,9 @@ cases=(
   "library_without_pc        a library in a prefix is found without its .pc file"
   "hdf5_root                 HDF5_ROOT names an HDF5 without hdf5.pc"
   "hdf5_missing              a missing HDF5 is named"
+  "cuda_choice               the CUDA compiler is the user's choice before the default folder's"
+  "cuda_refused              an nvcc that cannot compile is an error only with STRATA_CUDA=ON"
+  "cuda_architectures        CMAKE_CUDA_ARCHITECTURES and the host's compiler are the user's choice"
   "openmp_missing            a compiler without OpenMP is told which package is missing"
 )
 
@@ -155,6 +158,62 @@ case_hdf5_missing() {
   said 'HDF5 is missing: install it (Debian: libhdf5-dev), or name its folder by -DHDF5_ROOT=DIR' build.log
 }
 
+# old_nvcc FOLDER: an nvcc that does not know sm_90a.
+old_nvcc() {
+  program "$1/nvcc" <<<"echo \"nvcc fatal   : Value 'sm_90a' is not defined for option 'gpu-code'\" >&2; exit 1"
+}
+# left_out NVCC: fails unless the last configuration tried NVCC and left CUDA out.
+left_out() { said "The CUDA backend is left out: $1 cannot compile" build.log; }
+without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
+
+case_cuda_choice() {
+  needs_training
+  local name
+  for name in path home cudacxx variable; do old_nvcc "$PWD/$name/bin"; done
+  PATH=$PWD/path/bin:$PATH configure build release "${without_tests[@]}"
+  left_out "$PWD/path/bin/nvcc"
+  CUDA_HOME=$PWD/home PATH=$PWD/path/bin:$PATH configure other release "${without_tests[@]}"
+  mv other.log build.log
+  left_out "$PWD/home/bin/nvcc"
+  # Another choice replaces what an earlier configuration has found.
+  CUDACXX=$PWD/cudacxx/bin/nvcc configure build release "${without_tests[@]}"
+  left_out "$PWD/cudacxx/bin/nvcc"
+  CUDACXX=$PWD/cudacxx/bin/nvcc configure build release "${without_tests[@]}" -DCMAKE_CUDA_COMPILER="$PWD/variable/bin/nvcc"
+  left_out "$PWD/variable/bin/nvcc"
+  CUDACXX=$PWD/none configure third release "${without_tests[@]}"
+  said "The CUDA backend is left out: CUDACXX=$PWD/none names no program" third.log
+}
+
+case_cuda_refused() {
+  needs_training
+  old_nvcc "$PWD/bin"
+  CUDACXX=$PWD/bin/nvcc configure build release "${without_tests[@]}"
+  left_out "$PWD/bin/nvcc"
+  said "Value 'sm_90a' is not defined" build.log
+  said "STRATA_CUDA=OFF" build.log
+  CUDACXX=$PWD/bin/nvcc refuses build release "${without_tests[@]}" -DSTRATA_CUDA=ON
+  said "STRATA_CUDA=ON, but the CUDA backend cannot be built: $PWD/bin/nvcc cannot compile" build.log
+  said "Value 'sm_90a' is not defined" build.log
+  CUDACXX=$PWD/none refuses other release "${without_tests[@]}" -DSTRATA_CUDA=on
+  said "STRATA_CUDA=ON, but the CUDA backend cannot be built: CUDACXX=$PWD/none names no program" other.log
+}
+
+case_cuda_architectures() {
+  needs_training
+  local nvcc
+  nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc) || skip "needs a CUDA toolkit"
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES=80
+  said "$nvcc for 80" build.log
+  grep -q 'compute_80' build/build.ninja || give_up "nothing is compiled for compute capability 8.0"
+  ! grep -q 'sm_90a' build/build.ninja || give_up "something is compiled for compute capability 9.0"
+  grep -q 'DSTRATA_WITHOUT_WGMMA' build/build.ninja || give_up "wgmma is not left out"
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=AUTO -DCMAKE_CUDA_ARCHITECTURES=60
+  said "cannot compile for CMAKE_CUDA_ARCHITECTURES=60" build.log
+  configure other release "${without_tests[@]}" -DCMAKE_CUDA_HOST_COMPILER="$PWD/none"
+  said "The CUDA backend is left out" other.log
+  said "CMAKE_CUDA_HOST_COMPILER=g++" other.log
+}
+
 case_openmp_missing() {
   needs_training
   local compiler
@@ -184,6 +243,9 @@ for argument in "$@"; do
   esac
 done
 [[ ${#names[@]} -gt 0 ]] || names=("${cases[@]%% *}")
+
+# Choices of the user that cases make themselves.
+unset CUDA_HOME CUDA_PATH CUDACXX CUDAARCHS CUDAHOSTCXX CUDAToolkit_ROOT STRATA_MPIRUN
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
