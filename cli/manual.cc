@@ -1,6 +1,5 @@
 // `strata completion` and `strata man`.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>

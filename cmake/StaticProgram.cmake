@@ -7,8 +7,4 @@ endif()
 # Debian has no archive of {fmt}; its headers hold all of it.
 set(STRATA_FMT fmt::fmt-header-only)
 
-# Finds yaml-cpp first here, with its archive instead of the shared library.
-find_package(yaml-cpp REQUIRED)
-find_library(STRATA_YAML_CPP_ARCHIVE libyaml-cpp.a REQUIRED)
-string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
-set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION_${config} ${STRATA_YAML_CPP_ARCHIVE})
+strata_link_yaml_cpp_archive()

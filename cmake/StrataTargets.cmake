@@ -5,6 +5,14 @@ if(STRATA_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
 endif()
 
+# Installed programs find the libraries of a prefix in their present place. A distribution's packages name no folders.
+if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH AND NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
+# All users can enter installed folders, whatever umask the installer has.
+set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
 # The target that provides {fmt}.
 set(STRATA_FMT fmt::fmt)
 
@@ -73,6 +81,10 @@ function(strata_test folder)
   target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${folder} PRIVATE
     STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRATA_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  # A test program of another machine cannot tell its tests while it is built.
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    set(CMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE PRE_TEST)
+  endif()
   # OpenMP's threads wait for work without taking the processor from other tests.
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}/" DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300 ENVIRONMENT OMP_WAIT_POLICY=passive)
@@ -97,7 +109,7 @@ function(strata_mpi_test folder)
                                   $<TARGET_FILE:test_${folder}_mpi>)
     # Open MPI keeps some memory until the process ends.
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS ${ranks}
-                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;OMP_WAIT_POLICY=passive")
+                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;OMP_WAIT_POLICY=passive;STRATA_MPIRUN=${MPIEXEC_EXECUTABLE}")
   endforeach()
 endfunction()
 

@@ -1,13 +1,13 @@
 #include "compare/statistics.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <span>
 
 #include "base/numbers/statistics.h"
+#include "base/numbers/students_t.h"
 
 namespace strata::compare {
 namespace {
@@ -102,7 +102,7 @@ std::optional<RatioTest> test_ratio(const Sample& a, const Sample& b) {
   const auto share = [&](const LogCenter& of) {
     return std::pow(of.variance / variance, 2) / of.degrees_of_freedom;
   };
-  const boost::math::students_t student(1 / (share(*from) + share(*to)));
+  const StudentsT student(1 / (share(*from) + share(*to)));
   const double error = std::sqrt(variance);
   const double half = boost::math::quantile(student, (1 + kConfidence) / 2) * error;
   return RatioTest{

@@ -1,5 +1,7 @@
 #include "config/config_kinds.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 

@@ -59,7 +59,7 @@ pip_of() {
 # Fetches the headers of cuDNN's C++ interface if there is a CUDA toolkit. The CUDA backend needs them for cuDNN's attention.
 fetch_cudnn_frontend() {
   local folder=$cache/cudnn-frontend
-  command -v nvcc "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" >/dev/null || return 0
+  command -v nvcc "${CUDACXX:-nvcc}" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" >/dev/null || return 0
   [[ ! -f $folder/include/cudnn_frontend.h ]] || return 0
   say "headers: nvidia-cudnn-frontend from PyPI"
   rm -rf "$folder" "$folder.unfinished"

@@ -14,8 +14,8 @@ programs=(cli/strata tests/conformance/test_conformance tests/bert/test_bert tes
 for program in "${programs[@]}"; do
   [[ -x $build/$program ]] || give_up "$build/$program is not there: run scripts/test.sh first"
 done
-grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" ||
-  give_up "the release build has no CUDA backend: install the CUDA toolkit"
+grep -q '^STRATA_HAS_CUDA:INTERNAL=ON$' "$build/CMakeCache.txt" ||
+  give_up "the release build has no CUDA backend: install the CUDA toolkit; 'cmake --preset release -DSTRATA_CUDA=ON' says what it lacks"
 
 # Rebuilds programs that are older than their sources. If none are, only the commit's name is rebuilt.
 ninja -C "$build" "${programs[@]}" >"$build/gpu_bundle.log" 2>&1 ||

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Trains on several machines with Open MPI's mpirun, one rank for every GPU (or as many as the hosts' slots say).
+# Trains on several machines with the mpirun of Open MPI, MPICH or Intel MPI, one rank for every GPU (or as many as the hosts' slots say).
 # Usage: scripts/mpirun_nodes.sh --hosts HOST[:SLOTS],... | --hostfile FILE [OPTION...] CONFIG [KEY=VALUE...]
 #   --hosts LIST      machines and ranks on each: node1:8,node2:8; localhost:8 for this one
 #   --hostfile FILE   the same as Open MPI's hostfile: 'node1 slots=8' a line
-#   --interface NAME  network interface that the machines reach each other by (NCCL and Open MPI choose else)
+#   --interface NAME  network interface that the machines reach each other by (NCCL and MPI choose else)
 #   --strata PROGRAM  default build/release/cli/strata, else the installed one; the same path on every machine
 #   --dry-run         only print the command
 #   --resume, --continue, --experiments N   as of 'strata train'; these may stand behind CONFIG, too
 #   KEY=VALUE         configuration keys to override, as in 'strata train --set'
+# Environment: STRATA_MPIRUN, the launcher if it is not mpirun
 # Machines need ssh between them without a password, and the data under the same paths.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -39,13 +40,47 @@ done
 [[ -x $strata || $strata != "$root/build/release/cli/strata" ]] || strata=$(command -v strata || printf %s "$strata")
 [[ -x $strata ]] || give_up "$strata is not there: build the release preset, or give --strata"
 
-command=(mpirun "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 0)
-[[ $(id -u) -ne 0 ]] || command+=(--allow-run-as-root)
-if [[ -n $interface ]]; then
-  command+=(--mca btl_tcp_if_include "$interface" --mca oob_tcp_if_include "$interface" -x "NCCL_SOCKET_IFNAME=$interface")
-fi
+# Prints hosts as "node1:8,node2:4" from --hosts' list or from a hostfile with lines such as "node1 slots=8" or "node1:8".
+host_list() {
+  if [[ ${hosts[0]} == --host ]]; then tr , '\n' <<<"${hosts[1]}"; else cat "${hosts[1]}"; fi |
+    awk '{ sub(/#.*/, "") } NF {
+      slots = 1
+      host = $1
+      if (split($1, part, ":") == 2) { host = part[1]; slots = part[2] }
+      for (i = 2; i <= NF; ++i) if ($i ~ /^slots=/) slots = substr($i, 7)
+      printf "%s%s:%d", (count++ ? "," : ""), host, slots
+    }'
+}
+
+launcher=$("$root/scripts/mpirun.sh" --launcher) || exit 2
+kind=${launcher%% *} launcher=${launcher#* }
 # The environment that the ranks need.
-for name in $(compgen -e | grep -E '^(LD_LIBRARY_PATH$|CUDA_|NCCL_|OMP_|STRATA_|UCX_)' || true); do command+=(-x "$name"); done
+variables=()
+for name in $(compgen -e | grep -E '^(LD_LIBRARY_PATH$|CUDA_|NCCL_|OMP_|STRATA_|UCX_)' || true); do variables+=("$name"); done
+case $kind in
+  open-mpi)
+    command=("$launcher" "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 0)
+    [[ $(id -u) -ne 0 ]] || command+=(--allow-run-as-root)
+    if [[ -n $interface ]]; then
+      command+=(--mca btl_tcp_if_include "$interface" --mca oob_tcp_if_include "$interface" -x "NCCL_SOCKET_IFNAME=$interface")
+    fi
+    for name in "${variables[@]}"; do command+=(-x "$name"); done ;;
+  mpich | intel)
+    list=$(host_list)
+    ranks=$(tr , '\n' <<<"$list" | awk -F: '{ ranks += $2 } END { print ranks }')
+    if [[ $kind == mpich ]]; then
+      command=("$launcher" -hosts "$list" -n "$ranks" -bind-to none)
+    else
+      # Intel's launcher takes no slots of single hosts.
+      slots=$(tr , '\n' <<<"$list" | sed 's/.*://' | sort -u)
+      [[ $slots =~ ^[0-9]+$ ]] || give_up "Intel MPI starts the same number of ranks on every host; give all hosts the same number"
+      command=("$launcher" -hosts "$(sed 's/:[0-9]*//g' <<<"$list")" -ppn "$slots" -n "$ranks" -genv I_MPI_PIN 0)
+    fi
+    if [[ -n $interface ]]; then command+=(-iface "$interface" -genv NCCL_SOCKET_IFNAME "$interface"); fi
+    for name in "${variables[@]}"; do command+=(-genv "$name" "${!name}"); done ;;
+  *)
+    give_up "$launcher is neither Open MPI's launcher nor that of MPICH or Intel MPI; name one in STRATA_MPIRUN" ;;
+esac
 refuse_path "the program" "$strata"  # mpirun and ssh pass these as text
 refuse_path "the configuration" "$1"
 command+=("$strata" train --config "$1")

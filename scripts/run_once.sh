@@ -7,6 +7,8 @@ origin_of() {
   shift
   if commit=$(git -C "$root" rev-parse HEAD 2>/dev/null); then
     changes=$(git -C "$root" diff HEAD -- . ':!*.md' | sha256sum | cut -d ' ' -f 1)
+  else
+    commit=$(grep -xE '[0-9a-f]+' "$root/cmake/commit.txt" 2>/dev/null) || true  # an archive of the sources names it
   fi
   printf 'commit %s\nchanges since %s\nconfiguration %s\n' "${commit:-none}" "$changes" \
     "$(sha256sum <"$config" | cut -d ' ' -f 1)"

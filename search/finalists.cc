@@ -1,12 +1,12 @@
 #include "search/finalists.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <tuple>
 
+#include "base/numbers/students_t.h"
 #include "base/timing.h"
 #include "compliance/checks/rcp.h"
 #include "search/successive_halving.h"
@@ -30,7 +30,7 @@ struct Sample {
 
 std::optional<double> interval_of(const Sample& sample) {
   if (sample.costs.size() < 2) return std::nullopt;
-  const boost::math::students_t_distribution<double> student(sample.count() - 1);
+  const StudentsT student(sample.count() - 1);
   return boost::math::quantile(student, 0.975) * sample.stddev() / std::sqrt(sample.count());
 }
 

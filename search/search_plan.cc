@@ -52,7 +52,7 @@ void for_each_key(const ConfigValue& map, std::initializer_list<const char*> kno
     value.source = source_at(map, entry.first);
     if (std::ranges::find(known, key) == known.end()) {
       fail("{}: {}: unknown key; one of {} is expected", value.source, value.key,
-           fmt::join(known, ", "));
+           fmt::join(known.begin(), known.end(), ", "));
     }
     if (!seen.insert(key).second) {
       fail("{}: {}: stands here a second time; keep one", value.source, value.key);

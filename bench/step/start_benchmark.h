@@ -13,7 +13,7 @@ namespace strata::bench {
 struct StartOptions {
   uint32_t samples = 156'725'653;  // size of MLPerf's training set
   int ranks = 1024;
-  std::filesystem::path folder;                            // folder for temporary files
+  std::filesystem::path folder;  // for temporary files; empty: TMPDIR, or else /tmp
   std::function<void(const std::string& phase)> progress;  // may be empty
 };
 

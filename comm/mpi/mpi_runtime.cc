@@ -112,7 +112,7 @@ std::optional<LaunchedRanks> launched_ranks() {
                          .variables = {variable},
                          .remedy =
                              "start it with the mpirun of the MPI library that this program "
-                             "uses, Open MPI, or with 'srun --mpi=pmix'"};
+                             "uses, or with 'srun --mpi=pmix'"};
   }
   return ranks_of_slurm_step();
 }
@@ -182,7 +182,9 @@ MpiRuntime::MpiRuntime(double start_seconds) : exceptions_at_start_(std::uncaugh
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
   if (provided < MPI_THREAD_MULTIPLE) {
     MPI_Finalize();
-    fail("this MPI library does not serve several threads (MPI_THREAD_MULTIPLE): use Open MPI 4.1");
+    fail(
+        "this MPI library does not serve several threads (MPI_THREAD_MULTIPLE): use Open MPI 4.1 "
+        "or MPICH 4");
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);

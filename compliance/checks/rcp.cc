@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/numbers/students_t.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/language/values/rule_value.h"
 #include "compliance/sources/rule_store.h"
@@ -176,7 +176,7 @@ double one_sided_p_value(double mean1, double stdev1, double count1, double mean
   const double t = (mean1 - mean2) / std::sqrt(variance * (1 / count1 + 1 / count2));
   if (!(freedom > 0) || std::isnan(t)) return kNaN;
   if (std::isinf(t)) return t < 0 ? 0 : 1;
-  const boost::math::students_t_distribution<double> student(freedom);
+  const StudentsT student(freedom);
   return boost::math::cdf(student, t);
 }
 

@@ -1,6 +1,7 @@
 #include "compliance/sources/install.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <unistd.h>
 

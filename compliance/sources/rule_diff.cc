@@ -1,5 +1,7 @@
 #include "compliance/sources/rule_diff.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>

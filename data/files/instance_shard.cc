@@ -1,5 +1,7 @@
 #include "data/files/instance_shard.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <fstream>
 #include <string>

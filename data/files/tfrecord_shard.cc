@@ -1,5 +1,7 @@
 #include "data/files/tfrecord_shard.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <protozero/pbf_message.hpp>

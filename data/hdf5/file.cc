@@ -26,6 +26,39 @@ std::string other_file(const std::filesystem::path& path) {
   return "make the file with 'strata data prepare' or copy it again";
 }
 
+// HDF5 1.12 names an object by a token instead of its address.
+#if H5_VERSION_GE(1, 12, 0)
+using LinkInfo = H5L_info2_t;
+using ObjectInfo = H5O_info2_t;
+
+herr_t get_info(hid_t file, const std::string& name, LinkInfo& link) {
+  return H5Lget_info2(file, name.c_str(), &link, H5P_DEFAULT);
+}
+
+herr_t get_info(hid_t file, const std::string& name, ObjectInfo& object) {
+  return H5Oget_info_by_name3(file, name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT);
+}
+
+// Returns the address of the header of the object that a hard link names.
+haddr_t address_of(hid_t file, const LinkInfo& link) {
+  haddr_t address = HADDR_UNDEF;
+  return H5VLnative_token_to_addr(file, link.u.token, &address) < 0 ? HADDR_UNDEF : address;
+}
+#else
+using LinkInfo = H5L_info_t;
+using ObjectInfo = H5O_info_t;
+
+herr_t get_info(hid_t file, const std::string& name, LinkInfo& link) {
+  return H5Lget_info(file, name.c_str(), &link, H5P_DEFAULT);
+}
+
+herr_t get_info(hid_t file, const std::string& name, ObjectInfo& object) {
+  return H5Oget_info_by_name2(file, name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT);
+}
+
+haddr_t address_of(hid_t /*file*/, const LinkInfo& link) { return link.u.address; }
+#endif
+
 }  // namespace
 
 File File::open(const std::filesystem::path& path) {
@@ -91,14 +124,13 @@ DataSet File::data_set(const std::string& name) const {
   DataSet set;
   set.where_ = fmt::format("{}: data set '{}'", path_.string(), name);
   set.name_ = name;
-  H5L_info_t link;
-  if (H5Lget_info(id_.get(), name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type != H5L_TYPE_HARD) {
+  LinkInfo link;
+  if (get_info(id_.get(), name, link) >= 0 && link.type != H5L_TYPE_HARD) {
     fail("{}: is a link{}; copy the data set itself into the file", set.where_,
          link.type == H5L_TYPE_SOFT ? "" : " to another file");
   }
-  H5O_info_t object;
-  require(H5Oget_info_by_name2(id_.get(), name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT),
-          set.where_, "open");
+  ObjectInfo object;
+  require(get_info(id_.get(), name, object), set.where_, "open");
   if (is_on_disk_ && object.type == H5O_TYPE_DATASET) {
     const Handle file = own(H5Fget_create_plist(id_.get()), set.where_, "read the layout");
     hsize_t base = 0;
@@ -106,7 +138,7 @@ DataSet File::data_set(const std::string& name) const {
     require(H5Pget_userblock(file.get(), &base), set.where_, "read the layout");
     require(H5Pget_sizes(file.get(), &address_bytes, &length_bytes), set.where_, "read the layout");
     ObjectHeader header(path_, base, address_bytes, length_bytes);
-    if (!header.has_plain_layout(link.u.address)) {
+    if (!header.has_plain_layout(address_of(id_.get(), link))) {
       fail(
           "{}: is a virtual data set, whose values lie in other files, or damaged; copy the values "
           "into one file",

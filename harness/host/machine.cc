@@ -1,6 +1,7 @@
 #include "harness/host/machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,7 @@
 #include "loadbalance/plans/batch_plan.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"

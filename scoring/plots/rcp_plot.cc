@@ -1,6 +1,7 @@
 #include "scoring/plots/rcp_plot.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -497,7 +497,7 @@ def main():
     parser.add_argument("--only", action="append", metavar="PATH", help="of what is drawn, run these folders' mutants alone")
     parser.add_argument("--replay", type=int, nargs="+", metavar="N", help="run mutants of the results again")
     parser.add_argument("--list", action="store_true", help="print the table of the results and the survivors; run nothing")
-    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/var/tmp/strata-mutation"), metavar="FOLDER",
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path(f"/var/tmp/strata-mutation.{os.getuid()}"), metavar="FOLDER",
                         help="where the copy of the sources and its build lie, for the next time too (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time, each on a copy of its own (default 1)")
     parser.add_argument("--headers", action="store_true",

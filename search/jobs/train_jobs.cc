@@ -1,9 +1,12 @@
 #include "search/jobs/train_jobs.h"
 
 #include <fmt/format.h>
+#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -17,6 +20,28 @@ namespace strata::search {
 namespace {
 
 constexpr char kResults[] = "result.json", kMessages[] = "messages.txt";
+
+// Returns the command that starts `ranks` ranks with the launcher of the MPI that this program was
+// built with. scripts/mpirun.sh gives the same options.
+std::vector<std::string> launcher_of_this_mpi(int ranks) {
+  const char* named = std::getenv("STRATA_MPIRUN");
+  std::vector<std::string> command = {named != nullptr ? named : "mpirun"};
+  const auto add = [&](std::initializer_list<const char*> words) {
+    command.insert(command.end(), words.begin(), words.end());
+  };
+#if defined(OPEN_MPI)
+  add({"--oversubscribe", "--bind-to", "none"});
+  if (::getuid() == 0) add({"--allow-run-as-root"});
+  add({"--mca", "odls_base_sigkill_timeout", "0"});
+#elif defined(I_MPI_VERSION)
+  add({"-genv", "I_MPI_PIN", "0"});
+#elif defined(MPICH_VERSION) || defined(MVAPICH_VERSION)
+  add({"-bind-to", "none"});
+#endif
+  add({"-n"});
+  command.push_back(std::to_string(ranks));
+  return command;
+}
 
 std::string with_places(std::string word, int ranks, int slot) {
   const auto replace = [&](const std::string& place, int number) {
@@ -91,14 +116,7 @@ std::vector<std::string> TrainJobs::command_of(const TrialRun& run, const Settin
   for (const std::string& word : options_.launcher) {
     command.push_back(with_places(word, plan_.ranks, slot));
   }
-  if (command.empty() && plan_.ranks > 1) {
-    command = {"mpirun", "--oversubscribe", "--bind-to", "none"};
-    if (::getuid() == 0) command.emplace_back("--allow-run-as-root");
-    for (const char* word : {"--mca", "odls_base_sigkill_timeout", "0", "-n"}) {
-      command.emplace_back(word);
-    }
-    command.push_back(std::to_string(plan_.ranks));
-  }
+  if (command.empty() && plan_.ranks > 1) command = launcher_of_this_mpi(plan_.ranks);
   std::vector<std::string> overrides = overrides_of(settings);
   const int64_t batch = config::global_batch_size(configuration_of(plan_, settings), plan_.ranks);
   // Every rung but the last has one evaluation, at the end of its samples.

@@ -1,5 +1,9 @@
 #include "bench/step/start_benchmark.h"
 
+#include <gmock/gmock.h>
+
+#include "base/files/files.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/training/tiny_run.h"
 
@@ -20,6 +24,24 @@ TEST_F(StartBenchmarkTest, MeasuresEveryPartAndLeavesNothing) {
     EXPECT_GT(seconds, 0);
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+// Another user may have a benchmark under way in the same folder.
+TEST_F(StartBenchmarkTest, LeavesFoldersOfOthersAlone) {
+  std::filesystem::create_directories(directory_ / "strata-start");
+  config::RunConfig config = training::tiny_run(16);
+  benchmark_start(config, {.samples = 200'000, .ranks = 64, .folder = directory_});
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "strata-start"));
+}
+
+TEST_F(StartBenchmarkTest, AFolderThatCannotBeMadeIsNamed) {
+  write_file_atomically(directory_ / "file", "");
+  const config::RunConfig config = training::tiny_run(16);
+  const std::string error = testing_support::error_of([&] {
+    benchmark_start(config, {.samples = 200'000, .ranks = 64, .folder = directory_ / "file"});
+  });
+  EXPECT_THAT(error, testing::StartsWith((directory_ / "file").string() +
+                                         ": cannot make a folder there: "));
 }
 
 }  // namespace

@@ -181,10 +181,9 @@ TEST(PreNormWeights, AreWrittenAndReadBack) {
   config.norm = Norm::kPre;
   const ParameterLayout layout(config);
   const HostWeights weights = golden_pre_norm_weights(layout);
-  const auto path = std::filesystem::temp_directory_path() / "strata_pre_norm.safetensors";
-  save_weights(layout, weights, path);
-  EXPECT_EQ(load_weights(layout, path, 1).values, weights);
-  std::filesystem::remove(path);
+  const testing_support::TemporaryFile file(".pre_norm.safetensors");
+  save_weights(layout, weights, file.path());
+  EXPECT_EQ(load_weights(layout, file.path(), 1).values, weights);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Checks the tools' JSON against docs/schemas/.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -115,7 +117,8 @@ TEST(JsonSchemas, RefuseWhatNobodyPrints) {
     if (file.extension() == ".json") schemas.insert(file.string());
   }
   EXPECT_GE(schemas.size(), 26u);
-  const std::string empty = ::testing::TempDir() + "strata.nothing.json";
+  const std::string empty =
+      ::testing::TempDir() + "strata.nothing." + std::to_string(::getpid()) + ".json";
   write_file_atomically(empty, R"({"version": 1, "no_key_of_ours": 1})");
   for (const std::string& schema : schemas) {
     EXPECT_NE(testing_support::run_command("/usr/bin/python3 " STRATA_SOURCE_DIR
@@ -125,6 +128,7 @@ TEST(JsonSchemas, RefuseWhatNobodyPrints) {
               0)
         << schema;
   }
+  std::filesystem::remove(empty);
 }
 
 }  // namespace

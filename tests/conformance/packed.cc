@@ -1,6 +1,7 @@
 #include "tests/conformance/packed.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>

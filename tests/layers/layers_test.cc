@@ -249,6 +249,54 @@ TEST(Documents, NameTestsThatExist) {
   EXPECT_GT(names, 50u);
 }
 
+// fmt::join is declared in <fmt/ranges.h> since {fmt} 11. Another file of a unity build may hide a
+// missing include.
+TEST(Includes, FilesThatJoinRangesNameTheHeader) {
+  std::vector<std::string> files = files_of_rooms();
+  for (const char* folder : {"tests", "examples"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
+    }
+  }
+  const std::string call = std::string("fmt::") + "join(";
+  int joining = 0;
+  for (const std::string& file : files) {
+    if (!is_source(file)) continue;
+    const std::string text = read_file(kRoot / file);
+    if (text.find(call) == std::string::npos) continue;
+    ++joining;
+    EXPECT_NE(text.find("#include <fmt/ranges.h>"), std::string::npos)
+        << file << " calls fmt::join without <fmt/ranges.h>";
+  }
+  EXPECT_GT(joining, 40);
+}
+
+// Two users of one machine share the folder for temporary files, so every name in it is one that no
+// other process has.
+TEST(TemporaryFiles, HaveNamesThatTheSystemOrTheProcessNumberMakesUnique) {
+  std::vector<std::string> files = files_of_rooms();
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests")) {
+    if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
+  }
+  const std::regex place(R"((temp_directory_path|TempDir)\((error|ignored)?\)[^;]*;)");
+  int places = 0;
+  for (const std::string& file : files) {
+    if (!is_source(file) || file == "tests/layers/layers_test.cc") continue;
+    const std::string text = read_file(kRoot / file);
+    for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
+      ++places;
+      const std::string statement = match->str();
+      // A folder alone is the caller's to make a name in.
+      if (statement.find('"') == std::string::npos) continue;
+      EXPECT_TRUE(statement.find("XXXXXX") != std::string::npos ||
+                  statement.find("pid()") != std::string::npos ||
+                  statement.find("owner") != std::string::npos)
+          << file << ": " << statement;
+    }
+  }
+  EXPECT_GT(places, 12);
+}
+
 bool begins_without_subject(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t/#"), line.size()));
   const std::string_view word = line.substr(0, line.find_first_of(" ,"));

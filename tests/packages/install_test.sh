@@ -73,7 +73,14 @@ $(command -v ccache) "$compiler" -std=c++20 $flags -c "$source/examples/mllog/to
 # The program, with documents; one that trains, with configurations and launchers that start it.
 component=training
 "$strata" train --describe-config >/dev/null 2>&1 || component=tools
-cmake --install "$build" --component "$component" --prefix "$prefix" >"$scratch/install.log"
+# Whoever installs has a umask of their own; folders of others keep their permissions.
+mkdir -p "$prefix/share"
+chmod 2775 "$prefix/share"
+(umask 077 && cmake --install "$build" --component "$component" --prefix "$prefix" >"$scratch/install.log")
+closed=$(find "$prefix/bin" "$prefix/share" \( -type d ! -perm -0055 -o -type f ! -perm -0044 \) -print)
+[[ -z $closed ]] || fail "other users cannot read: $closed"
+[[ $(stat -c %a "$prefix/share") == 2775 ]] || fail "the permissions of a folder of others were changed"
+[[ ! -e $build/share ]] || fail "the installation left files in the build folder"
 for file in README.md CHANGELOG.md LICENSE docs/README.md docs/packages.md docs/schemas/score.json; do
   [[ -s $prefix/share/doc/strata/$file ]] || fail "the document $file is not installed"
 done

@@ -1,6 +1,7 @@
 // Stores the input of a reader's fuzz target as a file, in memory if the system supports it.
 #pragma once
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,8 +16,10 @@ class FuzzFile {
   explicit FuzzFile(const std::string& ending) {
     const std::filesystem::path memory = "/dev/shm";
     const bool has_memory = std::filesystem::is_directory(memory);
-    path_ = (has_memory ? memory : std::filesystem::temp_directory_path()) /
-            ("strata-fuzz." + std::to_string(::getpid()) + ending);
+    std::string name = (has_memory ? memory : std::filesystem::temp_directory_path()) /
+                       ("strata-fuzz.XXXXXX" + ending);
+    ::close(::mkstemps(name.data(), static_cast<int>(ending.size())));
+    path_ = name;
   }
   ~FuzzFile() { std::filesystem::remove(path_); }
   FuzzFile(const FuzzFile&) = delete;

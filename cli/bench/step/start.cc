@@ -16,7 +16,7 @@ namespace {
 
 struct BenchStartOptions {
   ConfigOptions run;
-  bench::StartOptions benchmark{.folder = std::filesystem::temp_directory_path()};
+  bench::StartOptions benchmark;
   bool json = false;
 };
 
@@ -60,10 +60,9 @@ void add_bench_start(CLI::App& bench) {
   command->add_option("--ranks", options->benchmark.ranks, "Ranks of the job")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command
-      ->add_option("--folder", options->benchmark.folder,
-                   "Where the index is written meanwhile; 8 bytes a sample")
-      ->capture_default_str();
+  command->add_option("--folder", options->benchmark.folder,
+                      "Where the index is written meanwhile; 8 bytes a sample (TMPDIR, or else "
+                      "/tmp)");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Files leave the page cache first, so that a local disk is measured.");
   command->callback([options] {

@@ -19,6 +19,12 @@
 namespace strata::device::cuda {
 namespace {
 
+#ifdef STRATA_WITHOUT_WGMMA
+constexpr bool kIsBuiltForWgmma = false;
+#else
+constexpr bool kIsBuiltForWgmma = true;
+#endif
+
 // For bf16; kPlain does not support FP8 copies.
 void run(AttentionKernel kernel, const Context& context, const AttentionForward& op) {
   switch (kernel) {
@@ -217,7 +223,16 @@ AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& g
     fail("cuda: {} has no wgmma instructions, compute capability 9.0 has; choose another attention",
          gpu.name);
   }
+  if (wanted == AttentionKernel::kWgmma && !kIsBuiltForWgmma) {
+    fail(
+        "cuda: this program has no code for sm_90a, which wgmma needs; choose another attention, "
+        "or build it with 90a-real among CMAKE_CUDA_ARCHITECTURES");
+  }
   if (wanted == AttentionKernel::kCudnn) cudnn_ = std::make_unique<CudnnAttention>(gpu);
+}
+
+bool AttentionChoice::has_wgmma(int64_t head_size) const {
+  return kIsBuiltForWgmma && gpu_.major == 9 && head_size == 64;
 }
 
 template <typename Op>

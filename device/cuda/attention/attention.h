@@ -72,7 +72,7 @@ class AttentionChoice {
   // True if cuDNN is present and has a plan, and memory, for this operation.
   template <typename Op>
   bool cudnn_takes(const Context& context, const Op& op);
-  bool has_wgmma(int64_t head_size) const { return gpu_.major == 9 && head_size == 64; }
+  bool has_wgmma(int64_t head_size) const;
 
   AttentionKernel wanted_;
   cudaDeviceProp gpu_;

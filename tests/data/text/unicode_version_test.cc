@@ -1,5 +1,6 @@
 #include "data/text/unicode_version.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "data/text/hash.h"

@@ -1,0 +1,50 @@
+# Makes the target system::hdf5. HDF5 comes from the folder HDF5_ROOT if it is given, else from pkg-config, else CMake looks for it.
+find_package(MPI COMPONENTS CXX)
+if(NOT MPI_CXX_FOUND)
+  message(FATAL_ERROR "MPI is missing, or ${CMAKE_CXX_COMPILER} cannot link it: install it (Debian: libopenmpi-dev or libmpich-dev), name its "
+                      "compiler by -DMPI_CXX_COMPILER=mpicxx, or build the tools alone with -DSTRATA_TRAINING=OFF")
+endif()
+
+# Debian has hdf5.pc only while one of these is chosen as the alternative.
+set(modules hdf5 hdf5-serial hdf5-openmpi hdf5-mpich)
+if(PkgConfig_FOUND AND NOT HDF5_ROOT AND NOT HDF5_DIR AND "$ENV{HDF5_ROOT}" STREQUAL "")
+  pkg_search_module(STRATA_PC_hdf5 QUIET IMPORTED_TARGET ${modules})
+endif()
+add_library(system::hdf5 INTERFACE IMPORTED)
+if(STRATA_PC_hdf5_FOUND)
+  target_link_libraries(system::hdf5 INTERFACE PkgConfig::STRATA_PC_hdf5)
+  message(STATUS "HDF5 ${STRATA_PC_hdf5_VERSION}: ${STRATA_PC_hdf5_LINK_LIBRARIES}")
+else()
+  enable_language(C)  # CMake's module tries the library in C
+  find_package(HDF5 COMPONENTS C)
+  if(NOT HDF5_FOUND)
+    message(FATAL_ERROR "HDF5 is missing: install it (Debian: libhdf5-dev), or name its folder by -DHDF5_ROOT=DIR")
+  endif()
+  target_link_libraries(system::hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+  target_compile_definitions(system::hdf5 INTERFACE ${HDF5_C_DEFINITIONS})
+  foreach(folder IN LISTS HDF5_C_INCLUDE_DIRS)
+    if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+      target_include_directories(system::hdf5 SYSTEM INTERFACE ${folder})
+    endif()
+  endforeach()
+  message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
+endif()
+
+# The headers of a parallel HDF5 include MPI's.
+include(CheckCXXSourceCompiles)
+function(strata_try_hdf5 result)
+  set(CMAKE_REQUIRED_LIBRARIES system::hdf5)
+  set(CMAKE_REQUIRED_QUIET ON)
+  unset(${result} CACHE)  # another HDF5 may have been chosen since
+  check_cxx_source_compiles("#include <hdf5.h>\nint main() { return H5open(); }" ${result})
+endfunction()
+strata_try_hdf5(STRATA_HDF5_ALONE)
+if(NOT STRATA_HDF5_ALONE)
+  target_link_libraries(system::hdf5 INTERFACE MPI::MPI_CXX)
+  strata_try_hdf5(STRATA_HDF5_WITH_MPI)
+  if(NOT STRATA_HDF5_WITH_MPI)
+    message(FATAL_ERROR "No program can be linked with this HDF5, even together with MPI. A parallel HDF5 needs the MPI that it was built for. "
+                        "CMake's log in ${CMAKE_BINARY_DIR}/CMakeFiles has the compiler's words. Name another HDF5 by -DHDF5_ROOT=DIR")
+  endif()
+  message(STATUS "HDF5 is parallel: it is linked with MPI")
+endif()

@@ -1,0 +1,272 @@
+#!/usr/bin/env bash
+# Tries Strata's build on simulated systems: other versions of libraries, other MPI, CUDA and CMake, other folders and users.
+# Most cases only configure. Needs the packages of scripts/test.sh, but neither root nor the network.
+# Usage: scripts/build_cases.sh [--list] [CASE...]     default: all cases
+# Environment: STRATA_CMAKES="CMAKE..." names further cmake programs that the case cmake_versions tries
+# Exit code 1: a case failed. The last lines name the failed cases.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# A case is a function case_NAME with a line about it in `cases`. It runs in a folder of its own and fails with a command.
+cases=(
+  "yaml_cpp_target           yaml-cpp 0.9 has only the target yaml-cpp::yaml-cpp"
+  "yaml_cpp_old_target       yaml-cpp 0.7 has only the target yaml-cpp"
+  "yaml_cpp_archive          a static program takes yaml-cpp's archive under either name of the target"
+  "libraries_in_prefix       each source that includes a library in a prefix is given its folder"
+  "library_without_pc        a library in a prefix is found without its .pc file"
+  "hdf5_root                 HDF5_ROOT names an HDF5 without hdf5.pc"
+  "hdf5_missing              a missing HDF5 is named"
+  "cuda_choice               the CUDA compiler is the user's choice before the default folder's"
+  "cuda_refused              an nvcc that cannot compile is an error only with STRATA_CUDA=ON"
+  "cuda_architectures        CMAKE_CUDA_ARCHITECTURES and the host's compiler are the user's choice"
+  "openmp_missing            a compiler without OpenMP is told which package is missing"
+)
+
+# -- For cases ---------------------------------------------------------------------------------------------------------------
+
+give_up() { printf '%s\n' "$*"; exit 1; }
+skip() { printf '%s\n' "$*" >skipped; exit 77; }
+
+# configure FOLDER PRESET OPTION...: leaves CMake's output in FOLDER.log. Fails if CMake does.
+configure() {
+  local folder=$1 preset=$2
+  shift 2
+  (cd "$root" && "${CMAKE:-cmake}" --preset "$preset" -B "$OLDPWD/$folder" "$@") >"$folder.log" 2>&1 ||
+    { cat "$folder.log"; return 1; }
+}
+# refuses FOLDER PRESET OPTION...: fails if CMake does not refuse the build.
+refuses() { ! configure "$@" >/dev/null || give_up "the build was configured"; }
+# said TEXT FILE: fails if the file does not have the text. CMake breaks its messages into lines.
+said() { tr -s ' \n' '  ' <"$2" | grep -qF -- "$1" || { cat "$2"; give_up "$2 does not say: $1"; }; }
+not_said() { ! tr -s ' \n' '  ' <"$2" | grep -F -- "$1" || { cat "$2"; give_up "$2 says: $1"; }; }
+# program PATH: makes a program of standard input.
+program() {
+  mkdir -p "$(dirname "$1")"
+  { printf '#!/usr/bin/env bash\n'; cat; } >"$1"
+  chmod +x "$1"
+}
+# Whether the libraries of training are installed.
+has_training() { command -v mpicxx >/dev/null && pkg-config --exists libmd libutf8proc hdf5 2>/dev/null; }
+needs_training() { has_training || skip "needs the libraries of training: MPI, HDF5, libmd and utf8proc"; }
+# config_file PREFIX NAME: writes PREFIX/lib/cmake/NAME/NAMEConfig.cmake from standard input.
+config_file() {
+  mkdir -p "$1/lib/cmake/$2"
+  cat >"$1/lib/cmake/$2/$2Config.cmake"
+}
+
+# -- Cases -------------------------------------------------------------------------------------------------------------------
+
+case_yaml_cpp_target() {
+  config_file prefix yaml-cpp <<<'add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED)'
+  configure build tools-only -Dyaml-cpp_DIR="$PWD/prefix/lib/cmake/yaml-cpp"
+}
+
+case_yaml_cpp_old_target() {
+  config_file prefix yaml-cpp <<<'add_library(yaml-cpp INTERFACE IMPORTED)'
+  configure build tools-only -Dyaml-cpp_DIR="$PWD/prefix/lib/cmake/yaml-cpp"
+  config_file prefix yaml-cpp <<<'set(YAML_CPP_LIBRARIES yaml-cpp)'
+  refuses build tools-only -Dyaml-cpp_DIR="$PWD/prefix/lib/cmake/yaml-cpp"
+  said 'has neither the target yaml-cpp::yaml-cpp nor yaml-cpp' build.log
+}
+
+case_yaml_cpp_archive() {
+  local target
+  mkdir -p prefix/lib
+  touch prefix/lib/libyaml-cpp.{so,a}
+  for target in yaml-cpp yaml-cpp::yaml-cpp; do
+    config_file prefix yaml-cpp <<CMAKE
+add_library($target SHARED IMPORTED)
+set_target_properties($target PROPERTIES IMPORTED_LOCATION $PWD/prefix/lib/libyaml-cpp.so)
+CMAKE
+    rm -rf build
+    configure build tools-static -Dyaml-cpp_DIR="$PWD/prefix/lib/cmake/yaml-cpp"
+    grep -q "$PWD/prefix/lib/libyaml-cpp.a" build/build.ninja || give_up "$target: the archive is not linked"
+    ! grep -q "$PWD/prefix/lib/libyaml-cpp.so" build/build.ninja || give_up "$target: the shared library is linked"
+  done
+}
+
+case_libraries_in_prefix() {
+  local library target folders=()
+  while read -r library target; do
+    mkdir -p "prefix/$library"
+    config_file prefix "$library" <<CMAKE
+if(TARGET $target)
+  return()
+endif()
+add_library($target INTERFACE IMPORTED)
+set_target_properties($target PROPERTIES INTERFACE_INCLUDE_DIRECTORIES $PWD/prefix/$library)
+CMAKE
+    folders+=("-D${library}_DIR=$PWD/prefix/lib/cmake/$library")
+  done <<<'fmt fmt::fmt
+yaml-cpp yaml-cpp::yaml-cpp
+nlohmann_json nlohmann_json::nlohmann_json
+CLI11 CLI11::CLI11
+Boost Boost::headers'
+  local preset=tools-only
+  if has_training; then preset=release; fi
+  configure build "$preset" -DSTRATA_CUDA=OFF -DSTRATA_UNITE=OFF "${folders[@]}"
+  python3 -I - "$PWD/prefix" build/compile_commands.json <<'PYTHON'
+import json, re, sys
+
+prefix, commands = sys.argv[1], json.load(open(sys.argv[2], encoding="utf-8"))
+folders = {"fmt": "fmt", "yaml-cpp": "yaml-cpp", "nlohmann": "nlohmann_json", "CLI": "CLI11", "boost": "Boost"}
+bad = 0
+for command in commands:
+    try:
+        text = open(command["file"], encoding="utf-8").read()
+    except FileNotFoundError:  # it is made by the build
+        continue
+    for library in set(re.findall(r"#include <([^/>]+)/", text)) & folders.keys():
+        if f"{prefix}/{folders[library]} " not in command["command"]:
+            print(f"{command['file']}: its target does not link {folders[library]}")
+            bad += 1
+sys.exit(bad > 0 or len(commands) < 100)
+PYTHON
+}
+
+case_library_without_pc() {
+  local header
+  header=$(find /usr/include /usr/local/include -name microhttpd.h -print -quit)
+  [[ -n $header ]] || skip "needs libmicrohttpd"
+  mkdir -p prefix/lib prefix/include
+  cp "$header" prefix/include/
+  touch prefix/lib/libmicrohttpd.so
+  PKG_CONFIG_LIBDIR=$PWD configure build tools-only -DCMAKE_PREFIX_PATH="$PWD/prefix"
+  said "microhttpd: $PWD/prefix/lib/libmicrohttpd.so" build.log
+}
+
+case_hdf5_root() {
+  needs_training
+  local folder library
+  folder=$(pkg-config --variable=includedir hdf5 2>/dev/null || true)
+  [[ -n $folder ]] || folder=$(dirname "$(find /usr/include -name hdf5.h -print -quit)")
+  library=$(find /usr/lib /usr/lib64 -path "*${folder##*/}/libhdf5.so" -print -quit 2>/dev/null)
+  [[ -n $library ]] || library=$(find /usr/lib /usr/lib64 -name libhdf5.so -print -quit 2>/dev/null)
+  mkdir -p prefix/lib
+  ln -s "$folder" prefix/include
+  ln -s "$(realpath "$library")" prefix/lib/libhdf5.so
+  configure build release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DHDF5_ROOT="$PWD/prefix"
+  grep -qE "^-- HDF5 .*$PWD/prefix/lib/libhdf5.so" build.log || { cat build.log; give_up "HDF5_ROOT was not taken"; }
+  HDF5_ROOT=$PWD/prefix configure other release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF
+  grep -qE "^-- HDF5 .*$PWD/prefix/lib/libhdf5.so" other.log || { cat other.log; give_up "the variable HDF5_ROOT was not taken"; }
+}
+
+case_hdf5_missing() {
+  needs_training
+  refuses build release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON -DHDF5_ROOT="$PWD/none"
+  said 'HDF5 is missing: install it (Debian: libhdf5-dev), or name its folder by -DHDF5_ROOT=DIR' build.log
+}
+
+# old_nvcc FOLDER: an nvcc that does not know sm_90a.
+old_nvcc() {
+  program "$1/nvcc" <<<"echo \"nvcc fatal   : Value 'sm_90a' is not defined for option 'gpu-code'\" >&2; exit 1"
+}
+# left_out NVCC: fails unless the last configuration tried NVCC and left CUDA out.
+left_out() { said "The CUDA backend is left out: $1 cannot compile" build.log; }
+without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
+
+case_cuda_choice() {
+  needs_training
+  local name
+  for name in path home cudacxx variable; do old_nvcc "$PWD/$name/bin"; done
+  PATH=$PWD/path/bin:$PATH configure build release "${without_tests[@]}"
+  left_out "$PWD/path/bin/nvcc"
+  CUDA_HOME=$PWD/home PATH=$PWD/path/bin:$PATH configure other release "${without_tests[@]}"
+  mv other.log build.log
+  left_out "$PWD/home/bin/nvcc"
+  # Another choice replaces what an earlier configuration has found.
+  CUDACXX=$PWD/cudacxx/bin/nvcc configure build release "${without_tests[@]}"
+  left_out "$PWD/cudacxx/bin/nvcc"
+  CUDACXX=$PWD/cudacxx/bin/nvcc configure build release "${without_tests[@]}" -DCMAKE_CUDA_COMPILER="$PWD/variable/bin/nvcc"
+  left_out "$PWD/variable/bin/nvcc"
+  CUDACXX=$PWD/none configure third release "${without_tests[@]}"
+  said "The CUDA backend is left out: CUDACXX=$PWD/none names no program" third.log
+}
+
+case_cuda_refused() {
+  needs_training
+  old_nvcc "$PWD/bin"
+  CUDACXX=$PWD/bin/nvcc configure build release "${without_tests[@]}"
+  left_out "$PWD/bin/nvcc"
+  said "Value 'sm_90a' is not defined" build.log
+  said "STRATA_CUDA=OFF" build.log
+  CUDACXX=$PWD/bin/nvcc refuses build release "${without_tests[@]}" -DSTRATA_CUDA=ON
+  said "STRATA_CUDA=ON, but the CUDA backend cannot be built: $PWD/bin/nvcc cannot compile" build.log
+  said "Value 'sm_90a' is not defined" build.log
+  CUDACXX=$PWD/none refuses other release "${without_tests[@]}" -DSTRATA_CUDA=on
+  said "STRATA_CUDA=ON, but the CUDA backend cannot be built: CUDACXX=$PWD/none names no program" other.log
+}
+
+case_cuda_architectures() {
+  needs_training
+  local nvcc
+  nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc) || skip "needs a CUDA toolkit"
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES=80
+  said "$nvcc for 80" build.log
+  grep -q 'compute_80' build/build.ninja || give_up "nothing is compiled for compute capability 8.0"
+  ! grep -q 'sm_90a' build/build.ninja || give_up "something is compiled for compute capability 9.0"
+  grep -q 'DSTRATA_WITHOUT_WGMMA' build/build.ninja || give_up "wgmma is not left out"
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=AUTO -DCMAKE_CUDA_ARCHITECTURES=60
+  said "cannot compile for CMAKE_CUDA_ARCHITECTURES=60" build.log
+  configure other release "${without_tests[@]}" -DCMAKE_CUDA_HOST_COMPILER="$PWD/none"
+  said "The CUDA backend is left out" other.log
+  said "CMAKE_CUDA_HOST_COMPILER=g++" other.log
+}
+
+case_openmp_missing() {
+  needs_training
+  local compiler
+  compiler=$(command -v c++) || skip "there is no c++"
+  program c++ <<BASH
+for argument in "\$@"; do
+  [[ \$argument != *fopenmp* ]] || { echo "error: unsupported option '\$argument'" >&2; exit 1; }
+done
+exec $compiler "\$@"
+BASH
+  refuses build release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DCMAKE_CXX_COMPILER="$PWD/c++"
+  said 'has no OpenMP' build.log
+  said 'libomp-dev' build.log
+}
+
+# -- Runs the cases ----------------------------------------------------------------------------------------------------------
+
+names=()
+for argument in "$@"; do
+  case $argument in
+    -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --list) printf '%s\n' "${cases[@]}"; exit 0 ;;
+    *)
+      printf '%s\n' "${cases[@]%% *}" | grep -qxF -- "$argument" ||
+        { printf 'build_cases.sh: there is no case %s; see --list\n' "$argument" >&2; exit 2; }
+      names+=("$argument") ;;
+  esac
+done
+[[ ${#names[@]} -gt 0 ]] || names=("${cases[@]%% *}")
+
+# Choices of the user that cases make themselves.
+unset CUDA_HOME CUDA_PATH CUDACXX CUDAARCHS CUDAHOSTCXX CUDAToolkit_ROOT STRATA_MPIRUN
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=() skipped=0
+for name in "${names[@]}"; do
+  mkdir "$work/$name"
+  status=0
+  (trap - ERR; cd "$work/$name" && "case_$name") >"$work/$name.out" 2>&1 &
+  wait $! || status=$?
+  case $status in
+    0) printf 'passed   %s\n' "$name" ;;
+    77)
+      skipped=$((skipped + 1))
+      printf 'skipped  %s: %s\n' "$name" "$(cat "$work/$name/skipped")" ;;
+    *)
+      failed+=("$name")
+      printf 'FAILED   %s\n' "$name"
+      tail -n 40 "$work/$name.out" | sed 's/^/    /' ;;
+  esac
+  rm -rf "${work:?}/$name"
+done
+printf '%d cases: %d passed, %d skipped, %d failed\n' "${#names[@]}" $((${#names[@]} - skipped - ${#failed[@]})) \
+  "$skipped" "${#failed[@]}"
+[[ ${#failed[@]} -eq 0 ]] || { printf '  failed: %s\n' "${failed[@]}"; exit 1; }
