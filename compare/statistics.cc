@@ -102,12 +102,11 @@ std::optional<RatioTest> test_ratio(const Sample& a, const Sample& b) {
   const auto share = [&](const LogCenter& of) {
     return std::pow(of.variance / variance, 2) / of.degrees_of_freedom;
   };
-  const StudentsT student(1 / (share(*from) + share(*to)));
+  const double freedom = 1 / (share(*from) + share(*to));
   const double error = std::sqrt(variance);
-  const double half = boost::math::quantile(student, (1 + kConfidence) / 2) * error;
-  return RatioTest{
-      .interval = {std::expm1(difference - half), std::expm1(difference + half)},
-      .p = 2 * boost::math::cdf(boost::math::complement(student, std::fabs(difference) / error))};
+  const double half = students_t_quantile((1 + kConfidence) / 2, freedom) * error;
+  return RatioTest{.interval = {std::expm1(difference - half), std::expm1(difference + half)},
+                   .p = 2 * students_t_upper_tail(std::fabs(difference) / error, freedom)};
 }
 
 std::vector<double> holm(const std::vector<double>& p) {

@@ -30,8 +30,8 @@ struct Sample {
 
 std::optional<double> interval_of(const Sample& sample) {
   if (sample.costs.size() < 2) return std::nullopt;
-  const StudentsT student(sample.count() - 1);
-  return boost::math::quantile(student, 0.975) * sample.stddev() / std::sqrt(sample.count());
+  return students_t_quantile(0.975, sample.count() - 1) * sample.stddev() /
+         std::sqrt(sample.count());
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
-// Student's t distribution in double. By default Boost computes in long double, and does so before
-// main() begins. Valgrind, whose long double is shorter, ends such a program at its start.
+// Student's t distribution. Only the source file includes Boost's, which takes long to compile.
 #pragma once
-
-#include <boost/math/distributions/students_t.hpp>
 
 namespace strata {
 
-using StudentsT = boost::math::students_t_distribution<
-    double, boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
+// Functions of a t value with degrees of freedom above 0. Throw std::domain_error for other degrees
+// of freedom, or for a probability outside (0, 1).
+double students_t_cdf(double t, double freedom);
+// The probability of a t value above `t`.
+double students_t_upper_tail(double t, double freedom);
+// The t value that has this probability below it.
+double students_t_quantile(double probability, double freedom);
 
 }  // namespace strata

@@ -176,8 +176,7 @@ double one_sided_p_value(double mean1, double stdev1, double count1, double mean
   const double t = (mean1 - mean2) / std::sqrt(variance * (1 / count1 + 1 / count2));
   if (!(freedom > 0) || std::isnan(t)) return kNaN;
   if (std::isinf(t)) return t < 0 ? 0 : 1;
-  const StudentsT student(freedom);
-  return boost::math::cdf(student, t);
+  return students_t_cdf(t, freedom);
 }
 
 ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
