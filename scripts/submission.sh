@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Makes a folder that is laid out as an MLPerf submission: trains all runs, fills in what this machine tells, checks, scores and
+# reports them. Run again, it goes on where it was interrupted, and keeps runs that have ended.
+# Usage: scripts/submission.sh [OPTION...] [KEY=VALUE...]     KEY=VALUE: see docs/config.md, e.g. run.organization=Acme
+#   --config FILE       the runs' configuration; default scripts/configs/quickstart.yaml, whose data are made
+#   --out FOLDER        where the submission goes; default runs/submission. The runs themselves lie in FOLDER.runs
+#   --runs N            default 10, which is what BERT's rules ask for
+#   --ranks N           ranks on this machine; default 2
+#   --launcher COMMAND  starts the ranks in place of scripts/mpirun.sh -n N, such as 'srun --mpi=pmix'
+#   --description FILE  JSON with fields of the system's description that only you know
+#   --dry-run           says what is missing, and trains nothing
+# Environment: STRATA, the program; default: the quickstart's, which is built.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+config=$root/scripts/configs/quickstart.yaml out=$root/runs/submission runs=10 ranks=2 launcher='' description='' dry_run=false
+overrides=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --config | --out | --runs | --ranks | --launcher | --description)
+      [[ $# -gt 1 ]] || give_up "$1 wants a value; see --help"
+      declare "${1#--}=$2"
+      shift ;;
+    --dry-run) dry_run=true ;;
+    -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -*) give_up "there is no option $1; see --help" ;;
+    *=*) overrides+=(--set "$1") ;;
+    *) give_up "$1 is no KEY=VALUE; see --help" ;;
+  esac
+  shift
+done
+[[ $runs =~ ^[1-9][0-9]*$ ]] || give_up "--runs wants a number above 0, not '$runs'"
+[[ $ranks =~ ^[1-9][0-9]*$ ]] || give_up "--ranks wants a number above 0, not '$ranks'"
+[[ -f $config ]] || give_up "$config is not there; --config names the runs' configuration"
+[[ -z $description ]] || python3 -I -c 'import json, sys; assert isinstance(json.load(open(sys.argv[1])), dict)' "$description" 2>/dev/null ||
+  give_up "$description is no JSON object; see the fields in systems/*.json of any submission"
+out=$(realpath -m -- "$out")
+[[ ! -e $out || -f $out/made_by.txt ]] || give_up "$out is there, and this script did not make it; name another folder with --out"
+
+strata=${STRATA:-$root/build/quickstart/cli/strata}
+if [[ -z ${STRATA:-} ]]; then
+  install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}"
+  build quickstart strata
+fi
+[[ $config -ef $root/scripts/configs/quickstart.yaml ]] && "$root/scripts/prepare_quickstart_data.sh" "$strata"
+read -ra launch <<<"$launcher"
+[[ -n $launcher || $ranks -eq 1 ]] || launch=("$root/scripts/mpirun.sh" -n "$ranks")
+train=("${launch[@]}" "$strata" train --config "$config" "${overrides[@]}" --set run.output="$out.runs" --experiments "$runs")
+
+if $dry_run; then
+  say "what the runs need, and what they lack"
+  status=0
+  "${train[@]}" --dry-run || status=$?
+  begun=("$out.runs"/*/results/*/*/result_*.txt)
+  [[ -e ${begun[0]} ]] || begun=()
+  say "${#begun[@]} of $runs runs have begun in $out.runs"
+  exit $status
+fi
+
+mkdir -p "$(dirname "$out")"
+exec {lock}>"$out.lock"
+flock --nonblock "$lock" || give_up "$out: another submission is being made there; wait for it"
+say "training $runs runs into $out.runs; interrupted, this goes on where it was"
+status=0
+"${train[@]}" --continue || status=$?
+[[ $status -le 1 ]] || give_up "training failed (exit code $status); the runs that ended are kept in $out.runs"
+
+say "laying out $out"
+rm -rf "$out.unfinished"
+python3 -I - "$out.runs" "$out.unfinished" "$runs" "$config" "$("$strata" --version | sed -n "1,2{s/, build type.*//;p}" | paste -sd ,)" "$description" <<'PYTHON'
+import json
+import pathlib
+import shutil
+import sys
+
+runs, out, count, config, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3]), pathlib.Path(sys.argv[4]), sys.argv[5]
+given = json.load(open(sys.argv[6], encoding="utf-8")) if sys.argv[6] else {}
+for description in sorted(runs.glob("*/systems/*.json")):
+    organization, system = description.parts[-3], description.stem
+    fields = json.loads(description.read_text(encoding="utf-8")) | given
+    submission = out / organization
+    (submission / "systems").mkdir(parents=True)
+    (submission / "systems" / description.name).write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+    for benchmark in sorted((runs / organization / "results" / system).iterdir()):
+        target = submission / "results" / system / benchmark.name
+        target.mkdir(parents=True)
+        for number in range(count):
+            shutil.copyfile(benchmark / f"result_{number}.txt", target / f"result_{number}.txt")
+        code = submission / "benchmarks" / benchmark.name / "implementations" / "strata"
+        code.mkdir(parents=True)
+        shutil.copyfile(config, code / config.name)
+        (code / "README.md").write_text(f"""# Strata
+
+The runs were made by {version}. From a checkout of it, this makes such runs again:
+
+    scripts/submission.sh --config {config.name} --runs {count}
+
+`{config.name}` is the runs' configuration. Data and weights: `docs/quickstart.md` for the quickstart's, `docs/mlperf.md` for MLPerf's.
+""", encoding="utf-8")
+(out / "made_by.txt").write_text("scripts/submission.sh\n")
+PYTHON
+if [[ -e $out ]]; then set_aside "$out" previous; fi
+mv -T -- "$out.unfinished" "$out"
+
+failed=()
+official=${STRATA_ORACLE_PYTHON:-$root/.venv/bin/python}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for submission in "$out"/*/; do
+  submission=${submission%/}
+  say "checking $submission"
+  "$strata" check package "$submission" | tee "$scratch/check.txt" || failed+=("strata check package")
+  ruleset=$(sed -nE '1s/^ruleset: training ([0-9.]+).*/\1/p' "$scratch/check.txt")
+  if [[ -z $ruleset ]] || ! "$official" -c 'import mlperf_logging' 2>/dev/null; then
+    say "not judged by the official package checker: no Python has mlperf-logging (STRATA_ORACLE_PYTHON names one)"
+    continue
+  fi
+  # Its exit code is 0 with errors, too.
+  (cd "$scratch" && "$official" -m mlperf_logging.package_checker "$submission" training "$ruleset") >"$scratch/official.txt" 2>&1 || true
+  if grep 'Skipping benchmark' "$scratch/official.txt"; then
+    say "not judged by the official package checker: its rules $ruleset lack this benchmark"
+  elif grep -q 'PACKAGE CHECKER FOUND NO ERRORS' "$scratch/official.txt"; then
+    say "the official package checker found no errors"
+  else
+    cat "$scratch/official.txt"
+    failed+=("the official package checker")
+  fi
+done
+say "scoring"
+"$strata" score "$out" || failed+=("strata score")
+"$strata" report "$out" -o "$out.html" && say "report: $out.html"
+
+say "what only you can add"
+for file in "$out"/*/systems/*.json; do
+  printf '  %s: ' "${file#"$out"/}"
+  sed -nE 's/^  "([^"]*)": "N\/A",?$/\1/p' "$file" | paste -sd ' '
+done
+cat <<TEXT
+  names (run.organization, run.system), availability (run.status), code of others that you use, power logs
+  --description FILE fills in fields of a system; docs/compliance.md says what else a submitter adds
+TEXT
+target=$(grep -hoE '"key": "quality_target", "value": [0-9.]+' "$out"/*/results/*/*/result_0.txt | grep -oE '[0-9.]+$' | sort -u)
+[[ $target == 0.72 ]] ||
+  say "this is laid out as a submission and is none: its target is $target, and MLPerf's BERT has 0.72 on Wikipedia (docs/mlperf.md)"
+if [[ ${#failed[@]} -gt 0 ]]; then
+  printf -v list '%s, ' "${failed[@]}"
+  say "not right yet, as said above: ${list%, }"
+  exit 1
+fi
