@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 #include <utility>
@@ -188,6 +189,16 @@ TEST(Simulation, RefusesCostsThatAreNoTimes) {
 }
 
 // Random lists: dependencies and lanes are respected, and no time is lost.
+TEST(Simulation, RefusesAComputeSpeedThatIsNoShare) {
+  Rank rank;
+  rank.compute(1);
+  for (const double speed : {0.0, -1.0, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(simulate(std::vector{rank.simulated()}, {.compute_speed_in_collectives = speed}),
+                 Error)
+        << speed;
+  }
+}
+
 TEST(Simulation, RandomListsKeepTheirOrder) {
   std::mt19937 random(1);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
