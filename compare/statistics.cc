@@ -67,7 +67,7 @@ double exact_p(double u, size_t n, size_t m) {
   const auto least = static_cast<size_t>(std::min(u, static_cast<double>(n * m) - u));
   const double tail =
       std::accumulate(orders.begin(), orders.begin() + static_cast<ptrdiff_t>(least) + 1, 0.0);
-  return std::min(1.0, 2 * tail / std::accumulate(orders.begin(), orders.end(), 0.0));
+  return std::min(1.0, 2 * tail / sum(orders));
 }
 
 // `ties` is the sum of t^3 - t over groups of t equal values.
@@ -86,7 +86,7 @@ std::optional<double> Sample::center() const {
   std::ranges::sort(sorted);
   const std::span<const double> inner = kept(*this, sorted);
   if (inner.empty()) return std::nullopt;
-  return std::accumulate(inner.begin(), inner.end(), 0.0) / static_cast<double>(inner.size());
+  return mean(inner);
 }
 
 std::optional<RatioTest> test_ratio(const Sample& a, const Sample& b) {

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/files/write_all.h"
+
 namespace strata::harness {
 namespace {
 
@@ -34,14 +36,6 @@ size_t terminal_columns(int fd) {
   const size_t columns = ::isatty(parents) == 1 ? columns_of(parents) : 0;
   ::close(parents);
   return columns;
-}
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
 }
 
 double seconds(std::chrono::steady_clock::duration duration) {

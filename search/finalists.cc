@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <tuple>
 
+#include "base/numbers/statistics.h"
 #include "base/numbers/students_t.h"
 #include "base/timing.h"
 #include "compliance/checks/rcp.h"
@@ -20,7 +20,7 @@ struct Sample {
   std::vector<double> costs;  // costs of the runs that reached the target, rising
 
   double count() const { return static_cast<double>(costs.size()); }
-  double mean() const { return std::accumulate(costs.begin(), costs.end(), 0.0) / count(); }
+  double mean() const { return sum(costs) / count(); }
   double stddev() const {
     double squares = 0;
     for (const double cost : costs) squares += (cost - mean()) * (cost - mean());

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <numeric>
-#include <vector>
+#include <span>
 
 namespace strata {
 
+inline double sum(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
 // Requires at least one value.
-inline double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+inline double mean(std::span<const double> values) {
+  return sum(values) / static_cast<double>(values.size());
 }
 
 }  // namespace strata

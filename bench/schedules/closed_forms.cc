@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/numbers/statistics.h"
 #include "bench/step/synthetic_training.h"
 #include "comm/buckets/sharding/units.h"
 #include "training/factories/buckets.h"
@@ -60,8 +61,7 @@ double activation_bytes(const bert::Model& model) {
 
 Compared activations_of_all_ranks(const training::Ranks& ranks, const bert::Model& model) {
   const std::vector<double> formulas = of_all_ranks(ranks, activation_bytes(model));
-  return {static_cast<double>(sum_over_ranks(ranks, model.activation_bytes())),
-          std::accumulate(formulas.begin(), formulas.end(), 0.0)};
+  return {static_cast<double>(sum_over_ranks(ranks, model.activation_bytes())), sum(formulas)};
 }
 
 double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches) {
@@ -75,9 +75,6 @@ int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfi
 }
 
 double ring_seconds(const ModuleSeconds& seconds, bool delayed) {
-  const auto sum = [](const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0);
-  };
   return sum(seconds.forward) +
          (delayed ? *std::ranges::max_element(seconds.backward) : sum(seconds.backward));
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
+#include "base/numbers/statistics.h"
 #include "bench/schedules/closed_forms.h"
 #include "bench/step/synthetic_training.h"
 #include "training/factories/buckets.h"
@@ -166,7 +166,7 @@ class MeasuredOrder {
     result.tail = tail / size;
 
     std::vector<double> seconds;
-    const double all = std::accumulate(elements.begin(), elements.end(), 0.0);
+    const double all = sum(elements);
     for (const double count : elements) {
       seconds.push_back(
           link_ ? comm::all_reduce_seconds(*link_, ranks_.size(), count * bytes_of_element)

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "base/numbers/statistics.h"
 #include "bench/schedules/closed_forms.h"
 #include "bench/step/synthetic_training.h"
 #include "training/factories/buckets.h"
@@ -27,10 +27,6 @@ config::RunConfig with(config::RunConfig config, int modules, bool delayed) {
 
 std::string name_of(int modules, bool delayed) {
   return fmt::format("{} modules, {}", modules, delayed ? "delayed" : "without delay");
-}
-
-double sum(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 // Runs the steps of one schedule.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 
+#include "base/numbers/statistics.h"
 #include "bench/step/synthetic_training.h"
 #include "training/factories/buckets.h"
 
@@ -33,10 +33,6 @@ std::vector<int> numbers_of_stages(const config::RunConfig& config, int ranks) {
     if (ranks % stages == 0) numbers.push_back(stages);
   }
   return numbers;
-}
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 // Runs the steps of one pipeline.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/numbers/statistics.h"
 #include "base/timing.h"
 #include "bench/step/synthetic_training.h"
 #include "bert/flops.h"
@@ -99,10 +100,6 @@ class Encoder {
 // Returns the middle of part `n` out of `count` equal parts of training.
 uint64_t step_of(int64_t training_steps, size_t n, size_t count) {
   return 1 + static_cast<uint64_t>(training_steps) * (2 * n + 1) / (2 * count);
-}
-
-double sum(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 }  // namespace

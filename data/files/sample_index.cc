@@ -58,9 +58,10 @@ struct Head {
 };
 static_assert(sizeof(Head) == 48);
 
-class Reader {
+class IndexReader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  IndexReader(std::span<const std::byte> bytes, const std::string& path)
+      : bytes_(bytes), path_(path) {}
 
   template <typename Value>
   Value value() {
@@ -201,7 +202,7 @@ SampleIndex SampleIndex::open(const std::filesystem::path& path,
   const auto damaged = [&](std::string_view what) {
     fail("{}: the index is damaged: {}; make it again with 'strata data index'", index.path_, what);
   };
-  Reader fixed(bytes, index.path_);
+  IndexReader fixed(bytes, index.path_);
   Head head = fixed.value<Head>();
   if (head.magic != kMagic) fail("{}: is no index of samples", index.path_);
   if (head.version != kVersion) {
@@ -218,7 +219,7 @@ SampleIndex SampleIndex::open(const std::filesystem::path& path,
   if (head.samples == 0 || head.samples > std::numeric_limits<uint32_t>::max()) {
     damaged("its number of samples");
   }
-  Reader tables(bytes.subspan(sizeof head, head.head_bytes - sizeof head), index.path_);
+  IndexReader tables(bytes.subspan(sizeof head, head.head_bytes - sizeof head), index.path_);
   uint64_t in_classes = 0, in_files = 0;
   std::vector<SampleClass> classes;
   for (uint64_t i = 0; i < head.classes; ++i) {

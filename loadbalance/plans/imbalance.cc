@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "base/error.h"
+#include "base/numbers/statistics.h"
 #include "base/timing.h"
 #include "loadbalance/sample.h"
 
@@ -30,21 +30,17 @@ StepCosts costs_of(std::span<const uint32_t> batch, const PlanOptions& options,
   return costs;
 }
 
-double mean_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 double imbalance_of(std::span<const double> costs) {
-  return *std::max_element(costs.begin(), costs.end()) / mean_of(costs);
+  return *std::max_element(costs.begin(), costs.end()) / mean(costs);
 }
 
 double group_bound_of(std::span<const double> costs, size_t group_ranks) {
   double heaviest = 0;
   for (size_t begin = 0; begin < costs.size(); begin += group_ranks) {
     const size_t size = std::min(group_ranks, costs.size() - begin);
-    heaviest = std::max(heaviest, mean_of(costs.subspan(begin, size)));
+    heaviest = std::max(heaviest, mean(costs.subspan(begin, size)));
   }
-  return heaviest / mean_of(costs);
+  return heaviest / mean(costs);
 }
 
 double bytes_received(const PlanOptions& options, double tokens) {
@@ -72,7 +68,7 @@ ImbalanceReport measure_imbalance(const PlanOptions& options,
     report.mean_group_bound += group_bound_of(costs.ranks, group_ranks) / steps;
     report.bytes_per_step += bytes_received(options, costs.tokens) / steps;
   }
-  report.mean_imbalance = mean_of(imbalances);
+  report.mean_imbalance = mean(imbalances);
   std::sort(imbalances.begin(), imbalances.end());
   report.p99_imbalance = imbalances[static_cast<size_t>(
       std::max(0.0, std::ceil(0.99 * static_cast<double>(steps)) - 1))];

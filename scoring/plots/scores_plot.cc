@@ -19,7 +19,6 @@ namespace strata::scoring {
 namespace {
 
 using drawing::Entry;
-using drawing::Row;
 using drawing::RowChart;
 
 constexpr double kMinutesWidth = 330, kSpreadWidth = 210, kRateWidth = 140;
@@ -188,7 +187,7 @@ drawing::Plot plot_scores(const std::vector<Score>& scores) {
               return drawing::time_axis(values, kFine);
             });
   std::vector<drawing::Shape> shapes;
-  for (const Row& row : chart.rows) {
+  for (const drawing::Row& row : chart.rows) {
     for (const drawing::Dot& dot : row.entries.front().dots) shapes.push_back(dot.shape);
   }
   chart.legend = run_dot_keys(shapes);

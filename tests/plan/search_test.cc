@@ -9,7 +9,7 @@
 namespace strata::plan {
 namespace {
 
-Planner planner() {
+Planner cluster_planner() {
   Planner planner;
   planner.calibration.costs = {
       .per_sample = 3e-3, .per_step = 20e-3, .between_nodes = 5e-3, .repeated = 0.5};
@@ -19,7 +19,7 @@ Planner planner() {
 }
 
 TEST(Search, WithMemoryAndAFreeNetworkOneStageAndOneMicroBatchAreFastest) {
-  Planner fast = planner();
+  Planner fast = cluster_planner();
   fast.network = flat_network({0, 1e15});
   const SearchResult result = search(fast, {{64}, {4096}, 1e12});
   EXPECT_EQ(result.fitting, result.tried);
@@ -30,7 +30,7 @@ TEST(Search, WithMemoryAndAFreeNetworkOneStageAndOneMicroBatchAreFastest) {
 }
 
 TEST(Search, LittleMemoryTakesLayoutsThatNeedLess) {
-  Planner slow = planner();
+  Planner slow = cluster_planner();
   slow.network = flat_network({1e-6, 1e11});
   const SearchResult result = search(slow, {{64}, {4096}, 6e9});
   EXPECT_LT(result.fitting, result.tried);
@@ -41,7 +41,7 @@ TEST(Search, LittleMemoryTakesLayoutsThatNeedLess) {
 
 // The result is the least of the planner's own predictions.
 TEST(Search, IsExhaustive) {
-  Planner slow = planner();
+  Planner slow = cluster_planner();
   slow.network = flat_network({1e-6, 2e9});
   const SearchResult result = search(slow, {{16}, {256}, 1e12});
   for (const int64_t n : {1, 2, 4, 8, 16}) {
@@ -67,7 +67,7 @@ TEST(Search, IsExhaustive) {
 
 // The oracle simulates the imbalance of every layout.
 TEST(Search, SkipsNoImbalanceThatMatters) {
-  Planner uneven = planner();
+  Planner uneven = cluster_planner();
   uneven.strategy = "random";
   uneven.calibration.costs.per_step = 2e-3;
   uneven.network = flat_network({1e-6, 1e12});
@@ -96,7 +96,7 @@ TEST(Search, SkipsNoImbalanceThatMatters) {
 
 // Eight A100 and cards a node, as NVIDIA's DGX A100, and costs that its systems of v2.0 have.
 TEST(Search, OffersNoPipelineToLargeClustersThatHoldTheModel) {
-  Planner a100 = planner();
+  Planner a100 = cluster_planner();
   a100.calibration.costs = {.per_sample = 2.97e-3, .per_step = 14.8e-3, .between_nodes = 5.5e-3};
   a100.calibration.ranks_per_node = 8;
   a100.network = Network{.domain = 8, .cards = 8, .card = {5e-6, 25e9}};
@@ -110,7 +110,7 @@ TEST(Search, OffersNoPipelineToLargeClustersThatHoldTheModel) {
 }
 
 TEST(Search, TakesSecondsForAllLayoutsOfALargeCluster) {
-  Planner a100 = planner();
+  Planner a100 = cluster_planner();
   a100.network = Network{.domain = 8, .cards = 8, .card = {5e-6, 25e9}};
   a100.samples = reference_samples("2.0.0");
   const std::clock_t begin = std::clock();
@@ -120,7 +120,7 @@ TEST(Search, TakesSecondsForAllLayoutsOfALargeCluster) {
 }
 
 TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
-  Planner fast = planner();
+  Planner fast = cluster_planner();
   fast.network = flat_network({0, 1e15});
   fast.calibration.costs.per_step = 3;  // twice the ranks save hardly anything
   const SearchResult result = search(fast, {{32, 64}, {1024}, 1e12});
@@ -131,9 +131,9 @@ TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
 
 TEST(Search, WhatCannotBeIsRefusedWithTheReason) {
   using testing_support::error_of;
-  const std::string error = error_of([] { search(planner(), {{64}, {4096}, 1e6}); });
+  const std::string error = error_of([] { search(cluster_planner(), {{64}, {4096}, 1e6}); });
   EXPECT_THAT(error, HasSubstr("the least that one needs"));
-  EXPECT_THAT(error_of([] { search(planner(), {{64}, {63}, 1e12}); }), HasSubstr("divide"));
+  EXPECT_THAT(error_of([] { search(cluster_planner(), {{64}, {63}, 1e12}); }), HasSubstr("divide"));
 }
 
 }  // namespace
