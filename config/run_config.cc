@@ -66,13 +66,16 @@ std::string nearest_name(const std::string& name) {
   return best;
 }
 
-// Keys of earlier versions and their present names.
+// Keys of earlier versions, their present names, and their defaults.
 struct RenamedKey {
   const char* old_name;
   const char* name;
+  const char* default_value;
 };
-constexpr RenamedKey kRenamedKeys[] = {{"device.attention", "device.options.attention"},
-                                       {"device.epilogues", "device.options.epilogues"}};
+constexpr RenamedKey kRenamedKeys[] = {
+    {"device.attention", "device.options.attention", "fastest"},
+    {"device.epilogues", "device.options.epilogues", "fastest"},
+    {"reduce.early_words", "reduce.split_tied_embedding", "false"}};
 
 [[noreturn]] void reject_unknown(const ConfigValue& value) {
   for (const RenamedKey& key : kRenamedKeys) {
@@ -92,9 +95,9 @@ std::string source_at(const std::string& file, const YAML::Node& node) {
 
 // A renamed key with its default, which every resolved configuration of earlier versions has.
 bool is_dropped(const ConfigValue& value) {
-  return value.is_word("fastest") &&
-         std::any_of(std::begin(kRenamedKeys), std::end(kRenamedKeys),
-                     [&](const RenamedKey& key) { return value.key == key.old_name; });
+  return std::any_of(std::begin(kRenamedKeys), std::end(kRenamedKeys), [&](const RenamedKey& key) {
+    return value.key == key.old_name && value.is_word(key.default_value);
+  });
 }
 
 std::string parent_of(const std::string& name) {

@@ -175,7 +175,7 @@ struct ReduceConfig {
   ReduceAccumulation accumulate = ReduceAccumulation::kFp32;
   int chunk = 4;                   // ranks; only for kBf16Chunked
   double bucket_megabytes = 25.0;  // size in the reduced dtype, in 1e6 bytes
-  bool early_words = false;
+  bool split_tied_embedding = false;
   bool half_layers = false;
   std::optional<int> nccl_max_ctas;  // absent: NCCL's choice
 };

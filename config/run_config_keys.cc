@@ -324,7 +324,7 @@ ConfigSection reduce_section() {
                   key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
                       "Size of a bucket in that type, in 10^6 bytes; it is reduced while backward "
                       "fills the next."),
-                  key("early_words", get, &S::early_words, Flag{},
+                  key("split_tied_embedding", get, &S::split_tied_embedding, Flag{},
                       "Reduce the masked-LM head's part of the word embeddings' gradient first, "
                       "and of the input's part, which is complete last, only words that occur in "
                       "the step: pays if these are few. On backends in host memory. Takes one or "

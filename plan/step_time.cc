@@ -56,7 +56,7 @@ double words_in(const ModelShape& shape, double tokens) {
 // Splits `seconds`, the communication of all gradients of the first stage in a pass.
 Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds) {
   const double tail = shape.tail * shape.parameters / parameters_of_stage(shape, input.layout);
-  if (!input.layout.early_words) return {0, (1 - tail) * seconds, tail * seconds};
+  if (!input.layout.split_tied_embedding) return {0, (1 - tail) * seconds, tail * seconds};
   const double late =
       words_in(shape, input.batch * shape.mean_tokens) * count(shape.hidden) / shape.parameters;
   return {tail * seconds, (1 - tail) * seconds, late * seconds};

@@ -20,7 +20,7 @@ using config::ActivationPolicy;
 struct Order {
   AccumulationOrder accumulation;
   ActivationPolicy activations;
-  bool early_words = false;
+  bool split_tied_embedding = false;
 };
 
 std::vector<Order> all_orders() {
@@ -38,14 +38,14 @@ config::RunConfig with(config::RunConfig config, const Order& order) {
   config.optimizer.sharded = config::Sharding::kNone;
   config.batch.accumulation_order = order.accumulation;
   config.batch.activations = order.activations;
-  config.reduce.early_words = order.early_words;
+  config.reduce.split_tied_embedding = order.split_tied_embedding;
   return config;
 }
 
 std::string name_of(const Order& order) {
   const bool recompute = order.activations == ActivationPolicy::kRecompute;
   return std::string(config::name_of(order.accumulation)) + (recompute ? ", recompute" : "") +
-         (order.early_words ? ", early words" : "");
+         (order.split_tied_embedding ? ", tied-embedding split" : "");
 }
 
 // Returns the share of attention, which comes halfway through a block's backward, in the backward
@@ -137,7 +137,7 @@ class MeasuredOrder {
         training::make_schedule(config, training_.model().config(), ranks_.size());
     ready_blocks_ =
         ready_blocks(schedule, attention_share(schedule, layered_), training_.model().layout(),
-                     buckets_->plan(), order.early_words, config.reduce.half_layers);
+                     buckets_->plan(), order.split_tied_embedding, config.reduce.half_layers);
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_bytes(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
@@ -157,12 +157,12 @@ class MeasuredOrder {
       before_end.push_back(result.hides * std::clamp(block - 1, 0.0, layers) / layers);
       if (block == 0) tail += elements.back();
     };
-    const int64_t late = buckets_->tied_rows();
-    if (late > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // the rows' indices
+    const int64_t sparse = buckets_->tied_rows();
+    if (sparse > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // the rows' indices
     for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
       add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
     }
-    if (late > 0) add(late * layout.word_embeddings.cols, bytes_of_element, 0);
+    if (sparse > 0) add(sparse * layout.word_embeddings.cols, bytes_of_element, 0);
     result.tail = tail / size;
 
     std::vector<double> seconds;

@@ -170,10 +170,10 @@ Range ParameterLayout::words() const {
   return {word_embeddings.offset, word_embeddings.offset + word_embeddings.size()};
 }
 
-std::vector<Range> ParameterLayout::completes(size_t group, bool early_words) const {
+std::vector<Range> ParameterLayout::completes(size_t group, bool split_tied_embedding) const {
   const Range own{boundaries.at(group), boundaries.at(group + 1)};
-  if (early_words && group == 0) return {words(), own};
-  if (early_words && group + 1 == groups.size()) return {{words().end, own.end}};
+  if (split_tied_embedding && group == 0) return {words(), own};
+  if (split_tied_embedding && group + 1 == groups.size()) return {{words().end, own.end}};
   return {own};
 }
 

@@ -373,7 +373,8 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
       {{"--clip", "gently"}, "--clip"},
       {{"--stages", "3"}, "--stages 3: does not divide 8 ranks"},
       {{"--stages", "2"}, "--stages 2: needs as many micro-batches"},
-      {{"--early-words"}, "--early-words: a rank's own gradient is clipped before it is reduced"},
+      {{"--split-tied-embedding"},
+       "--split-tied-embedding: a rank's own gradient is clipped before it is reduced"},
       {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded: gradients are reduced"},
       {{"--model", path("absent.json")}, "absent.json"},
       {{"--model", model}, "model.json: \"num_hidden_layers\""}};

@@ -94,8 +94,8 @@ void set(Setting setting, RunConfig& c) {
       c.optimizer.sharded = Sharding::kAll;
       c.batch.gradient_accumulation_steps = 2;
       break;
-    case kEarlyWords:
-      c.reduce.early_words = true;
+    case kSplitTiedEmbedding:
+      c.reduce.split_tied_embedding = true;
       break;
     case kHalfLayers:
       c.reduce.half_layers = true;
@@ -214,14 +214,14 @@ TEST(RunConfigChecks, ThePlannerRefusesTheSameLayouts) {
     config.clip.mode =
         std::array{ClipMode::kNone, ClipMode::kAfterAllReduce, ClipMode::kBeforeAllReduce,
                    ClipMode::kBucketBeforeAllReduce}[static_cast<size_t>(clip)];
-    config.reduce.early_words = next(2) == 1;
+    config.reduce.split_tied_embedding = next(2) == 1;
     config.batch.gradient_accumulation_steps = next(2) + 1;
     const plan::Layout layout{.stages = config.parallel.stages,
                               .micro_batches = config.batch.gradient_accumulation_steps,
                               .order = static_cast<plan::Order>(config.batch.accumulation_order),
                               .sharding = static_cast<plan::Sharding>(config.optimizer.sharded),
                               .clip = static_cast<plan::Clip>(clip),
-                              .early_words = config.reduce.early_words};
+                              .split_tied_embedding = config.reduce.split_tied_embedding};
     const auto refusal = plan::refusal({}, 8, 64, layout);
     EXPECT_EQ(refusal.has_value(), !conflict_of(config).empty())
         << refusal.value_or("not refused") << "\n"

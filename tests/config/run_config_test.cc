@@ -411,10 +411,14 @@ TEST_F(RunConfigTest, RenamedKeysAreNamedAndTheirDefaultsPass) {
             "run.yaml:7: device.attention: is now called device.options.attention");
   EXPECT_EQ(error_of(kSmallest, {"device.epilogues=never"}),
             "--set: device.epilogues: is now called device.options.epilogues");
+  EXPECT_EQ(error_of(kSmallest, {"reduce.early_words=true"}),
+            "--set: reduce.early_words: is now called reduce.split_tied_embedding");
   // Every resolved configuration of earlier versions has these keys.
   EXPECT_EQ(load(kSmallest + std::string("device:\n  attention: fastest\n  epilogues: fastest\n"))
                 .device.options,
             device::OptionValues{});
+  EXPECT_FALSE(
+      load(kSmallest + std::string("reduce:\n  early_words: false\n")).reduce.split_tied_embedding);
 }
 
 }  // namespace

@@ -148,8 +148,8 @@ class Oracle {
                   .next_sentence_scale = 1.0f / static_cast<float>(samples.size())},
                  {});
     const auto* own = model_.gradients().as<double>();
-    auto* words = model_.late_words().as<double>();
-    const int64_t size = model_.late_words().size();
+    auto* words = model_.sparse_word_gradient().as<double>();
+    const int64_t size = model_.sparse_word_gradient().size();
     Gradient gradient{{own, own + model_.layout().size}, {words, words + size}};
     std::fill_n(words, size, 0.0);
     return gradient;

@@ -42,7 +42,7 @@ comm::Accumulation accumulation(const config::ReduceConfig& config) {
 comm::BucketOptions bucket_options(const config::RunConfig& config,
                                    const bert::ParameterLayout& layout) {
   comm::BucketOptions options = training::bucket_options(config);
-  if (config.reduce.early_words) options.tied_rows.table = layout.words();
+  if (config.reduce.split_tied_embedding) options.tied_rows.table = layout.words();
   return options;
 }
 
@@ -124,7 +124,8 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
     optimizer.finish(reduced.stream, reduced.range);
   };
   comm::BucketOptions of_model = options;
-  if (model.late_words()) of_model.tied_rows = {model.layout().words(), model.late_words()};
+  if (model.sparse_word_gradient())
+    of_model.tied_rows = {model.layout().words(), model.sparse_word_gradient()};
   return std::make_unique<comm::GradientBuckets>(
       backend, communicator, model.parameters().gradients(), model.boundaries(), of_model, update,
       comm::DeferredUpdate{optimizer.partial_sums(), finish});

@@ -19,7 +19,7 @@ namespace strata::training {
 namespace {
 
 bert::WordGradient word_gradient(const config::RunConfig& config, const Schedule& schedule) {
-  if (config.reduce.early_words) return bert::WordGradient::kSplitForGood;
+  if (config.reduce.split_tied_embedding) return bert::WordGradient::kSplitForGood;
   return schedule.micro_batches > schedule.rounds ? bert::WordGradient::kSplit
                                                   : bert::WordGradient::kTogether;
 }

@@ -60,7 +60,7 @@ StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& mode
   auto delayed = make_delayed_work(config, model, stage);
   if (delayed && delayed->after_steps == config::kNeverDelayed) delayed.reset();
   return make_step_plan(delayed ? delayed->schedule : make_schedule(config, model, ranks, stage),
-                        bert::ParameterLayout(model, stage), config.reduce.early_words,
+                        bert::ParameterLayout(model, stage), config.reduce.split_tied_embedding,
                         config.reduce.half_layers, shards_gradients(config, ranks));
 }
 

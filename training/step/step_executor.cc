@@ -40,7 +40,7 @@ StepExecutor::StepExecutor(StepWork& work, comm::GradientBuckets& buckets,
 StepList StepExecutor::make_list(const Schedule& schedule, int delay_step) {
   const bert::Model& model = work_.model();
   const StepPlan plan =
-      make_step_plan(schedule, model.layout(), static_cast<bool>(model.late_words()),
+      make_step_plan(schedule, model.layout(), static_cast<bool>(model.sparse_word_gradient()),
                      model.has_half_layers(), model.parameters().shards_gradients());
   names_ = plan.names;
   return make_step_list(plan, buckets_.plan(), &buckets_.work(), &run_task_, delay_step);
