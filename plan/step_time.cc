@@ -359,7 +359,7 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
       shape.parameters / count(layout.stages) *
       (shared(Sharding::kAll, weights) + shared(Sharding::kGradients, shape.master_bytes) +
        shared(Sharding::kState, 2 * shape.master_bytes));
-  // Units share two layers' buffers alternately.
+  // Gather groups share two layers' buffers alternately.
   const double turns = 2 * shape.layer_parameters;
   if (layout.sharding == Sharding::kAll) bytes += turns * shape.compute_bytes;
   if (layout.sharding >= Sharding::kGradients) bytes += turns * shape.master_bytes;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/factories/sharding.h"
 
 namespace strata::training {
@@ -86,8 +86,8 @@ comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::Parame
   comm::BucketOptions options = bucket_options(config, layout);
   device::Arena gradients(whole);
   if (shards_gradients(config, ranks)) {
-    const comm::UnitMemory memory =
-        comm::place_units(comm::make_units(layout.boundaries, gradient_buckets(config, layout)));
+    const comm::GatherGroupMemory memory = comm::place_gather_groups(
+        comm::make_gather_groups(layout.boundaries, gradient_buckets(config, layout)));
     gradients = {{&present, kMaster, 1, memory.elements}, layout.size, memory.runs};
     options.gradient_shards = device::Arena(whole);
     options.rounds = rounds_of_reduction(config);

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/factories/buckets.h"
 #include "training/factories/data.h"
 #include "training/factories/schedule.h"
@@ -93,10 +93,11 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
   if (!shards_gradients(config, communicator.size())) return options;
   const bert::ParameterLayout layout(model);
   const std::vector<Range> buckets = gradient_buckets(config, layout);
-  comm::UnitMemory memory = comm::place_units(comm::make_units(layout.boundaries, buckets));
+  comm::GatherGroupMemory memory =
+      comm::place_gather_groups(comm::make_gather_groups(layout.boundaries, buckets));
   options.sharding = {.shards = local_shards(buckets, communicator),
-                      .units = std::move(memory.runs),
-                      .unit_elements = memory.elements,
+                      .gather_groups = std::move(memory.runs),
+                      .gather_group_elements = memory.elements,
                       .weights = shards_weights(config, communicator.size())};
   return options;
 }

@@ -15,7 +15,7 @@
 namespace strata::training {
 namespace {
 
-// So many layers, each a unit.
+// So many layers, each a gather group.
 constexpr int kDeepLayers = 5;
 
 // A model with gaps between the parameters of a layer.
@@ -25,8 +25,8 @@ bert::BertConfig deep_bert() {
   return bert;
 }
 
-config::RunConfig run_in_units(config::Sharding sharded, int micro_batch, int accumulation,
-                               config::Precision precision, config::ReduceDType reduce) {
+config::RunConfig run_in_gather_groups(config::Sharding sharded, int micro_batch, int accumulation,
+                                       config::Precision precision, config::ReduceDType reduce) {
   config::RunConfig config =
       run_of({config::ClipMode::kNone, 1, kRandom, reduce}, micro_batch, accumulation);
   config.model.precision = precision;
@@ -59,8 +59,8 @@ class ShardingOverRanks : public testing::TestWithParam<ShardedRun> {
  protected:
   ShardingOverRanks() {
     const ShardedRun& run = GetParam();
-    config_ = run_in_units(run.sharded, kGlobalBatch / run.accumulation / world_->size(),
-                           run.accumulation, run.precision, run.reduce);
+    config_ = run_in_gather_groups(run.sharded, kGlobalBatch / run.accumulation / world_->size(),
+                                   run.accumulation, run.precision, run.reduce);
     if (run.layer_order) config_.batch.accumulation_order = config::AccumulationOrder::kLayer;
     cpu_ = make_backend(config_);
     model_.emplace(deep_bert(), *cpu_, capacity_of(*source_, config_.batch.micro_batch),
