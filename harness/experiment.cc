@@ -65,11 +65,11 @@ void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experim
     return;
   }
   const int64_t earliest_ms = latest_logged_ms(b.tree(), experiment, *point);
-  const auto aside = rewind_log(b.tree(), experiment, *point);
+  const auto archived = rewind_log(b.tree(), experiment, *point);
   b.say(
       fmt::format("result_{}: goes on after step {}, its last checkpoint; the log until the "
                   "interruption is {}",
-                  experiment, point->step, aside.string()));
+                  experiment, point->step, archived.string()));
   log.emplace(path, b.keeper, LogBegin::kResumed, earliest_ms);
   if (const double behind_by = log->clock_behind_by(); behind_by > 0) {
     b.say(

@@ -161,7 +161,7 @@ std::string ExperimentLog::farewell() {
     case Closed::kAborted:
       return fmt::format(
           "\nstrata: interrupted; {} ends with run_stop aborted. --resume goes on from its last "
-          "checkpoint, if it has one; --continue sets it aside and runs it again.\n",
+          "checkpoint, if it has one; --continue archives it and runs it again.\n",
           log_.path().string());
     case Closed::kEnded:
       return fmt::format(

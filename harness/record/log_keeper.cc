@@ -44,7 +44,7 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   if (end_abandoned_log(log)) {
     print_to_stderr(
         "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
-        "--resume goes on from its last checkpoint, if it has one; --continue sets it aside "
+        "--resume goes on from its last checkpoint, if it has one; --continue archives it "
         "and runs it again.\n",
         log.string());
   }

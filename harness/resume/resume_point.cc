@@ -70,9 +70,10 @@ int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoi
 }
 
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point) {
-  const std::filesystem::path log = tree.log(experiment), aside = copy_aside(tree, experiment);
+  const std::filesystem::path log = tree.log(experiment),
+                              archived = copy_to_archive(tree, experiment);
   write_file_atomically(log, std::string_view(read_file(log)).substr(0, point.log_bytes));
-  return aside;
+  return archived;
 }
 
 }  // namespace strata::harness

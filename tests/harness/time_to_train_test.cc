@@ -325,7 +325,7 @@ TEST_F(TimeToTrain, AnInterruptedExperimentIsNotContinuedOnOtherRanks) {
   system_.named_ranks = 4;
   const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
   EXPECT_THAT(error, HasSubstr(tree().system_description().string()));
-  EXPECT_TRUE(std::filesystem::exists(tree().log(0))) << "it was set aside";
+  EXPECT_TRUE(std::filesystem::exists(tree().log(0))) << "it was archived";
 }
 
 TEST_F(TimeToTrain, AnOutputThatAnotherJobWritesIsRefused) {
