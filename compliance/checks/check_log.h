@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compliance/checks/outcome.h"
-#include "compliance/checks/remark.h"
+#include "compliance/checks/review_finding.h"
 #include "compliance/checks/rules/finding.h"
 #include "compliance/log/event_log.h"
 #include "compliance/sources/rule_store.h"
@@ -28,7 +28,7 @@ struct LogVerdict {
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
   std::vector<std::string> notes;
-  std::vector<Remark> review;  // findings for a reviewer that no rule covers
+  std::vector<ReviewFinding> review;  // findings for a reviewer that no rule covers
 
   Outcome outcome() const {
     return !errors.empty()      ? Outcome::kFailed

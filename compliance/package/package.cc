@@ -52,7 +52,7 @@ void drop_log_warnings(PackageVerdict& package) {
 void drop_warnings(PackageVerdict& package, bool strict) {
   const auto drop = [&](Section& section) {
     section.warnings.clear();
-    if (!strict) section.remarks.clear();
+    if (!strict) section.findings.clear();
   };
   std::ranges::for_each(package.systems, drop);
   for (FolderVerdict& folder : package.folders) {

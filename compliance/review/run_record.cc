@@ -262,13 +262,13 @@ RunRecord read_run_record(const EventLog& log) {
   return record;
 }
 
-std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log) {
-  std::vector<Remark> remarks;
+std::vector<ReviewFinding> place(std::vector<Doubt> doubts, const EventLog& log) {
+  std::vector<ReviewFinding> findings;
   for (Doubt& doubt : doubts) {
-    remarks.push_back({std::move(doubt.id), std::move(doubt.text), log.path(),
-                       doubt.offset ? log.line_number(*doubt.offset) : 0});
+    findings.push_back({std::move(doubt.id), std::move(doubt.text), log.path(),
+                        doubt.offset ? log.line_number(*doubt.offset) : 0});
   }
-  return remarks;
+  return findings;
 }
 
 std::string printable_text(std::string_view text) { return one_line(text, 80); }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text/counts.h"
-#include "compliance/checks/remark.h"
+#include "compliance/checks/review_finding.h"
 #include "compliance/log/event_log.h"
 
 namespace strata::compliance {
@@ -110,7 +110,7 @@ struct Doubt {
   std::string text;
   std::optional<uint64_t> offset;  // offset in the log
 };
-std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log);
+std::vector<ReviewFinding> place(std::vector<Doubt> doubts, const EventLog& log);
 
 // Returns a log's text in printable form: on one line, at most 80 bytes.
 std::string printable_text(std::string_view text);

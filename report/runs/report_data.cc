@@ -32,12 +32,12 @@ struct FolderReview {
   compliance::ReviewedFolder folder;
   compliance::DescribedSystem system;
   std::vector<compliance::RunRecord> runs;
-  std::vector<std::vector<compliance::Remark>> remarks;  // findings about each run
+  std::vector<std::vector<compliance::ReviewFinding>> findings;  // findings about each run
 
   explicit FolderReview(const scoring::Score& score)
       : folder{score.usage, score.ruleset, score.folder.benchmark, score.folder.weak_scaling},
         runs(score.runs.size()),
-        remarks(score.runs.size()) {
+        findings(score.runs.size()) {
     const fs::path& submitter = score.folder.submitter_path;
     if (submitter.empty()) return;
     system = compliance::described_system(submitter / "systems" / (score.folder.system + ".json"));
@@ -46,11 +46,11 @@ struct FolderReview {
   void read(size_t i, const EventLog& log) {
     compliance::ReviewedRun run = compliance::review_run(log, folder, system);
     runs[i] = std::move(run.record);
-    remarks[i] = std::move(run.remarks);
+    findings[i] = std::move(run.findings);
   }
 
-  std::vector<compliance::Remark> end() {
-    return compliance::review_folder(folder, std::move(remarks), runs).remarks;
+  std::vector<compliance::ReviewFinding> end() {
+    return compliance::review_folder(folder, std::move(findings), runs).findings;
   }
 };
 

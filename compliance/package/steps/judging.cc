@@ -140,7 +140,7 @@ LogFacts read_facts(const fs::path& path, const ResultFolder& folder, const Desc
     facts.settings = read_settings(log);
     ReviewedRun run = review_run(log, reviewed(folder, options), system);
     facts.record = std::move(run.record);
-    facts.verdict.review = std::move(run.remarks);
+    facts.verdict.review = std::move(run.findings);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
