@@ -14,10 +14,10 @@ namespace strata::loadbalance {
 // among the remaining places. The hash table uses linear probing with slots in order of place, so
 // that only moves access memory at random. It grows by a few entries per call, so that no call
 // waits for all of it.
-class MovedNumbers {
+class SparseShuffle {
  public:
   // For the places below `count`.
-  explicit MovedNumbers(uint32_t count);
+  explicit SparseShuffle(uint32_t count);
 
   // Takes the first remaining place and returns its number.
   uint32_t take();
