@@ -7,9 +7,9 @@
 #include "base/files/files.h"
 #include "base/text/counts.h"
 #include "harness/host/page_cache.h"
-#include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/run_description_events.h"
+#include "harness/record/run_log.h"
 #include "harness/resume/checkpoints.h"
 #include "harness/resume/last_checkpoint.h"
 #include "harness/seed.h"
@@ -80,7 +80,7 @@ void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experim
   }
 }
 
-void log_initialization(const Benchmark& b, EventLog& events, uint64_t seed, bool cleared) {
+void log_initialization(const Benchmark& b, mllog::LogWriter& events, uint64_t seed, bool cleared) {
   events.event(log_keys::kCacheClear, cleared);
   events.start(log_keys::kInitStart);
   log_run_description(events, b.config,
@@ -129,7 +129,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   run.show("clearing the page cache");
   const bool cleared = clear_caches(b, say);
   if (!point) {
-    log.write([&](EventLog& events) { log_initialization(b, events, seed, cleared); });
+    log.write([&](mllog::LogWriter& events) { log_initialization(b, events, seed, cleared); });
   }
   run.show("reading weights");
   b.system.prepare(seed, files_of(b, experiment, point.has_value()), say);
@@ -141,7 +141,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   } else {
     // Last of the initialisation: what fails before leaves no result behind.
     if (b.ranks.first()) write_file_atomically(b.tree().config(experiment), to_yaml(b.config));
-    log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });
+    log.write([&](mllog::LogWriter& events) { events.end(log_keys::kInitStop); });
   }
 
   ExperimentResult result;

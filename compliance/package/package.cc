@@ -106,7 +106,8 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
         jobs.push_back({&folder, &system->second, &facts[p][f], log, &own[p]});
     }
   }
-  const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
+  const mllog::LogFormat format =
+      options.ruleset == "0.6.0" ? mllog::LogFormat::kMll : mllog::LogFormat::kMllog;
   std::atomic<size_t> done{0};
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];

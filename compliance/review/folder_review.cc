@@ -17,7 +17,7 @@ void append(std::vector<ReviewFinding>& all, std::vector<ReviewFinding> more) {
 
 }  // namespace
 
-ReviewedRun review_run(const EventLog& log, const ReviewedFolder& folder,
+ReviewedRun review_run(const mllog::LogReader& log, const ReviewedFolder& folder,
                        const DescribedSystem& system) {
   ReviewedRun run{read_run_record(log), {}};
   run.findings = review_log(log, run.record, folder.ruleset);

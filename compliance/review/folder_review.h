@@ -25,7 +25,7 @@ struct ReviewedRun {
 
 // Returns the findings of review_log, then those of review_system. Under weak scaling the counts of
 // `system` do not matter.
-ReviewedRun review_run(const EventLog& log, const ReviewedFolder& folder,
+ReviewedRun review_run(const mllog::LogReader& log, const ReviewedFolder& folder,
                        const DescribedSystem& system);
 
 // Merges `of_logs`, the findings about each run of the folder, and appends those about all `runs`.

@@ -18,7 +18,7 @@ namespace strata::compliance {
 namespace {
 
 // Finds events that were not read, because they are in another's line or value.
-std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
+std::vector<Doubt> review_lines(const mllog::LogReader& log, const RunRecord& record) {
   std::vector<Doubt> doubts;
   const auto also = [](uint64_t count, const char* noun) {
     return count > 1 ? fmt::format(" ({})", counted(count, noun)) : "";
@@ -45,7 +45,7 @@ std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
 
 }  // namespace
 
-std::vector<ReviewFinding> review_log(const EventLog& log, const RunRecord& record,
+std::vector<ReviewFinding> review_log(const mllog::LogReader& log, const RunRecord& record,
                                       std::string_view ruleset) {
   std::vector<Doubt> doubts = review_evaluations(record, ruleset);
   for (Doubt& doubt : review_clock(record)) doubts.push_back(std::move(doubt));
@@ -53,7 +53,7 @@ std::vector<ReviewFinding> review_log(const EventLog& log, const RunRecord& reco
   return place(std::move(doubts), log);
 }
 
-void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict) {
+void review_verdict(const mllog::LogReader& log, bool strict, LogVerdict& verdict) {
   verdict.review = review_log(log, read_run_record(log), verdict.ruleset);
   if (!strict) return;
   for (ReviewFinding& finding : verdict.review) {

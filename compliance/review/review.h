@@ -15,11 +15,11 @@ namespace strata::compliance {
 // Returns the findings about evaluation schedule and clock, and about
 // - review/log/several-on-a-line: events that were not read, since another follows on their line.
 // - review/log/swallowed: an event whose value or metadata look like they hold another.
-std::vector<ReviewFinding> review_log(const EventLog& log, const RunRecord& record,
+std::vector<ReviewFinding> review_log(const mllog::LogReader& log, const RunRecord& record,
                                       std::string_view ruleset);
 
 // Adds the findings of review_log to `verdict`, as errors if `strict`.
-void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict);
+void review_verdict(const mllog::LogReader& log, bool strict, LogVerdict& verdict);
 
 // Keeps the first finding of every id and adds how many of the logs have one.
 std::vector<ReviewFinding> merge_findings(std::vector<std::vector<ReviewFinding>> logs);

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "compliance/log/event_log.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::harness {
 namespace {
@@ -40,7 +40,7 @@ bool has_not_begun(const std::filesystem::path& log) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, error))) return false;
   bool any = false, began = false;
-  compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
+  mllog::LogReader(log, mllog::LogFormat::kMllog).visit([&](const auto& event) {
     any = true;
     began = event.key == log_keys::kRunStart;
     return !began;

@@ -75,7 +75,6 @@ const std::vector<std::string> kOrder = {
     "compliance/checks",
     "compliance/sources",
     "compliance/language",
-    "compliance/log",
     "mllog",
     "data/loading",
     "data/prepare",

@@ -130,10 +130,10 @@ ReviewedFolder reviewed(const ResultFolder& folder, const PackageOptions& option
 }
 
 LogFacts read_facts(const fs::path& path, const ResultFolder& folder, const DescribedSystem& system,
-                    LogFormat format, RuleStore& rules, const PackageOptions& options) {
+                    mllog::LogFormat format, RuleStore& rules, const PackageOptions& options) {
   LogFacts facts;
   try {
-    const EventLog log(path, format);
+    const mllog::LogReader log(path, format);
     facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
     facts.convergence = read_convergence(log, options.ruleset, options.bert_train_samples);
     facts.seeds = read_seeds(log);

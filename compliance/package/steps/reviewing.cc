@@ -21,7 +21,7 @@ std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
   for (const fs::path& inner : subfolders(verdict.folder.path, &ignored)) {
     for (const fs::path& path : result_logs(inner, &ignored)) {
       try {
-        RunRecord run = read_run_record(EventLog(path));
+        RunRecord run = read_run_record(mllog::LogReader(path));
         std::vector<const RunRecord*> all;
         for (const RunRecord& other : submitted) all.push_back(&other);
         all.push_back(&run);

@@ -52,7 +52,7 @@ LogVerdict check_log_of(const BertLog& log, bool strict) {
   RuleStore rules;
   CheckOptions options;
   options.ruleset = "5.0.0";
-  options.then = [&](const EventLog& events, LogVerdict& verdict) {
+  options.then = [&](const mllog::LogReader& events, LogVerdict& verdict) {
     review_verdict(events, strict, verdict);
   };
   return check_log(folder.write("result_0.txt", log.text()), rules, options);
@@ -139,7 +139,7 @@ TEST(Review, NamesTheLineWithTwoEvents) {
   std::string text = BertLog::passing().text();
   const size_t stop = text.find("\"eval_accuracy\"");
   text.erase(text.find('\n', stop), 1);
-  const EventLog log = EventLog::from_text(text, "result_0.txt");
+  const mllog::LogReader log = mllog::LogReader::from_text(text, "result_0.txt");
   const auto findings = review_log(log, read_run_record(log), "5.0.0");
   ASSERT_EQ(ids_of(findings), Ids{"review/log/several-on-a-line"});
   EXPECT_THAT(findings[0].text, HasSubstr("lost: eval_accuracy"));

@@ -14,7 +14,7 @@ using ::strata::testing::BertLog;
 using ::strata::testing::LogEvent;
 
 RunRecord record_of(const std::string& text) {
-  return read_run_record(EventLog::from_text(text, "result_0.txt"));
+  return read_run_record(mllog::LogReader::from_text(text, "result_0.txt"));
 }
 
 TEST(RunRecord, HoldsWhoWhenAndHowMuch) {
@@ -173,7 +173,8 @@ TEST(RunRecord, OfALogWithoutEventsIsEmpty) {
 }
 
 TEST(RunRecord, FindingsCountTheirLine) {
-  const EventLog log = EventLog::from_text("text\n" + BertLog::passing().text(), "result_0.txt");
+  const mllog::LogReader log =
+      mllog::LogReader::from_text("text\n" + BertLog::passing().text(), "result_0.txt");
   const RunRecord record = read_run_record(log);
   const auto findings = place({{"a", "b", record.run_stop->offset}, {"c", "d", std::nullopt}}, log);
   ASSERT_EQ(findings.size(), 2u);

@@ -12,7 +12,7 @@ using ::strata::testing::TemporaryFolder;
 
 RunSettings settings_of(const TemporaryFolder& folder, int number, const BertLog& log) {
   return read_settings(
-      EventLog(folder.write("result_" + std::to_string(number) + ".txt", log.text())));
+      mllog::LogReader(folder.write("result_" + std::to_string(number) + ".txt", log.text())));
 }
 
 TEST(UnlikeRuns, EachKindOfSettingIsNoticed) {
