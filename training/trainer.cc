@@ -122,9 +122,9 @@ bert::TrainingStep Trainer::next_global_batch(StepResult& result) {
 Trainer::GlobalBatch Trainer::plan_step() {
   GlobalBatch batch;
   double cost = 0, cost_of_rank = 0, most = 0;
-  const std::span<const uint32_t> places = step_plan_->next_step();
-  for (const uint32_t place : places) {
-    const data::SampleClass& alike = train_->index().classes().of(place);
+  const std::span<const uint32_t> global = step_plan_->next_step();
+  for (const uint32_t sorted_index : global) {
+    const data::SampleClass& alike = train_->index().classes().of(sorted_index);
     batch.masked += alike.masked;
     batch.tokens += alike.length;
     if (batch.sequences % plan_.batch_per_rank == 0) cost_of_rank = 0;
@@ -134,8 +134,8 @@ Trainer::GlobalBatch Trainer::plan_step() {
     ++batch.sequences;
   }
   batch.imbalance = most * plan_.ranks / cost;
-  const std::span<const uint32_t> mine = local_places(places);
-  loader_places_.assign(mine.begin(), mine.end());
+  const std::span<const uint32_t> mine = local_samples(global);
+  loader_samples_.assign(mine.begin(), mine.end());
   return batch;
 }
 
@@ -259,8 +259,8 @@ void Trainer::visit_micro_batches(
   const auto plan = loadbalance::make_batch_plan(plan_, histogram_of(classes));
   std::vector<SampleShape> shapes;
   for (int64_t step = 1; step <= steps; ++step) {
-    for (const uint32_t place : local_places(plan->next_step())) {
-      shapes.push_back(shape_of(classes.of(place)));
+    for (const uint32_t sorted_index : local_samples(plan->next_step())) {
+      shapes.push_back(shape_of(classes.of(sorted_index)));
       if (std::ssize(shapes) < micro_batch_) continue;
       visit(step, shapes);
       shapes.clear();
@@ -270,7 +270,7 @@ void Trainer::visit_micro_batches(
 
 // Runs on the loader's thread.
 bool Trainer::next_samples(std::vector<uint32_t>& samples) {
-  if (loader_position_ == loader_places_.size()) {
+  if (loader_position_ == loader_samples_.size()) {
     const GlobalBatch planned = plan_step();
     loader_position_ = 0;
     const std::lock_guard lock(planned_mutex_);
@@ -278,12 +278,12 @@ bool Trainer::next_samples(std::vector<uint32_t>& samples) {
   }
   samples.clear();
   for (int64_t i = 0; i < micro_batch_; ++i) {
-    samples.push_back(train_->index().sample_at(loader_places_[loader_position_++]));
+    samples.push_back(train_->index().sample_at(loader_samples_[loader_position_++]));
   }
   return true;
 }
 
-std::span<const uint32_t> Trainer::local_places(std::span<const uint32_t> global) const {
+std::span<const uint32_t> Trainer::local_samples(std::span<const uint32_t> global) const {
   const auto share = static_cast<size_t>(micro_batch_ * accumulation_);
   return global.subspan(static_cast<size_t>(ranks_.replicas().rank()) * share, share);
 }

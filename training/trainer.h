@@ -110,7 +110,7 @@ class Trainer {
     double imbalance = 1;
   };
   // Plans the next step on the loader's thread, and writes this replica's samples to
-  // loader_places_.
+  // loader_samples_.
   GlobalBatch plan_step();
   // Takes the first planned step and returns its loss scales. Writes its imbalance and tokens to
   // `result`.
@@ -120,7 +120,7 @@ class Trainer {
   double upload_next();  // returns the seconds of waiting
   bool next_samples(std::vector<uint32_t>& samples);
   // Returns this replica's part of a global batch.
-  std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;
+  std::span<const uint32_t> local_samples(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
   comm::Communicator& communicator_;  // all ranks
@@ -143,8 +143,8 @@ class Trainer {
   // divisors of its losses to planned_.
   std::unique_ptr<loadbalance::BatchPlan> step_plan_;
   std::mutex planned_mutex_;
-  std::deque<GlobalBatch> planned_;      // steps that have not begun; guarded by planned_mutex_
-  std::vector<uint32_t> loader_places_;  // sorted indices for this rank, by micro-batch
+  std::deque<GlobalBatch> planned_;       // steps that have not begun; guarded by planned_mutex_
+  std::vector<uint32_t> loader_samples_;  // sorted indices for this rank, by micro-batch
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;

@@ -113,12 +113,14 @@ StartBenchmark benchmark_start(const config::RunConfig& config, const StartOptio
   result.plan = time([&] {
     plan = loadbalance::make_batch_plan(plan_options, training::histogram_of(index->classes()));
     global = plan->next_step();
-    for (const uint32_t place : global) result.masked += index->classes().of(place).masked;
+    for (const uint32_t sorted_index : global)
+      result.masked += index->classes().of(sorted_index).masked;
   });
   std::vector<uint32_t> samples;
   const auto share = static_cast<size_t>(plan_options.batch_per_rank);
   result.find = time([&] {
-    for (const uint32_t place : global.first(share)) samples.push_back(index->sample_at(place));
+    for (const uint32_t sorted_index : global.first(share))
+      samples.push_back(index->sample_at(sorted_index));
   });
   std::ranges::transform(samples, samples.begin(),
                          [](uint32_t sample) { return sample % kSmallSamples; });

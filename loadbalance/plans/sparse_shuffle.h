@@ -1,6 +1,5 @@
 // A sparse shuffle: a shuffled order (a deck) of the numbers below `count` that stores only the
-// moved numbers. A place here is a position in the deck, not a sample's sorted index in
-// data::SampleIndex.
+// moved numbers. A place is a position in the deck.
 #pragma once
 
 #include <cstddef>

@@ -134,9 +134,9 @@ class Oracle {
   Gradient whole_gradient() {
     std::vector<uint32_t> samples;
     int64_t masked = 0;
-    for (const uint32_t place : plan_->next_step()) {
-      samples.push_back(source_.index().sample_at(place));
-      masked += source_.index().classes().of(place).masked;
+    for (const uint32_t sorted_index : plan_->next_step()) {
+      samples.push_back(source_.index().sample_at(sorted_index));
+      masked += source_.index().classes().of(sorted_index).masked;
     }
     data::PackedBatch batch;
     source_.read(samples, batch);
