@@ -360,9 +360,9 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
       (shared(Sharding::kAll, weights) + shared(Sharding::kGradients, shape.master_bytes) +
        shared(Sharding::kState, 2 * shape.master_bytes));
   // Gather groups share two layers' buffers alternately.
-  const double turns = 2 * shape.layer_parameters;
-  if (layout.sharding == Sharding::kAll) bytes += turns * shape.compute_bytes;
-  if (layout.sharding >= Sharding::kGradients) bytes += turns * shape.master_bytes;
+  const double buffers = 2 * shape.layer_parameters;
+  if (layout.sharding == Sharding::kAll) bytes += buffers * shape.compute_bytes;
+  if (layout.sharding >= Sharding::kGradients) bytes += buffers * shape.master_bytes;
 
   const double tokens =
       std::ceil(input.batch / shards / count(layout.micro_batches)) * shape.longest;

@@ -147,14 +147,14 @@ training::ParameterMemory ShardingForms::memory() const {
   const auto copies = [&](Sharding from) { return sharded >= from ? 1 : ranks_; };
   const int64_t largest =
       inner_groups_.empty() ? 0 : *std::max_element(inner_groups_.begin(), inner_groups_.end());
-  const int64_t turns = ranks_ * (first_group_ + last_group_ + 2 * largest);
+  const int64_t buffers = ranks_ * (first_group_ + last_group_ + 2 * largest);
   training::ParameterMemory memory{
       .weights = copies(Sharding::kAll) * parameters_ * (master_bytes_ + rounding_bytes_),
       .gradients = copies(Sharding::kGradients) * parameters_ * master_bytes_,
       .state = copies(Sharding::kState) * training::state_per_weight(config_.optimizer.name) *
                parameters_ * master_bytes_};
-  if (sharded == Sharding::kAll) memory.weights += turns * compute_bytes_;
-  if (sharded >= Sharding::kGradients) memory.gradients += turns * master_bytes_;
+  if (sharded == Sharding::kAll) memory.weights += buffers * compute_bytes_;
+  if (sharded >= Sharding::kGradients) memory.gradients += buffers * master_bytes_;
   if (config_.batch.gradient_accumulation_steps > rounds_) {
     memory.gradients += ranks_ * words_ * master_bytes_;
   }

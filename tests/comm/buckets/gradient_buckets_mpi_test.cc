@@ -361,14 +361,14 @@ TEST_P(GradientBucketsOverRanks, ShardedGradientsAddUpOverRounds) {
   }
 }
 
-TEST(GradientBucketsByTurns, MemoryThatIsNotReducedIsNotWritten) {
+TEST(GradientBucketsInSharedBuffers, MemoryThatIsNotReducedIsNotWritten) {
   const auto world = make_mpi_communicator();
   if (world->size() == 1) GTEST_SKIP() << "one rank has all of them";
   BucketStep step;
-  const device::Arena turns({step.memory.data(), DType::kF32, 1, 64}, 128,
-                            {{{0, 64}, 0}, {{64, 128}, 0}});
+  const device::Arena shared({step.memory.data(), DType::kF32, 1, 64}, 128,
+                             {{{0, 64}, 0}, {{64, 128}, 0}});
   const std::vector<int64_t> boundaries = {0, 64, 128};
-  GradientBuckets buckets(step.backend, *world, turns, boundaries,
+  GradientBuckets buckets(step.backend, *world, shared, boundaries,
                           {.clip = ClipMode::kNone, .bucket_bytes = 256}, step.update());
   buckets.begin_writing(0, 64);
   EXPECT_THROW(buckets.begin_writing(64, 128), Error) << "bucket 0 is not ready";
