@@ -18,7 +18,7 @@
 namespace strata::harness {
 namespace {
 
-uint64_t agreed_seed(const Benchmark& b, int experiment) {
+uint64_t shared_seed(const Benchmark& b, int experiment) {
   uint64_t seed = experiment_seed(b.config.run.seed, experiment);
   b.ranks.share(seed);
   return seed;
@@ -112,7 +112,7 @@ void save(const Benchmark& b, int experiment) {
 
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   const std::optional<ResumePoint> point = find_resume_point(b, experiment);
-  const uint64_t seed = point ? point->seed : agreed_seed(b, experiment);
+  const uint64_t seed = point ? point->seed : shared_seed(b, experiment);
   std::optional<ExperimentLog> owned;
   if (b.ranks.first()) {
     open_log(owned, b, experiment, point);

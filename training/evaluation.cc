@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "training/agreement/losses.h"
 #include "training/batches/batch_shapes.h"
 #include "training/schedules/gathers.h"
 #include "training/schedules/pipeline.h"
+#include "training/sync/losses.h"
 
 namespace strata::training {
 

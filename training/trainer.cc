@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "base/timing.h"
-#include "training/agreement/losses.h"
 #include "training/factories/backend.h"
 #include "training/factories/buckets.h"
 #include "training/factories/data.h"
 #include "training/factories/optimizer.h"
 #include "training/factories/schedule.h"
 #include "training/factories/sharding.h"
+#include "training/sync/losses.h"
 
 namespace strata::training {
 
@@ -31,7 +31,7 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
       loss_scale_(make_loss_scale(config)),
       scale_growth_steps_(config.loss_scale.growth_steps),
-      amax_agreement_(model, communicator),
+      amax_sync_(model, communicator),
       buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
                                      bucket_options(config, model, ranks_.stages()), *optimizer_,
                                      &frozen_)),
@@ -70,7 +70,7 @@ StepResult Trainer::step() {
     // The device still works on this micro-batch while the next is fetched, unless it is timed.
     if (segment.begins) result.data_seconds += upload_next();
   }
-  amax_agreement_.agree();
+  amax_sync_.all_reduce();
   result.skipped = buckets_->overflowed();
   if (loss_scale_) loss_scale_->after_step(result.skipped, scale_growth_steps_);
   if (step_ % loss_interval_ == 0) {
@@ -227,7 +227,7 @@ void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingS
     }
     executor_.issue(segment);
   }
-  amax_agreement_.agree();
+  amax_sync_.all_reduce();
 }
 
 bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale) {

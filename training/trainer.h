@@ -20,12 +20,12 @@
 #include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "training/agreement/amax_agreement.h"
 #include "training/batches/batch_shapes.h"
 #include "training/checkpoint/training_state.h"
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/step/step_executor.h"
+#include "training/sync/amax_sync.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/step_result.h"
 #include "training/trace/timeline.h"
@@ -150,7 +150,7 @@ class Trainer {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::LossScale> loss_scale_;
   int64_t scale_growth_steps_;
-  AmaxAgreement amax_agreement_;
+  AmaxSync amax_sync_;
   std::vector<Range> frozen_;  // arena elements that this step does not update
   std::unique_ptr<comm::GradientBuckets> buckets_;
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory

@@ -110,7 +110,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
     contenders.push_back({name, training.make_buckets(*network, reduction)});
     if (!reduction.scaled_loss || reduction.clip == comm::ClipMode::kAfterAllReduce) return;
     reduction.scaled_loss = false;
-    contenders.push_back({name + ", not agreed", training.make_buckets(*network, reduction)});
+    contenders.push_back({name + ", not synced", training.make_buckets(*network, reduction)});
   };
   for (const config::ClipMode mode : modes_of(config)) {
     config::RunConfig of_mode = config;

@@ -160,7 +160,7 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config,
   model_->set_weights(bert::random_weights(
       model_->layout(), 1, static_cast<unsigned>(training::thread_count(config, ranks.local))));
   optimizer_ = training::make_optimizer(config, *backend_, *model_, stages_->replicas());
-  amax_agreement_.emplace(*model_, ranks.communicator);
+  amax_sync_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_);
   weight_gatherer_ = training::make_weight_gatherer(config, *backend_, ranks.communicator, *model_);
   work_.emplace(*model_, training::make_schedule(config, bert_, replicas, model_->stage()),
@@ -228,7 +228,7 @@ SyntheticTraining::Step SyntheticTraining::train_on(size_t number, comm::Gradien
     }
     result.reduce = executor.run(segment, times);
   }
-  amax_agreement_->agree();
+  amax_sync_->all_reduce();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
   ranks_.communicator.barrier();

@@ -34,7 +34,7 @@ const std::vector<std::string> kOrder = {
     "search",
     "training",
     "training/factories",
-    "training/agreement",
+    "training/sync",
     "training/batches",
     "training/trace",
     "training/ranks",
