@@ -37,13 +37,13 @@ double recomputed(const ModelShape& shape, const Layout& layout) {
 }
 
 // In a modular pipeline a layer's gradients are complete early, as in layer order.
-bool goes_back_once(const Layout& layout) {
+bool runs_backward_once(const Layout& layout) {
   return layout.order == Order::kLayer || (layout.stages > 1 && layout.modular);
 }
 
 // Returns the seconds of the backward that hides reductions: of one micro-batch, or of all.
 double backward_beside(const ModelShape& shape, const Layout& layout, double samples) {
-  const double parts = goes_back_once(layout) ? 1 : count(layout.micro_batches);
+  const double parts = runs_backward_once(layout) ? 1 : count(layout.micro_batches);
   return (kBackwardShare + recomputed(shape, layout)) * samples / parts;
 }
 
@@ -140,7 +140,7 @@ double exposed_of_shards(const ModelShape& shape, const StepInput& input, double
   const bool waits = !weights && layout.clip == Clip::kAfterAllReduce;
   const double back = weights || waits ? 0 : halves.gather;
   const double words = shape.tail, layer = (1 - words) / count(shape.layers);
-  const auto passes = goes_back_once(layout) ? 1 : layout.micro_batches;
+  const auto passes = runs_backward_once(layout) ? 1 : layout.micro_batches;
   const double of_pass = samples / count(passes), of_layers = of_pass / (1 + shape.heads_share);
   const double backward = kBackwardShare * of_layers + recomputed(shape, layout) * of_pass;
   const double seconds =

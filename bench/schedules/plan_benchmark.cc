@@ -194,8 +194,8 @@ Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks
 
 // Runs on rank 0 while the others wait for its figures.
 void Measurement::calibrate() {
-  const auto alone = comm::make_single_communicator();
-  const training::Ranks one{*alone, ranks_.local};
+  const auto single_rank = comm::make_single_communicator();
+  const training::Ranks one{*single_rank, ranks_.local};
   constexpr int kTimes = 5, kLess = 3;
   double backward = 0;
   for (const int64_t tokens : {options_.micro_batch_tokens, options_.micro_batch_tokens / kLess}) {

@@ -80,9 +80,9 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
          training.backend().name());
   }
   const comm::BucketOptions configured = training::bucket_options(config);
-  const auto alone = comm::make_single_communicator();
+  const auto single_rank = comm::make_single_communicator();
   Contender without{.name = "no communication",
-                    .buckets = training.make_buckets(*alone, configured)};
+                    .buckets = training.make_buckets(*single_rank, configured)};
 
   OverlapBenchmark result{.device = training.backend().description(),
                           .ranks = ranks.size(),

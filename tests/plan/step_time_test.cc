@@ -78,7 +78,7 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
 }
 
 // Not even what rounding leaves of sums of times.
-TEST_F(StepTimeOverANetwork, ARankAloneExposesNothing) {
+TEST_F(StepTimeOverANetwork, ASingleRankExposesNothing) {
   for (const auto sharding :
        {Sharding::kNone, Sharding::kState, Sharding::kGradients, Sharding::kAll}) {
     for (double batch = 1; batch < 20; batch += 0.1) {
@@ -255,7 +255,7 @@ TEST(StepTime, RecomputingGoesForwardOnceMore) {
               40e-3 + 20e-3, 1e-12);
 }
 
-TEST(StepTime, ModulesTakeTurnsOrGoBackAtOnce) {
+TEST(StepTime, ModulesTakeTurnsOrRunBackwardAtOnce) {
   ModelShape shape;
   shape.heads_share = 0;
   StepInput input{.ranks = 2, .nodes = 2, .batch = 10, .layout = {.modules = 3}};

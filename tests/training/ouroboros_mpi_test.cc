@@ -226,7 +226,7 @@ class OuroborosTraining : public testing::TestWithParam<Case> {
   int modules() const { return world_->size() + 1; }
 
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  std::unique_ptr<comm::Communicator> alone_ = comm::make_single_communicator();
+  std::unique_ptr<comm::Communicator> single_rank_ = comm::make_single_communicator();
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
 
@@ -297,7 +297,7 @@ TEST_P(OuroborosTraining, WithoutDelayHasTheBitsOfOneRank) {
     const TrainingHistory found =
         train(config, *backend, *world_, *source_, kSeed, kSteps, nullptr, bert);
     const TrainingHistory expected =
-        train(whole, *backend, *alone_, *source_, kSeed, kSteps, nullptr, bert);
+        train(whole, *backend, *single_rank_, *source_, kSeed, kSteps, nullptr, bert);
     EXPECT_EQ(found.weights, expected.weights);
     EXPECT_EQ(largest_loss_difference(found, expected), 0);
     EXPECT_EQ(found.evaluation.masked_lm.correct, expected.evaluation.masked_lm.correct);
@@ -327,7 +327,7 @@ TEST_P(OuroborosTraining, EvaluationsBetweenStepsChangeNothing) {
         bert::Model whole(bert, *cpu, capacity_of(*source_, config.batch.micro_batch));
         whole.set_weights(found.trainer->weights());
         const bert::Losses of_whole =
-            Evaluator(whole, *source_, 0, config.batch.micro_batch, *alone_).evaluate();
+            Evaluator(whole, *source_, 0, config.batch.micro_batch, *single_rank_).evaluate();
         EXPECT_EQ(evaluated.masked_lm.correct, of_whole.masked_lm.correct);
         EXPECT_EQ(evaluated.masked_lm.loss, of_whole.masked_lm.loss);
       }

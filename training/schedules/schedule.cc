@@ -62,7 +62,7 @@ class Progress {
 
   int delay_of(int block) const { return lag_of(schedule_, {kBackward, block}); }
   // Whether backward takes the same micro-batch through the block after it, on this stage.
-  bool goes_back_together(int block) const {
+  bool continues_backward(int block) const {
     return block + 1 < schedule_.blocks && is_own(block + 1) &&
            delay_of(block + 1) == delay_of(block);
   }
@@ -113,7 +113,7 @@ class Progress {
           return "what it reads is not in memory";
         }
         if (has(kBackward, block, m) ||
-            (goes_back_together(block) && !has(kBackward, block + 1, m))) {
+            (continues_backward(block) && !has(kBackward, block + 1, m))) {
           return "backward goes back from block to block, once";
         }
         if (delay_of(block) == 0 && is_read_by_other_stage(block) &&

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsInEveryMode,
                                          ClipMode::kBucketBeforeAllReduce),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(GradientBucketsInEveryMode, AloneApplyTheDefinitionInPlace) {
+TEST_P(GradientBucketsInEveryMode, OnASingleRankApplyTheDefinitionInPlace) {
   BucketStep step;
   const auto world = make_single_communicator();
   BucketOptions bf16 = options(GetParam());

@@ -157,10 +157,10 @@ TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
 }
 
 TEST(TiedRows, MustBeReadyByTheEndOfAStep) {
-  const auto alone = make_single_communicator();
+  const auto single_rank = make_single_communicator();
   BucketStep step;
   const device::Buffer sparse(step.backend, kGradients * sizeof(float));
-  GradientBuckets buckets(step.backend, *alone, step.gradients(), kBoundaries,
+  GradientBuckets buckets(step.backend, *single_rank, step.gradients(), kBoundaries,
                           {.clip = ClipMode::kNone,
                            .tied_rows = {{1000, 1700}, {sparse.data(), DType::kF32, 70, kColumns}}},
                           step.update());

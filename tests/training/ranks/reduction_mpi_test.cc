@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kLamb}),
     name_of_mode);
 TEST_P(TiedEmbeddingSplit, TrainsTheSame) {
-  const TrainingHistory whole = alone(1);
+  const TrainingHistory whole = on_a_single_rank(1);
   config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
   config.reduce.split_tied_embedding = true;
   const TrainingHistory early = train(config, *world_, *source_, 7, kSteps);

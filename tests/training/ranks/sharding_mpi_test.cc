@@ -140,10 +140,10 @@ TEST_P(ShardingOverRanks, TakesTheMemoryOfTheFormula) {
   const ShardedRun& run = GetParam();
   const BlockSizes sizes(model_->layout());
   const int64_t ranks = world_->size();
-  const bool bf16 = run.precision == config::Precision::kBf16, alone = ranks == 1;
+  const bool bf16 = run.precision == config::Precision::kBf16, single_rank = ranks == 1;
   const int64_t whole = sizes.all, shard = whole / ranks;
   const int64_t buffers = 2 * sizes.layer + sizes.embeddings + sizes.heads;
-  const auto shares = [&](config::Sharding what) { return run.sharded >= what && !alone; };
+  const auto shares = [&](config::Sharding what) { return run.sharded >= what && !single_rank; };
   const int64_t kept = 4 + (bf16 ? 2 : 0);
   const ParameterMemory memory = trainer_->parameter_memory();
   EXPECT_EQ(memory.weights, shares(kAll) ? kept * shard + (bf16 ? 2 : 4) * buffers : kept * whole);
