@@ -15,7 +15,7 @@
 #include "comm/buckets/clip_mode.h"
 #include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 namespace strata::config {
 
@@ -37,7 +37,7 @@ using NormKind = bert::Norm;
 using StandardizationAxis = device::StandardizationAxis;
 enum class TiedGradient : uint8_t { kSum, kAverage };
 enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
-using ScheduleKind = optim::Schedule;
+using LrScheduleKind = optim::LrSchedule;
 using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16, kFp16 };
 enum class ReduceAccumulation : uint8_t { kFp32, kBf16, kBf16Chunked };
@@ -56,7 +56,7 @@ const char* name_of(StandardizationAxis);
 const char* name_of(TiedGradient);
 const char* name_of(OptimizerKind);
 const char* name_of(Sharding);
-const char* name_of(ScheduleKind);
+const char* name_of(LrScheduleKind);
 const char* name_of(ClipMode);
 const char* name_of(ReduceDType);
 const char* name_of(ReduceAccumulation);
@@ -156,8 +156,8 @@ struct OptimizerConfig {
   Sharding sharded = Sharding::kNone;
 };
 
-struct ScheduleConfig {
-  ScheduleKind name = ScheduleKind::kWarmupThenPolynomialDecay;
+struct LrScheduleConfig {
+  LrScheduleKind name = LrScheduleKind::kWarmupThenPolynomialDecay;
   int64_t warmup_steps = 20;
   int64_t start_warmup_step = 0;  // may be negative: the first step is then already warm
   int64_t training_steps = 1000;
@@ -220,7 +220,7 @@ struct RunConfig {
   ParallelConfig parallel;
   OuroborosConfig ouroboros;
   OptimizerConfig optimizer;
-  ScheduleConfig schedule;
+  LrScheduleConfig schedule;
   ClipConfig clip;
   ReduceConfig reduce;
   TargetConfig target;

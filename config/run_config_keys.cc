@@ -279,7 +279,7 @@ ConfigSection optimizer_section() {
 }
 
 ConfigSection schedule_section() {
-  using S = ScheduleConfig;
+  using S = LrScheduleConfig;
   const auto get = [](auto& config) -> auto& { return config.schedule; };
   return section(
       "schedule",
@@ -287,7 +287,7 @@ ConfigSection schedule_section() {
       "`optimizer.lr` x (t -\n"
       "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
       "D)^`power`.",
-      {key("name", get, &S::name, Choice<ScheduleKind>{}, "What t and D are."),
+      {key("name", get, &S::name, Choice<LrScheduleKind>{}, "What t and D are."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},

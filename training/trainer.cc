@@ -25,7 +25,7 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       accumulation_(config.batch.gradient_accumulation_steps),
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
-      learning_rate_schedule_(lr_schedule(config.schedule, config.optimizer.lr)),
+      lr_schedule_(lr_schedule(config.schedule, config.optimizer.lr)),
       plan_(plan_options(config, communicator.size(), seed)),
       sharded_(shards_state(config, ranks_.replicas().size())),
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
@@ -40,14 +40,13 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
             ranks_.stages(), weight_gatherer_.get(),
             make_delayed_work(config, model.config(), model.stage())),
       executor_(work_, *buckets_, make_graph_cache(config, backend)) {
-  optim::check_schedule(learning_rate_schedule_);
+  optim::check_lr_schedule(lr_schedule_);
 }
 
 StepResult Trainer::step() {
   const auto begin = Clock::now();
   ++step_;
-  StepResult result{.step = step_,
-                    .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
+  StepResult result{.step = step_, .learning_rate = optim::learning_rate(lr_schedule_, step_)};
   if (!uploaded_first_) result.data_seconds = upload_next();
   uploaded_first_ = true;
   const bert::TrainingStep step = next_global_batch(result);

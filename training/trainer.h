@@ -18,8 +18,8 @@
 #include "data/loading/batch_loader.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "optim/loss_scale.h"
+#include "optim/lr_schedule.h"
 #include "optim/optimizer.h"
-#include "optim/schedule.h"
 #include "training/batches/batch_shapes.h"
 #include "training/checkpoint/training_state.h"
 #include "training/ranks/parameter_memory.h"
@@ -131,7 +131,7 @@ class Trainer {
   int64_t accumulation_;
   int64_t global_batch_;
   int64_t loss_interval_;
-  optim::ScheduleOptions learning_rate_schedule_;
+  optim::LrScheduleOptions lr_schedule_;
   // The options of step_plan_. They name the ranks that the run began on.
   loadbalance::PlanOptions plan_;
   int64_t step_ = 0;

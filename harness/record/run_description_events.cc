@@ -25,7 +25,7 @@ void log_optimizer(mllog::LogWriter& log, const config::OptimizerConfig& optimiz
   log.event(log_keys::kOptLambWeightDecayRate, optimizer.weight_decay);
 }
 
-void log_schedule(mllog::LogWriter& log, const config::ScheduleConfig& schedule) {
+void log_lr_schedule(mllog::LogWriter& log, const config::LrScheduleConfig& schedule) {
   log.event(log_keys::kOptTrainingSteps, schedule.training_steps);
   log.event(log_keys::kOptWarmupSteps, schedule.warmup_steps);
   log.event(log_keys::kNumWarmupSteps, schedule.warmup_steps);
@@ -45,7 +45,7 @@ void log_run_description(mllog::LogWriter& log, const config::RunConfig& config,
   log.event(log_keys::kMaxPredictionsPerSeq, config.data.max_predictions_per_seq);
   log.event(log_keys::kQualityTarget, config.target.masked_lm_accuracy);
   log_optimizer(log, config.optimizer);
-  log_schedule(log, config.schedule);
+  log_lr_schedule(log, config.schedule);
 }
 
 void log_weights_initialization(mllog::LogWriter& log, std::span<const std::string> tensors) {

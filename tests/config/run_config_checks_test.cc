@@ -263,7 +263,7 @@ TEST(RunConfigChecks, AWarmUpThatStartsAfterTheFirstStepIsRefused) {
             "<schedule.start_warmup_step>: schedule.start_warmup_step: 3 is after the first step, "
             "so the first learning rates would be negative; with schedule.name "
             "warmup_then_polynomial_decay use at most 1");
-  config.schedule.name = ScheduleKind::kPolynomialDecay;
+  config.schedule.name = LrScheduleKind::kPolynomialDecay;
   config.schedule.start_warmup_step = 1;
   EXPECT_EQ(conflict_of(config),
             "<schedule.start_warmup_step>: schedule.start_warmup_step: 1 is after the first step, "

@@ -35,7 +35,7 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
                       .epsilon = 1e-6,
                       .weight_decay = 0.01,
                       .sharded = sharded};
-  config.schedule.name = config::ScheduleKind::kPolynomialDecay;
+  config.schedule.name = config::LrScheduleKind::kPolynomialDecay;
   config.schedule.warmup_steps = golden.at("warmup_steps");
   config.schedule.training_steps = golden.at("steps");
   config.schedule.end_lr = 0;

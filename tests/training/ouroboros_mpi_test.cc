@@ -9,7 +9,7 @@
 #include <cmath>
 #include <deque>
 
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/counting_device.h"
 #include "tests/training/small_training.h"
