@@ -76,12 +76,18 @@ constexpr RenamedKey kRenamedKeys[] = {
     {"device.attention", "device.options.attention", "fastest"},
     {"device.epilogues", "device.options.epilogues", "fastest"},
     {"reduce.early_words", "reduce.split_tied_embedding", "false"}};
+// A section of earlier versions and its present name.
+constexpr std::string_view kOldSection = "schedule", kSection = "lr_schedule";
 
 [[noreturn]] void reject_unknown(const ConfigValue& value) {
   for (const RenamedKey& key : kRenamedKeys) {
     if (value.key == key.old_name) {
       fail("{}: {}: is now called {}", value.source, value.key, key.name);
     }
+  }
+  const std::string_view key = value.key, below = key.substr(std::min(key.find('.'), key.size()));
+  if (key.substr(0, key.size() - below.size()) == kOldSection) {
+    fail("{}: {}: is now called {}{}", value.source, value.key, kSection, below);
   }
   const std::string nearest = nearest_name(value.key);
   fail("{}: {}: unknown key; {}", value.source, value.key,
@@ -281,7 +287,7 @@ int ranks_of_replica(const RunConfig& config) {
 }
 
 int64_t max_steps(const RunConfig& config) {
-  return config.target.max_steps.value_or(config.schedule.training_steps);
+  return config.target.max_steps.value_or(config.lr_schedule.training_steps);
 }
 
 int64_t eval_interval_samples(const RunConfig& config, int ranks) {

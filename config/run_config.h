@@ -87,7 +87,7 @@ struct ModelConfig {
 // Layer dropping: Zhang & He, arXiv 2010.13369.
 struct LayerDropConfig {
   double theta = 1;             // 1: drops none
-  std::optional<double> gamma;  // absent: 100 / schedule.training_steps
+  std::optional<double> gamma;  // absent: 100 / lr_schedule.training_steps
 };
 
 // Scaling of the loss with precision fp16: optim/loss_scale.h.
@@ -184,7 +184,7 @@ struct TargetConfig {
   double masked_lm_accuracy = 0.72;
   std::optional<int64_t> eval_interval_samples;  // absent: MLPerf's formula
   int64_t start_eval_at_sample = 0;
-  std::optional<int64_t> max_steps;  // absent: schedule.training_steps
+  std::optional<int64_t> max_steps;  // absent: lr_schedule.training_steps
 };
 
 struct InitializationConfig {
@@ -220,7 +220,7 @@ struct RunConfig {
   ParallelConfig parallel;
   OuroborosConfig ouroboros;
   OptimizerConfig optimizer;
-  LrScheduleConfig schedule;
+  LrScheduleConfig lr_schedule;
   ClipConfig clip;
   ReduceConfig reduce;
   TargetConfig target;

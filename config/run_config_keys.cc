@@ -108,7 +108,7 @@ ConfigSection layer_drop_section() {
            "What theta(t) falls to. 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
            "Rate at which theta(t) decays, per step; 0: not at all. `auto`: 100 / "
-           "`schedule.training_steps`.")});
+           "`lr_schedule.training_steps`.")});
 }
 
 ConfigSection loss_scale_section() {
@@ -259,7 +259,7 @@ ConfigSection optimizer_section() {
   return section(
       "optimizer", "How a gradient becomes an update ([optimizers.md](optimizers.md)).",
       {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
-       key("lr", get, &S::lr, Number::above(0), "Learning rate, varied by `schedule`."),
+       key("lr", get, &S::lr, Number::above(0), "Learning rate, varied by `lr_schedule`."),
        key("beta1", get, &S::beta1, Number::below(0, 1),
            "Decay of the first moment; madgrad, sgd: momentum."),
        key("beta2", get, &S::beta2, Number::below(0, 1),
@@ -278,11 +278,11 @@ ConfigSection optimizer_section() {
            "gathered together.")});
 }
 
-ConfigSection schedule_section() {
+ConfigSection lr_schedule_section() {
   using S = LrScheduleConfig;
-  const auto get = [](auto& config) -> auto& { return config.schedule; };
+  const auto get = [](auto& config) -> auto& { return config.lr_schedule; };
   return section(
-      "schedule",
+      "lr_schedule",
       "Learning rate of a step. While t - `start_warmup_step` < `warmup_steps` it is "
       "`optimizer.lr` x (t -\n"
       "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
@@ -356,7 +356,7 @@ ConfigSection target_section() {
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
            "Steps after which a run that misses its target ends with `aborted`. After a last step "
            "between two evaluations one more is logged with `off_cadence`; it cannot make the run "
-           "a success. `auto`: `schedule.training_steps`.")});
+           "a success. `auto`: `lr_schedule.training_steps`.")});
 }
 
 ConfigSection initialization_section() {
@@ -423,7 +423,7 @@ const std::vector<ConfigSection>& config_sections() {
                                                        parallel_section(),
                                                        ouroboros_section(),
                                                        optimizer_section(),
-                                                       schedule_section(),
+                                                       lr_schedule_section(),
                                                        clip_section(),
                                                        reduce_section(),
                                                        target_section(),

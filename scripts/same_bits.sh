@@ -29,7 +29,7 @@ device: {threads: 1}
 data: {train: $root/tests/golden/reference/mlperf_reference.tfrecord, eval: $root/tests/golden/reference/mlperf_reference.tfrecord}
 batch: {micro_batch: 4}
 optimizer: {lr: 1e-3}
-schedule: {warmup_steps: 5, training_steps: 20}
+lr_schedule: {warmup_steps: 5, training_steps: 20}
 target: {masked_lm_accuracy: 1.0, eval_interval_samples: 80}
 initialization: {clear_whole_cache: false}
 log: {step_trace: true, save_checkpoint: true}

@@ -25,7 +25,7 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       accumulation_(config.batch.gradient_accumulation_steps),
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
-      lr_schedule_(lr_schedule(config.schedule, config.optimizer.lr)),
+      lr_schedule_(lr_schedule(config.lr_schedule, config.optimizer.lr)),
       plan_(plan_options(config, communicator.size(), seed)),
       sharded_(shards_state(config, ranks_.replicas().size())),
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),

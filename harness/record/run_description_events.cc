@@ -45,7 +45,7 @@ void log_run_description(mllog::LogWriter& log, const config::RunConfig& config,
   log.event(log_keys::kMaxPredictionsPerSeq, config.data.max_predictions_per_seq);
   log.event(log_keys::kQualityTarget, config.target.masked_lm_accuracy);
   log_optimizer(log, config.optimizer);
-  log_lr_schedule(log, config.schedule);
+  log_lr_schedule(log, config.lr_schedule);
 }
 
 void log_weights_initialization(mllog::LogWriter& log, std::span<const std::string> tensors) {

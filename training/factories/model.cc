@@ -35,7 +35,7 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
                              .stage = stage};
   options.layer_drop = {.theta = config.layer_drop.theta,
                         .gamma = config.layer_drop.gamma.value_or(
-                            100.0 / static_cast<double>(config.schedule.training_steps))};
+                            100.0 / static_cast<double>(config.lr_schedule.training_steps))};
   options.standardization = config.standardization;
   if (const auto delayed = make_delayed_work(config, model, stage)) {
     options.in_flight = delayed->schedule.in_flight;

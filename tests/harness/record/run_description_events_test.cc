@@ -86,8 +86,8 @@ std::vector<std::string> tensors_of_bert_large() {
 TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
   config::RunConfig config;
   config.batch.gradient_accumulation_steps = 3;
-  config.schedule.power = 0.75;
-  config.schedule.end_lr = 1e-6;
+  config.lr_schedule.power = 0.75;
+  config.lr_schedule.end_lr = 1e-6;
   config.optimizer.weight_decay = 0.03125;
   std::istringstream lines(read_file(write_run(config, 0.3, log_keys::kSuccess)));
   std::map<std::string, nlohmann::json> values;
