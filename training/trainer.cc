@@ -59,7 +59,7 @@ StepResult Trainer::step() {
   // The optimizer does not count skipped steps.
   const int64_t skipped = loss_scale_ ? loss_scale_->skipped_steps : 0;
   optimizer_->begin_step(device::Stream::kCompute, step_ - skipped, result.learning_rate);
-  for (const Segment& segment : executor_.segments()) {
+  for (const GraphSegment& segment : executor_.segments()) {
     if (segment.begins) {
       result.tokens += std::ssize(batch_.tokens);
       work_.begin(segment.micro_batch, step);
@@ -219,7 +219,7 @@ bert::HostWeights Trainer::weights() {
 void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
   optimizer_->begin_step(device::Stream::kCompute, 1, 0.0);
   executor_.begin_step(0);
-  for (const Segment& segment : executor_.segments()) {
+  for (const GraphSegment& segment : executor_.segments()) {
     if (segment.begins) {
       model_.upload(batch);
       work_.begin(segment.micro_batch, scale);
@@ -238,7 +238,7 @@ bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::Trainin
   for (int i = 0; i < 2 * work_.schedule().in_flight; ++i) micro_batches.insert(std::min(i, last));
   for (const int micro_batch : micro_batches) {
     for (int slot = 0; slot < model_.slots(); ++slot) {
-      for (const Segment& segment : executor_.segments()) {
+      for (const GraphSegment& segment : executor_.segments()) {
         if (segment.micro_batch != micro_batch) continue;
         if (segment.begins) {
           model_.upload(batch);

@@ -220,7 +220,7 @@ SyntheticTraining::Step SyntheticTraining::train_on(size_t number, comm::Gradien
   training::StepExecutor& executor = *executors_.at(&buckets);
   frozen_ = executor.begin_step(steps_);
   optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
-  for (const training::Segment& segment : executor.segments()) {
+  for (const training::GraphSegment& segment : executor.segments()) {
     if (segment.begins) {
       if (times) times->begin();
       model_->upload(batches_[number][static_cast<size_t>(segment.micro_batch)]);

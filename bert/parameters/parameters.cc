@@ -127,8 +127,8 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
       add.matrix(name + "word_embeddings", hf + "word_embeddings.weight", c.vocab_size, h);
   layout.position_embeddings = add.matrix(name + "position_embeddings",
                                           hf + "position_embeddings.weight", c.max_positions, h);
-  layout.segment_embeddings = add.matrix(name + "token_type_embeddings",
-                                         hf + "token_type_embeddings.weight", c.segments, h);
+  layout.token_type_embeddings = add.matrix(name + "token_type_embeddings",
+                                            hf + "token_type_embeddings.weight", c.token_types, h);
   layout.embeddings_norm = add.norm(name + "LayerNorm", hf + "LayerNorm", h);
   add.finish_group("embeddings");
 }

@@ -69,7 +69,7 @@ struct ParameterLayout {
   Parameter masked_lm_bias;
   LinearPlace next_sentence;
   std::vector<LayerPlace> layers;
-  Parameter word_embeddings, position_embeddings, segment_embeddings;
+  Parameter word_embeddings, position_embeddings, token_type_embeddings;
   LayerNormPlace embeddings_norm;
 
   // Backward completes gradients [boundaries[i], boundaries[i+1]) in ascending order of i. The last

@@ -90,7 +90,7 @@ class StepExecutorTest : public testing::Test {
     for (uint64_t step = 1; step <= steps; ++step) {
       optimizer->begin_step(device::Stream::kCompute, static_cast<int64_t>(step), 1e-3);
       executor.begin_step(static_cast<int64_t>(step));
-      for (const Segment& segment : executor.segments()) {
+      for (const GraphSegment& segment : executor.segments()) {
         if (segment.begins) work.begin(segment.micro_batch, {.seed = 1, .step = step});
         executor.run(segment);
         if (segment.begins) upload_next();

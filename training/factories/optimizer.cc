@@ -12,7 +12,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
                                                  const bert::ParameterLayout& layout,
                                                  const optim::ParameterArena& arena,
                                                  std::span<const Range> owned) {
-  std::vector<optim::Segment> segments;
+  std::vector<optim::ParameterSegment> segments;
   for (const bert::ParameterSegment& segment : layout.segments()) {
     segments.push_back({segment.offset, segment.size, segment.decay});
   }

@@ -71,7 +71,7 @@ class Builder {
 
  private:
   void begin_segment(const Task& task) {
-    const auto same = [&](const Segment& segment) {
+    const auto same = [&](const GraphSegment& segment) {
       return segment.micro_batch == task.micro_batch;
     };
     const bool begins = std::ranges::none_of(list_.segments, same);
