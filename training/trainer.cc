@@ -26,7 +26,7 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
       lr_schedule_(lr_schedule(config.lr_schedule, config.optimizer.lr)),
-      plan_(plan_options(config, communicator.size(), seed)),
+      batch_plan_options_(batch_plan_options(config, communicator.size(), seed)),
       sharded_(shards_state(config, ranks_.replicas().size())),
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
       loss_scale_(make_loss_scale(config)),
@@ -121,18 +121,18 @@ bert::TrainingStep Trainer::next_global_batch(StepResult& result) {
 Trainer::GlobalBatch Trainer::plan_step() {
   GlobalBatch batch;
   double cost = 0, cost_of_rank = 0, most = 0;
-  const std::span<const uint32_t> global = step_plan_->next_step();
+  const std::span<const uint32_t> global = batch_plan_->next_step();
   for (const uint32_t sorted_index : global) {
     const data::SampleClass& alike = train_->index().classes().of(sorted_index);
     batch.masked += alike.masked;
     batch.tokens += alike.length;
-    if (batch.sequences % plan_.batch_per_rank == 0) cost_of_rank = 0;
-    cost_of_rank += plan_.cost.cost(alike.length);
+    if (batch.sequences % batch_plan_options_.batch_per_rank == 0) cost_of_rank = 0;
+    cost_of_rank += batch_plan_options_.cost.cost(alike.length);
     most = std::max(most, cost_of_rank);
-    cost += plan_.cost.cost(alike.length);
+    cost += batch_plan_options_.cost.cost(alike.length);
     ++batch.sequences;
   }
-  batch.imbalance = most * plan_.ranks / cost;
+  batch.imbalance = most * batch_plan_options_.ranks / cost;
   const std::span<const uint32_t> mine = local_samples(global);
   loader_samples_.assign(mine.begin(), mine.end());
   return batch;
@@ -143,7 +143,8 @@ TrainingState Trainer::state() {
   TrainingState state{
       .step = step_,
       .parameters = whole.size,
-      .plan = {plan_.ranks, plan_.batch_per_rank, plan_.micro_batches},
+      .plan = {batch_plan_options_.ranks, batch_plan_options_.batch_per_rank,
+               batch_plan_options_.micro_batches},
       .loss_scale = loss_scale_,
   };
   // A stage's elements are named by their positions in the whole model.
@@ -169,22 +170,22 @@ TrainingState Trainer::state() {
   return state;
 }
 
-void Trainer::resume_after(int64_t step, const PlanShape& plan,
+void Trainer::resume_after(int64_t step, const BatchPlanShape& plan,
                            const std::optional<optim::LossScale>& loss_scale) {
   step_ = step;
   loss_scale_ = loss_scale;
-  plan_.ranks = plan.ranks;
-  plan_.batch_per_rank = plan.batch_per_rank;
-  plan_.micro_batches = plan.micro_batches;
+  batch_plan_options_.ranks = plan.ranks;
+  batch_plan_options_.batch_per_rank = plan.batch_per_rank;
+  batch_plan_options_.micro_batches = plan.micro_batches;
   model_.resume_after(step);
 }
 
 void Trainer::start(const data::InstanceSource& train) {
   train_ = &train;
   const auto lengths = histogram_of(train.index().classes());
-  step_plan_ = loadbalance::make_batch_plan(plan_, lengths);
+  batch_plan_ = loadbalance::make_batch_plan(batch_plan_options_, lengths);
   for (int64_t step = 0; step < step_; ++step) {  // steps before a resumed run
-    step_plan_->next_step();
+    batch_plan_->next_step();
   }
   loader_ = std::make_unique<data::BatchLoader>(
       train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); });
@@ -255,7 +256,7 @@ void Trainer::visit_micro_batches(
     const data::SampleClasses& classes, int64_t steps,
     const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const {
   if (steps == 0) return;
-  const auto plan = loadbalance::make_batch_plan(plan_, histogram_of(classes));
+  const auto plan = loadbalance::make_batch_plan(batch_plan_options_, histogram_of(classes));
   std::vector<SampleShape> shapes;
   for (int64_t step = 1; step <= steps; ++step) {
     for (const uint32_t sorted_index : local_samples(plan->next_step())) {

@@ -66,7 +66,7 @@ class Trainer {
   TrainingState state();
   // Call after overwriting state()'s arrays with those after step `step` of a run that began with
   // `plan`. Its global batches must be as large (check_global_batch).
-  void resume_after(int64_t step, const PlanShape& plan,
+  void resume_after(int64_t step, const BatchPlanShape& plan,
                     const std::optional<optim::LossScale>& loss_scale);
 
   // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading
@@ -132,8 +132,8 @@ class Trainer {
   int64_t global_batch_;
   int64_t loss_interval_;
   optim::LrScheduleOptions lr_schedule_;
-  // The options of step_plan_. They name the ranks that the run began on.
-  loadbalance::PlanOptions plan_;
+  // The options of batch_plan_. They name the ranks that the run began on.
+  loadbalance::PlanOptions batch_plan_options_;
   int64_t step_ = 0;
   bool uploaded_first_ = false;  // later micro-batches are uploaded a step ahead
   Timeline* timeline_ = nullptr;
@@ -141,7 +141,7 @@ class Trainer {
 
   // Deals sorted indices (data::SampleIndex). The loader's thread plans steps ahead. Each adds the
   // divisors of its losses to planned_.
-  std::unique_ptr<loadbalance::BatchPlan> step_plan_;
+  std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   std::mutex planned_mutex_;
   std::deque<GlobalBatch> planned_;       // steps that have not begun; guarded by planned_mutex_
   std::vector<uint32_t> loader_samples_;  // sorted indices for this rank, by micro-batch

@@ -80,16 +80,16 @@ class PlannedLengths {
  public:
   PlannedLengths(const config::RunConfig& config, const bert::BertConfig& bert, int ranks,
                  int replica)
-      : options_(training::plan_options(config, ranks, 1)),
+      : options_(training::batch_plan_options(config, ranks, 1)),
         histogram_(lengths_for(config, bert, loadbalance::global_batch_of(options_))),
         samples_(histogram_),
-        plan_(loadbalance::make_batch_plan(options_, histogram_)),
+        batch_plan_(loadbalance::make_batch_plan(options_, histogram_)),
         replica_(static_cast<size_t>(replica)) {}
 
   // Returns [micro-batches][samples] of the next step.
   std::vector<std::vector<int32_t>> next_step() {
     const auto share = static_cast<size_t>(options_.batch_per_rank);
-    const auto mine = plan_->next_step().subspan(replica_ * share, share);
+    const auto mine = batch_plan_->next_step().subspan(replica_ * share, share);
     std::vector<std::vector<int32_t>> micro_batches(static_cast<size_t>(options_.micro_batches));
     for (size_t i = 0; i < mine.size(); ++i) {
       micro_batches[i / (share / micro_batches.size())].push_back(
@@ -117,7 +117,7 @@ class PlannedLengths {
   loadbalance::PlanOptions options_;
   std::vector<loadbalance::LengthCount> histogram_;
   loadbalance::SamplesByLength samples_;
-  std::unique_ptr<loadbalance::BatchPlan> plan_;
+  std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   size_t replica_;
 };
 

@@ -72,9 +72,9 @@ class Oracle {
         backend_(make_backend(config)),
         model_(bert, *backend_, capacity_of(source, config.batch.micro_batch),
                {.word_gradient = bert::WordGradient::kSplitForGood}),
-        plan_(
-            loadbalance::make_batch_plan(plan_options(config, config.ouroboros.modules - 1, kSeed),
-                                         histogram_of(source.index().classes()))) {
+        batch_plan_(loadbalance::make_batch_plan(
+            batch_plan_options(config, config.ouroboros.modules - 1, kSeed),
+            histogram_of(source.index().classes()))) {
     model_.set_weights(bert::random_weights(model_.layout(), kSeed));
     const auto* first = model_.master_weights().as<double>();
     weights_.assign(first, first + model_.layout().size);
@@ -134,7 +134,7 @@ class Oracle {
   Gradient whole_gradient() {
     std::vector<uint32_t> samples;
     int64_t masked = 0;
-    for (const uint32_t sorted_index : plan_->next_step()) {
+    for (const uint32_t sorted_index : batch_plan_->next_step()) {
       samples.push_back(source_.index().sample_at(sorted_index));
       masked += source_.index().classes().of(sorted_index).masked;
     }
@@ -198,7 +198,7 @@ class Oracle {
   const data::InstanceSource& source_;
   std::unique_ptr<device::Backend> backend_;
   bert::Model model_;
-  std::unique_ptr<loadbalance::BatchPlan> plan_;
+  std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   std::vector<double> weights_, first_moment_, second_moment_;
   std::deque<Gradient> queue_;  // the newest first
   int64_t step_ = 0;
