@@ -108,7 +108,7 @@ json to_json(const Section& section) {
               {"errors", section.errors},
               {"warnings", section.warnings},
               {"notes", section.notes},
-              {"remarks", to_json(section.findings)}};
+              {"findings", to_json(section.findings)}};
   if (section.rcp) out["rcp"] = to_json(*section.rcp);
   return out;
 }

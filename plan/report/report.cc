@@ -215,7 +215,7 @@ ordered_json to_json(const Prediction& prediction, const Rates& rates) {
                            {"sharding", name_of(layout.sharding)},
                            {"clip", name_of(layout.clip)},
                            {"recompute", layout.recompute},
-                           {"early_words", layout.split_tied_embedding},
+                           {"split_tied_embedding", layout.split_tied_embedding},
                            {"bucket_bytes", layout.bucket_bytes}}},
                          {"imbalance", imbalance},
                          {"step_seconds",

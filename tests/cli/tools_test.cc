@@ -294,7 +294,7 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   std::vector<std::string> as_json = words;
   as_json.push_back("--json");
   const ProcessResult printed = strata(as_json);
-  EXPECT_EQ(printed.out.substr(0, 16), "{\n  \"version\": 1") << printed.out;
+  EXPECT_EQ(printed.out.substr(0, 16), "{\n  \"version\": 2") << printed.out;
   const std::string plan = folder_.write("plan.json", printed.out).string();
   const ProcessResult drawn = strata({"plot", "plan", plan, "-o", path("plan.svg")});
   EXPECT_EQ(drawn.exit_code, 0) << drawn.err;

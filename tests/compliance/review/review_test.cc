@@ -262,8 +262,8 @@ TEST(Review, IsInEveryFormat) {
   }
   const auto json = nlohmann::json::parse(package_json({check_acme(folder)}));
   const auto sections = json["packages"][0]["folders"][0]["sections"];
-  EXPECT_EQ(sections.back()["remarks"][0]["id"], "review/system/submitter");
-  EXPECT_EQ(sections.back()["remarks"][0]["line"], 4);
+  EXPECT_EQ(sections.back()["findings"][0]["id"], "review/system/submitter");
+  EXPECT_EQ(sections.back()["findings"][0]["line"], 4);
   EXPECT_THAT(round_text({check_acme(folder)}),
               HasSubstr("1 folder: review/system/submitter, first in "
                         "Acme/box/bert"));
