@@ -59,7 +59,7 @@ device: {threads: 1}
 data: {train: data/train.hdf5, eval: data/eval.hdf5, eval_samples: 400}
 batch: {micro_batch: 16, load_balance: {strategy: random}}
 optimizer: {name: adam, lr: 2e-3, beta2: 0.98, weight_decay: 0.01}
-schedule: {warmup_steps: 50, training_steps: 1500}
+lr_schedule: {warmup_steps: 50, training_steps: 1500}
 clip: {mode: after_allreduce, max_norm: 1}
 target: {masked_lm_accuracy: 0.99, eval_interval_samples: 4000}
 log: {step_trace: true}

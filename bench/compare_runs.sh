@@ -62,7 +62,7 @@ add_orders() {
   local layer="$several batch.accumulation_order=layer"
   add "micro_batch" "$several"
   add "micro_batch, recompute" "$several batch.activations=recompute"
-  add "micro_batch, early words" "$several reduce.early_words=true"
+  add "micro_batch, tied-embedding split" "$several reduce.split_tied_embedding=true"
   add "layer" "$layer"
   add "layer, recompute" "$layer batch.activations=recompute"
   add "layer, sharded state" "$layer optimizer.sharded=state"

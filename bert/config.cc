@@ -230,7 +230,7 @@ BertConfig read_config_file(const std::string& path) {
   config.heads = read.integer("num_attention_heads");
   config.intermediate_size = read.integer("intermediate_size");
   config.max_positions = read.integer("max_position_embeddings");
-  config.segments = read.integer("type_vocab_size");
+  config.token_types = read.integer("type_vocab_size");
   config.layer_norm_epsilon = read.number("layer_norm_eps", 1e-12f);
   config.hidden_dropout = read.number("hidden_dropout_prob", 0.1f);
   config.attention_dropout = read.number("attention_probs_dropout_prob", 0.1f);
@@ -252,7 +252,7 @@ void validate(const BertConfig& config, const std::string& source) {
   positive("num_attention_heads", config.heads, 1 << 12);
   positive("intermediate_size", config.intermediate_size, 1 << 18);
   positive("max_position_embeddings", config.max_positions, 1 << 16);
-  positive("type_vocab_size", config.segments, 1 << 10);
+  positive("type_vocab_size", config.token_types, 1 << 10);
   if (config.hidden_size != config.heads * 32 && config.hidden_size != config.heads * 64) {
     fail("{}: hidden_size={} with num_attention_heads={}: heads must be 32 or 64 wide", source,
          config.hidden_size, config.heads);
@@ -260,7 +260,7 @@ void validate(const BertConfig& config, const std::string& source) {
   if (config.intermediate_size % 32 != 0) {
     fail("{}: intermediate_size={} must be a multiple of 32", source, config.intermediate_size);
   }
-  if (config.segments < 2) {
+  if (config.token_types < 2) {
     fail("{}: type_vocab_size=1: samples have two segments; give the config.json of a BERT model",
          source);
   }
@@ -292,7 +292,7 @@ std::string to_text(const BertConfig& config) {
                                 {"num_attention_heads", config.heads},
                                 {"intermediate_size", config.intermediate_size},
                                 {"max_position_embeddings", config.max_positions},
-                                {"type_vocab_size", config.segments},
+                                {"type_vocab_size", config.token_types},
                                 {"layer_norm_eps", decimal(config.layer_norm_epsilon)},
                                 {"hidden_dropout_prob", decimal(config.hidden_dropout)},
                                 {"attention_probs_dropout_prob", decimal(config.attention_dropout)},

@@ -17,7 +17,7 @@ struct BertConfig {
   int64_t heads = 16;
   int64_t intermediate_size = 4096;
   int64_t max_positions = 512;
-  int64_t segments = 2;  // token types
+  int64_t token_types = 2;
   float layer_norm_epsilon = 1e-12f;
   float hidden_dropout = 0.1f;
   float attention_dropout = 0.1f;

@@ -18,8 +18,8 @@ void on_all_ranks(
     const Command& command, const std::function<double()>& start_seconds = [] { return 0.0; }) {
   if (!comm::launched_by_mpi()) {
     comm::check_launched_ranks(1);
-    const auto alone = comm::make_single_communicator();
-    command(training::Ranks{*alone});
+    const auto single_rank = comm::make_single_communicator();
+    command(training::Ranks{*single_rank});
     return;
   }
   comm::MpiRuntime runtime(start_seconds());

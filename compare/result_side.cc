@@ -21,12 +21,11 @@ using scoring::Score;
 constexpr size_t kEnoughRuns = 9;
 
 std::vector<std::optional<RunPhases>> phases_of(const Score& score) {
-  const auto format =
-      score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
+  const auto format = score.ruleset == "0.6.0" ? mllog::LogFormat::kMll : mllog::LogFormat::kMllog;
   std::vector<std::optional<RunPhases>> phases;
   for (const RunScore& run : score.runs) {
     phases.emplace_back();
-    if (run.counts) phases.back() = read_phases(compliance::EventLog(run.log, format));
+    if (run.counts) phases.back() = read_phases(mllog::LogReader(run.log, format));
   }
   return phases;
 }

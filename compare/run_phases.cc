@@ -9,7 +9,7 @@ constexpr double kMsPerSecond = 1000;
 
 class PhaseReader {
  public:
-  void take(const compliance::Event& event) {
+  void take(const mllog::Event& event) {
     if (event.key == "run_start") {
       *this = PhaseReader();
       run_start_ = event.time_ms;
@@ -43,9 +43,9 @@ class PhaseReader {
 
 }  // namespace
 
-std::optional<RunPhases> read_phases(const compliance::EventLog& log) {
+std::optional<RunPhases> read_phases(const mllog::LogReader& log) {
   PhaseReader reader;
-  log.visit([&](const compliance::Event& event) {
+  log.visit([&](const mllog::Event& event) {
     reader.take(event);
     return true;
   });

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compare {
 
@@ -19,6 +19,6 @@ struct RunPhases {
 
 // Returns the phases of the last run in the log, or nullopt if it lacks run_start or run_stop, or
 // its times are not finite. Throws ReadError if a large log cannot be read again.
-std::optional<RunPhases> read_phases(const compliance::EventLog& log);
+std::optional<RunPhases> read_phases(const mllog::LogReader& log);
 
 }  // namespace strata::compare

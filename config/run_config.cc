@@ -66,19 +66,28 @@ std::string nearest_name(const std::string& name) {
   return best;
 }
 
-// Keys of earlier versions and their present names.
+// Keys of earlier versions, their present names, and their defaults.
 struct RenamedKey {
   const char* old_name;
   const char* name;
+  const char* default_value;
 };
-constexpr RenamedKey kRenamedKeys[] = {{"device.attention", "device.options.attention"},
-                                       {"device.epilogues", "device.options.epilogues"}};
+constexpr RenamedKey kRenamedKeys[] = {
+    {"device.attention", "device.options.attention", "fastest"},
+    {"device.epilogues", "device.options.epilogues", "fastest"},
+    {"reduce.early_words", "reduce.split_tied_embedding", "false"}};
+// A section of earlier versions and its present name.
+constexpr std::string_view kOldSection = "schedule", kSection = "lr_schedule";
 
 [[noreturn]] void reject_unknown(const ConfigValue& value) {
   for (const RenamedKey& key : kRenamedKeys) {
     if (value.key == key.old_name) {
       fail("{}: {}: is now called {}", value.source, value.key, key.name);
     }
+  }
+  const std::string_view key = value.key, below = key.substr(std::min(key.find('.'), key.size()));
+  if (key.substr(0, key.size() - below.size()) == kOldSection) {
+    fail("{}: {}: is now called {}{}", value.source, value.key, kSection, below);
   }
   const std::string nearest = nearest_name(value.key);
   fail("{}: {}: unknown key; {}", value.source, value.key,
@@ -92,9 +101,9 @@ std::string source_at(const std::string& file, const YAML::Node& node) {
 
 // A renamed key with its default, which every resolved configuration of earlier versions has.
 bool is_dropped(const ConfigValue& value) {
-  return value.is_word("fastest") &&
-         std::any_of(std::begin(kRenamedKeys), std::end(kRenamedKeys),
-                     [&](const RenamedKey& key) { return value.key == key.old_name; });
+  return std::any_of(std::begin(kRenamedKeys), std::end(kRenamedKeys), [&](const RenamedKey& key) {
+    return value.key == key.old_name && value.is_word(key.default_value);
+  });
 }
 
 std::string parent_of(const std::string& name) {
@@ -278,7 +287,7 @@ int ranks_of_replica(const RunConfig& config) {
 }
 
 int64_t max_steps(const RunConfig& config) {
-  return config.target.max_steps.value_or(config.schedule.training_steps);
+  return config.target.max_steps.value_or(config.lr_schedule.training_steps);
 }
 
 int64_t eval_interval_samples(const RunConfig& config, int ranks) {

@@ -15,7 +15,7 @@
 #include "comm/buckets/clip_mode.h"
 #include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 namespace strata::config {
 
@@ -37,7 +37,7 @@ using NormKind = bert::Norm;
 using StandardizationAxis = device::StandardizationAxis;
 enum class TiedGradient : uint8_t { kSum, kAverage };
 enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
-using ScheduleKind = optim::Schedule;
+using LrScheduleKind = optim::LrSchedule;
 using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16, kFp16 };
 enum class ReduceAccumulation : uint8_t { kFp32, kBf16, kBf16Chunked };
@@ -56,7 +56,7 @@ const char* name_of(StandardizationAxis);
 const char* name_of(TiedGradient);
 const char* name_of(OptimizerKind);
 const char* name_of(Sharding);
-const char* name_of(ScheduleKind);
+const char* name_of(LrScheduleKind);
 const char* name_of(ClipMode);
 const char* name_of(ReduceDType);
 const char* name_of(ReduceAccumulation);
@@ -87,7 +87,7 @@ struct ModelConfig {
 // Layer dropping: Zhang & He, arXiv 2010.13369.
 struct LayerDropConfig {
   double theta = 1;             // 1: drops none
-  std::optional<double> gamma;  // absent: 100 / schedule.training_steps
+  std::optional<double> gamma;  // absent: 100 / lr_schedule.training_steps
 };
 
 // Scaling of the loss with precision fp16: optim/loss_scale.h.
@@ -156,8 +156,8 @@ struct OptimizerConfig {
   Sharding sharded = Sharding::kNone;
 };
 
-struct ScheduleConfig {
-  ScheduleKind name = ScheduleKind::kWarmupThenPolynomialDecay;
+struct LrScheduleConfig {
+  LrScheduleKind name = LrScheduleKind::kWarmupThenPolynomialDecay;
   int64_t warmup_steps = 20;
   int64_t start_warmup_step = 0;  // may be negative: the first step is then already warm
   int64_t training_steps = 1000;
@@ -175,7 +175,7 @@ struct ReduceConfig {
   ReduceAccumulation accumulate = ReduceAccumulation::kFp32;
   int chunk = 4;                   // ranks; only for kBf16Chunked
   double bucket_megabytes = 25.0;  // size in the reduced dtype, in 1e6 bytes
-  bool early_words = false;
+  bool split_tied_embedding = false;
   bool half_layers = false;
   std::optional<int> nccl_max_ctas;  // absent: NCCL's choice
 };
@@ -184,7 +184,7 @@ struct TargetConfig {
   double masked_lm_accuracy = 0.72;
   std::optional<int64_t> eval_interval_samples;  // absent: MLPerf's formula
   int64_t start_eval_at_sample = 0;
-  std::optional<int64_t> max_steps;  // absent: schedule.training_steps
+  std::optional<int64_t> max_steps;  // absent: lr_schedule.training_steps
 };
 
 struct InitializationConfig {
@@ -220,7 +220,7 @@ struct RunConfig {
   ParallelConfig parallel;
   OuroborosConfig ouroboros;
   OptimizerConfig optimizer;
-  ScheduleConfig schedule;
+  LrScheduleConfig lr_schedule;
   ClipConfig clip;
   ReduceConfig reduce;
   TargetConfig target;

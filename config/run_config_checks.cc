@@ -85,8 +85,8 @@ constexpr plan::Expression<C> kExpressions[] = {
      [](const C& c) { return c.optimizer.sharded == Sharding::kAll; }},
     {kReducedMicroBatches, "optimizer.sharded",
      "set batch.accumulation_order to layer or optimizer.sharded to state", reduces_micro_batches},
-    {kEarlyWords, "reduce.early_words", "set reduce.early_words to false",
-     [](const C& c) { return c.reduce.early_words; }},
+    {kSplitTiedEmbedding, "reduce.split_tied_embedding", "set reduce.split_tied_embedding to false",
+     [](const C& c) { return c.reduce.split_tied_embedding; }},
     {kHalfLayers, "reduce.half_layers", "set reduce.half_layers to false",
      [](const C& c) { return c.reduce.half_layers; }},
     {kBf16Sums, "reduce.accumulate", "set reduce.accumulate to fp32",
@@ -195,25 +195,25 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                      "leave group_ranks at auto",
                      name_of(balance.strategy))});
   }
-  if (config.optimizer.lr < config.schedule.end_lr) {
+  if (config.optimizer.lr < config.lr_schedule.end_lr) {
     conflicts.push_back(
-        {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
-                                        config.schedule.end_lr, config.optimizer.lr)});
+        {"lr_schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
+                                           config.lr_schedule.end_lr, config.optimizer.lr)});
   }
-  const int64_t latest_start = optim::first_t(config.schedule.name);
-  if (config.schedule.start_warmup_step > latest_start) {
+  const int64_t latest_start = optim::first_t(config.lr_schedule.name);
+  if (config.lr_schedule.start_warmup_step > latest_start) {
     conflicts.push_back(
-        {"schedule.start_warmup_step",
+        {"lr_schedule.start_warmup_step",
          fmt::format("{} is after the first step, so the first learning rates would be negative; "
-                     "with schedule.name {} use at most {}",
-                     config.schedule.start_warmup_step, name_of(config.schedule.name),
+                     "with lr_schedule.name {} use at most {}",
+                     config.lr_schedule.start_warmup_step, name_of(config.lr_schedule.name),
                      latest_start)});
   }
-  if (config.schedule.training_steps <= config.schedule.warmup_steps) {
+  if (config.lr_schedule.training_steps <= config.lr_schedule.warmup_steps) {
     conflicts.push_back(
-        {"schedule.training_steps",
-         fmt::format("{} leaves no step after schedule.warmup_steps, {}",
-                     config.schedule.training_steps, config.schedule.warmup_steps)});
+        {"lr_schedule.training_steps",
+         fmt::format("{} leaves no step after lr_schedule.warmup_steps, {}",
+                     config.lr_schedule.training_steps, config.lr_schedule.warmup_steps)});
   }
   return conflicts;
 }

@@ -108,7 +108,7 @@ ConfigSection layer_drop_section() {
            "What theta(t) falls to. 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
            "Rate at which theta(t) decays, per step; 0: not at all. `auto`: 100 / "
-           "`schedule.training_steps`.")});
+           "`lr_schedule.training_steps`.")});
 }
 
 ConfigSection loss_scale_section() {
@@ -259,7 +259,7 @@ ConfigSection optimizer_section() {
   return section(
       "optimizer", "How a gradient becomes an update ([optimizers.md](optimizers.md)).",
       {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
-       key("lr", get, &S::lr, Number::above(0), "Learning rate, varied by `schedule`."),
+       key("lr", get, &S::lr, Number::above(0), "Learning rate, varied by `lr_schedule`."),
        key("beta1", get, &S::beta1, Number::below(0, 1),
            "Decay of the first moment; madgrad, sgd: momentum."),
        key("beta2", get, &S::beta2, Number::below(0, 1),
@@ -278,16 +278,16 @@ ConfigSection optimizer_section() {
            "gathered together.")});
 }
 
-ConfigSection schedule_section() {
-  using S = ScheduleConfig;
-  const auto get = [](auto& config) -> auto& { return config.schedule; };
+ConfigSection lr_schedule_section() {
+  using S = LrScheduleConfig;
+  const auto get = [](auto& config) -> auto& { return config.lr_schedule; };
   return section(
-      "schedule",
+      "lr_schedule",
       "Learning rate of a step. While t - `start_warmup_step` < `warmup_steps` it is "
       "`optimizer.lr` x (t -\n"
       "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
       "D)^`power`.",
-      {key("name", get, &S::name, Choice<ScheduleKind>{}, "What t and D are."),
+      {key("name", get, &S::name, Choice<LrScheduleKind>{}, "What t and D are."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
@@ -324,7 +324,7 @@ ConfigSection reduce_section() {
                   key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
                       "Size of a bucket in that type, in 10^6 bytes; it is reduced while backward "
                       "fills the next."),
-                  key("early_words", get, &S::early_words, Flag{},
+                  key("split_tied_embedding", get, &S::split_tied_embedding, Flag{},
                       "Reduce the masked-LM head's part of the word embeddings' gradient first, "
                       "and of the input's part, which is complete last, only words that occur in "
                       "the step: pays if these are few. On backends in host memory. Takes one or "
@@ -356,7 +356,7 @@ ConfigSection target_section() {
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
            "Steps after which a run that misses its target ends with `aborted`. After a last step "
            "between two evaluations one more is logged with `off_cadence`; it cannot make the run "
-           "a success. `auto`: `schedule.training_steps`.")});
+           "a success. `auto`: `lr_schedule.training_steps`.")});
 }
 
 ConfigSection initialization_section() {
@@ -423,7 +423,7 @@ const std::vector<ConfigSection>& config_sections() {
                                                        parallel_section(),
                                                        ouroboros_section(),
                                                        optimizer_section(),
-                                                       schedule_section(),
+                                                       lr_schedule_section(),
                                                        clip_section(),
                                                        reduce_section(),
                                                        target_section(),

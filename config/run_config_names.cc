@@ -79,11 +79,11 @@ constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kAll, "all",
      "weights, too: gathered one layer ahead and dropped after use; embeddings and heads stay for "
      "the step (ZeRO stage 3)"}};
-constexpr NamedChoice<ScheduleKind> kSchedules[] = {
-    {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
+constexpr NamedChoice<LrScheduleKind> kLrSchedules[] = {
+    {LrScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
      "the published open-division runs; the first step is t = 1, D is 0 at t = `warmup_steps` and "
      "1 at t = `training_steps`"},
-    {ScheduleKind::kPolynomialDecay, "polynomial_decay",
+    {LrScheduleKind::kPolynomialDecay, "polynomial_decay",
      "MLPerf's reference; the first step is t = 0, D is 0 at t = 0 and 1 at t = `training_steps`; "
      "the warm-up replaces the decay's beginning, so `lr` is not reached"}};
 constexpr NamedChoice<ClipMode> kClipModes[] = {
@@ -173,8 +173,8 @@ std::span<const NamedChoice<Sharding>> choices_of() {
   return kShardings;
 }
 template <>
-std::span<const NamedChoice<ScheduleKind>> choices_of() {
-  return kSchedules;
+std::span<const NamedChoice<LrScheduleKind>> choices_of() {
+  return kLrSchedules;
 }
 template <>
 std::span<const NamedChoice<ClipMode>> choices_of() {
@@ -202,7 +202,7 @@ const char* name_of(StandardizationAxis value) { return find_name(value); }
 const char* name_of(TiedGradient value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(Sharding value) { return find_name(value); }
-const char* name_of(ScheduleKind value) { return find_name(value); }
+const char* name_of(LrScheduleKind value) { return find_name(value); }
 const char* name_of(ClipMode value) { return find_name(value); }
 const char* name_of(ReduceDType value) { return find_name(value); }
 const char* name_of(ReduceAccumulation value) { return find_name(value); }

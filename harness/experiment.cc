@@ -7,9 +7,9 @@
 #include "base/files/files.h"
 #include "base/text/counts.h"
 #include "harness/host/page_cache.h"
-#include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/run_description_events.h"
+#include "harness/record/run_log.h"
 #include "harness/resume/checkpoints.h"
 #include "harness/resume/last_checkpoint.h"
 #include "harness/seed.h"
@@ -18,7 +18,7 @@
 namespace strata::harness {
 namespace {
 
-uint64_t agreed_seed(const Benchmark& b, int experiment) {
+uint64_t shared_seed(const Benchmark& b, int experiment) {
   uint64_t seed = experiment_seed(b.config.run.seed, experiment);
   b.ranks.share(seed);
   return seed;
@@ -65,11 +65,11 @@ void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experim
     return;
   }
   const int64_t earliest_ms = latest_logged_ms(b.tree(), experiment, *point);
-  const auto aside = rewind_log(b.tree(), experiment, *point);
+  const auto archived = rewind_log(b.tree(), experiment, *point);
   b.say(
       fmt::format("result_{}: goes on after step {}, its last checkpoint; the log until the "
                   "interruption is {}",
-                  experiment, point->step, aside.string()));
+                  experiment, point->step, archived.string()));
   log.emplace(path, b.keeper, LogBegin::kResumed, earliest_ms);
   if (const double behind_by = log->clock_behind_by(); behind_by > 0) {
     b.say(
@@ -80,7 +80,7 @@ void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experim
   }
 }
 
-void log_initialization(const Benchmark& b, EventLog& events, uint64_t seed, bool cleared) {
+void log_initialization(const Benchmark& b, mllog::LogWriter& events, uint64_t seed, bool cleared) {
   events.event(log_keys::kCacheClear, cleared);
   events.start(log_keys::kInitStart);
   log_run_description(events, b.config,
@@ -112,7 +112,7 @@ void save(const Benchmark& b, int experiment) {
 
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   const std::optional<ResumePoint> point = find_resume_point(b, experiment);
-  const uint64_t seed = point ? point->seed : agreed_seed(b, experiment);
+  const uint64_t seed = point ? point->seed : shared_seed(b, experiment);
   std::optional<ExperimentLog> owned;
   if (b.ranks.first()) {
     open_log(owned, b, experiment, point);
@@ -129,7 +129,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   run.show("clearing the page cache");
   const bool cleared = clear_caches(b, say);
   if (!point) {
-    log.write([&](EventLog& events) { log_initialization(b, events, seed, cleared); });
+    log.write([&](mllog::LogWriter& events) { log_initialization(b, events, seed, cleared); });
   }
   run.show("reading weights");
   b.system.prepare(seed, files_of(b, experiment, point.has_value()), say);
@@ -141,7 +141,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   } else {
     // Last of the initialisation: what fails before leaves no result behind.
     if (b.ranks.first()) write_file_atomically(b.tree().config(experiment), to_yaml(b.config));
-    log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });
+    log.write([&](mllog::LogWriter& events) { events.end(log_keys::kInitStop); });
   }
 
   ExperimentResult result;

@@ -9,8 +9,8 @@
 #include "base/files/crc32c.h"
 #include "base/text/counts.h"
 #include "base/timing.h"
-#include "harness/record/event_log.h"
 #include "harness/record/run_description_events.h"
+#include "harness/record/run_log.h"
 
 namespace strata::harness {
 namespace {
@@ -55,7 +55,8 @@ ExperimentResult TimedRun::run() {
     result.reached_target =
         on_cadence && !diverged_ && result.accuracy >= config_.target.masked_lm_accuracy;
   }
-  log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data_.eval_samples); });
+  log_.write(
+      [&](mllog::LogWriter& log) { log_run_samples(log, result.samples, data_.eval_samples); });
   log_.run_stop(result.reached_target, result.samples);
   seconds_ = seconds_since(begin_time);
   log_.require_run_stop();
@@ -78,7 +79,7 @@ ExperimentResult TimedRun::begin() {
   block_ = resumed_->block_begin;
   state_.step = result.steps;
   state_.items = result.samples;
-  log_.write([&](EventLog& log) {
+  log_.write([&](mllog::LogWriter& log) {
     log.event(log_keys::kResumed, result.steps,
               {{log_keys::kEpochNum, result.samples}, {log_keys::kRanks, int64_t{ranks_.size()}}});
   });
@@ -123,10 +124,10 @@ void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
   if (diverged_) {
     say(
         fmt::format("step {}: the loss is not a finite number, so the run ends here; try a lower "
-                    "optimizer.lr, a longer schedule.warmup_steps or clip.mode",
+                    "optimizer.lr, a longer lr_schedule.warmup_steps or clip.mode",
                     state_.step));
   }
-  log_.write([&](EventLog& log) {
+  log_.write([&](mllog::LogWriter& log) {
     log.end(log_keys::kEpochStop, {}, {{log_keys::kEpochNum, first}});
     log.end(log_keys::kBlockStop, {}, {{log_keys::kFirstEpochNum, first}});
   });
@@ -137,7 +138,7 @@ void TimedRun::begin_block(int64_t first, int64_t end) {
   block_ = first;
   const int64_t last_step = std::min((end + global_batch_ - 1) / global_batch_, max_steps_);
   const int64_t count = last_step * global_batch_ - first;
-  log_.write([&](EventLog& log) {
+  log_.write([&](mllog::LogWriter& log) {
     log.start(log_keys::kBlockStart,
               {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, count}});
     log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
@@ -145,7 +146,7 @@ void TimedRun::begin_block(int64_t first, int64_t end) {
 }
 
 void TimedRun::take_checkpoint(const ExperimentResult& result) {
-  log_.write([&](EventLog& log) {
+  log_.write([&](mllog::LogWriter& log) {
     log.event(log_keys::kCheckpoint, result.steps, {{log_keys::kEpochNum, result.samples}});
     log.flush();  // the checkpoint is of no use without it
   });
@@ -167,12 +168,12 @@ void TimedRun::take_checkpoint(const ExperimentResult& result) {
 }
 
 double TimedRun::evaluate(int64_t samples, bool on_cadence) {
-  EventMetadata when{{log_keys::kEpochNum, samples}};
+  mllog::EventMetadata when{{log_keys::kEpochNum, samples}};
   if (!on_cadence) when.push_back({log_keys::kOffCadence, true});
   progress_.begin_phase("evaluation");
-  log_.write([&](EventLog& log) { log.start(log_keys::kEvalStart, when); });
+  log_.write([&](mllog::LogWriter& log) { log.start(log_keys::kEvalStart, when); });
   const double accuracy = system_.evaluate();
-  log_.write([&](EventLog& log) {
+  log_.write([&](mllog::LogWriter& log) {
     log.event(log_keys::kEvalAccuracy, accuracy, when);
     log.end(log_keys::kEvalStop, {}, when);
   });
@@ -192,7 +193,7 @@ double TimedRun::evaluate(int64_t samples, bool on_cadence) {
 
 int64_t TimedRun::logged_ms() {
   int64_t ms = 0;
-  log_.write([&](EventLog& log) { ms = log.last_time_ms(); });
+  log_.write([&](mllog::LogWriter& log) { ms = log.last_time_ms(); });
   return ms;
 }
 

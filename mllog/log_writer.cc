@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/files/write_all.h"
-#include "mllog/event_log.h"
 #include "mllog/log_keys.h"
+#include "mllog/log_reader.h"
 
 namespace strata::mllog {
 namespace {
@@ -33,7 +33,7 @@ std::string_view without_root(std::string_view file, std::string_view root) {
 int64_t latest_time_ms_of(std::string text) {
   constexpr double kLatestTime = 1e15;  // later times are damage, and may not fit an integer
   double latest = 0;
-  const EventLog log = EventLog::from_text(std::move(text), "");
+  const LogReader log = LogReader::from_text(std::move(text), "");
   for (const Event& event : log.events()) {
     if (event.time_ms < kLatestTime) latest = std::max(latest, event.time_ms);
   }

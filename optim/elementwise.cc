@@ -86,7 +86,7 @@ struct SgdMethod {
 
 template <typename Method>
 std::unique_ptr<Optimizer> make(device::Backend& backend, const ParameterArena& arena,
-                                std::span<const Segment> segments,
+                                std::span<const ParameterSegment> segments,
                                 const typename Method::Options& options,
                                 std::span<const Range> owned) {
   backend.require(device::operation_of<typename Method::Update>(), backend.master_dtype());
@@ -96,27 +96,27 @@ std::unique_ptr<Optimizer> make(device::Backend& backend, const ParameterArena& 
 }  // namespace
 
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments, const AdamOptions& options,
-                                     std::span<const Range> owned) {
+                                     std::span<const ParameterSegment> segments,
+                                     const AdamOptions& options, std::span<const Range> owned) {
   return make<AdamMethod>(backend, arena, segments, options, owned);
 }
 
 std::unique_ptr<Optimizer> make_madgrad(device::Backend& backend, const ParameterArena& arena,
-                                        std::span<const Segment> segments,
+                                        std::span<const ParameterSegment> segments,
                                         const MadgradOptions& options,
                                         std::span<const Range> owned) {
   return make<MadgradMethod>(backend, arena, segments, options, owned);
 }
 
 std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const ParameterArena& arena,
-                                       std::span<const Segment> segments,
+                                       std::span<const ParameterSegment> segments,
                                        const AcClipOptions& options, std::span<const Range> owned) {
   return make<AcClipMethod>(backend, arena, segments, options, owned);
 }
 
 std::unique_ptr<Optimizer> make_sgd(device::Backend& backend, const ParameterArena& arena,
-                                    std::span<const Segment> segments, const SgdOptions& options,
-                                    std::span<const Range> owned) {
+                                    std::span<const ParameterSegment> segments,
+                                    const SgdOptions& options, std::span<const Range> owned) {
   return make<SgdMethod>(backend, arena, segments, options, owned);
 }
 

@@ -91,8 +91,8 @@ class ElementwiseOptimizer final : public Optimizer {
  public:
   // Throws Error unless `segments` cover the arena.
   ElementwiseOptimizer(device::Backend& backend, const ParameterArena& arena,
-                       std::span<const Segment> segments, const typename Method::Options& options,
-                       std::span<const Range> owned)
+                       std::span<const ParameterSegment> segments,
+                       const typename Method::Options& options, std::span<const Range> owned)
       : segments_(merged(segments, MergedSegments::kAll)), state_(backend, arena, options, owned) {
     check_segments(segments, arena.weights.size());
   }
@@ -102,14 +102,14 @@ class ElementwiseOptimizer final : public Optimizer {
   }
   void update(device::Stream stream, const Range& range,
               const device::GradientClip& clip) override {
-    for_each_part(segments_, range, [&](const Segment& segment, const Range& part) {
+    for_each_part(segments_, range, [&](const ParameterSegment& segment, const Range& part) {
       issue(state_.backend(), stream, state_.update(part, segment.decay, clip));
     });
   }
   std::vector<device::StateTensor> state() override { return state_.tensors(); }
 
  private:
-  std::vector<Segment> segments_;
+  std::vector<ParameterSegment> segments_;
   ElementwiseState<Method> state_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using device::LambNorms;
 using device::Stream;
 
-struct LambSegment : Segment {
+struct LambSegment : ParameterSegment {
   LambNorms* norms = nullptr;  // device memory
   int64_t pending = 0;         // elements whose direction is not computed yet in this step
 
@@ -20,13 +20,14 @@ struct LambSegment : Segment {
 // Derived classes decide when a tensor's directions are complete.
 class Lamb : public Optimizer {
  public:
-  Lamb(device::Backend& backend, const ParameterArena& arena, std::span<const Segment> segments,
-       const AdamOptions& options, std::span<const Range> owned)
+  Lamb(device::Backend& backend, const ParameterArena& arena,
+       std::span<const ParameterSegment> segments, const AdamOptions& options,
+       std::span<const Range> owned)
       : backend_(backend), moments_(backend, arena, options, owned, "LAMB") {
     // A tensor without decay has no trust ratio.
-    const std::vector<Segment> ours = merged(segments, MergedSegments::kWithoutDecay);
+    const std::vector<ParameterSegment> ours = merged(segments, MergedSegments::kWithoutDecay);
     norms_ = device::Buffer(backend, ours.size() * sizeof(LambNorms));
-    for (const Segment& segment : ours) {
+    for (const ParameterSegment& segment : ours) {
       segments_.push_back({segment, norms_.as<LambNorms>() + segments_.size(), segment.size});
     }
   }
@@ -168,8 +169,8 @@ class ShardedLamb final : public Lamb {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments, const AdamOptions& options,
-                                     std::span<const Range> owned) {
+                                     std::span<const ParameterSegment> segments,
+                                     const AdamOptions& options, std::span<const Range> owned) {
   backend.require(device::Operation::kLambDirection, backend.master_dtype());
   check_segments(segments, arena.weights.size());
   if (owned.empty()) return std::make_unique<WholeLamb>(backend, arena, segments, options, owned);

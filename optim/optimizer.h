@@ -22,7 +22,7 @@ struct ParameterArena {
 };
 
 // Position of one parameter tensor in the arena.
-struct Segment {
+struct ParameterSegment {
   int64_t offset = 0;
   int64_t size = 0;
   bool decay = true;  // false for biases and LayerNorm
@@ -68,15 +68,15 @@ struct AdamOptions {
 // Throws Error if segments have gaps, the tensors differ in size, an option is out of range, or the
 // backend lacks the operation.
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments, const AdamOptions& options,
-                                     std::span<const Range> owned = {});
+                                     std::span<const ParameterSegment> segments,
+                                     const AdamOptions& options, std::span<const Range> owned = {});
 
 // LAMB: Adam with the update of every segment that decays scaled by the segment's trust ratio (see
 // device::LambDirection). Options, `owned` and errors are as for Adam. With `owned`, the segments'
 // norms are partial sums. The same ranges in the same order give the same bits.
 std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments, const AdamOptions& options,
-                                     std::span<const Range> owned = {});
+                                     std::span<const ParameterSegment> segments,
+                                     const AdamOptions& options, std::span<const Range> owned = {});
 
 struct MadgradOptions {
   double momentum = 0.9;    // in [0, 1): w = momentum w + (1 - momentum) z; optimizer.beta1
@@ -88,7 +88,7 @@ struct MadgradOptions {
 // device::MadgradUpdate). begin_step(1) copies all owned weights to w0. State: madgrad_s,
 // madgrad_v, madgrad_w0, each [n] master dtype. `segments`, `owned` and errors are as for Adam.
 std::unique_ptr<Optimizer> make_madgrad(device::Backend& backend, const ParameterArena& arena,
-                                        std::span<const Segment> segments,
+                                        std::span<const ParameterSegment> segments,
                                         const MadgradOptions& options,
                                         std::span<const Range> owned = {});
 
@@ -100,7 +100,7 @@ struct AcClipOptions : AdamOptions {
 // State: acclip_m, acclip_tau (tau^alpha), each [n] master dtype. `segments`, `owned` and errors
 // are as for Adam.
 std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const ParameterArena& arena,
-                                       std::span<const Segment> segments,
+                                       std::span<const ParameterSegment> segments,
                                        const AcClipOptions& options,
                                        std::span<const Range> owned = {});
 
@@ -112,7 +112,7 @@ struct SgdOptions {
 // SGD with momentum (formula at device::SgdUpdate). State: sgd_v, [n] master dtype. `segments`,
 // `owned` and errors are as for Adam.
 std::unique_ptr<Optimizer> make_sgd(device::Backend& backend, const ParameterArena& arena,
-                                    std::span<const Segment> segments, const SgdOptions& options,
-                                    std::span<const Range> owned = {});
+                                    std::span<const ParameterSegment> segments,
+                                    const SgdOptions& options, std::span<const Range> owned = {});
 
 }  // namespace strata::optim

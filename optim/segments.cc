@@ -4,9 +4,9 @@
 
 namespace strata::optim {
 
-void check_segments(std::span<const Segment> segments, int64_t arena_size) {
+void check_segments(std::span<const ParameterSegment> segments, int64_t arena_size) {
   int64_t expected = 0;
-  for (const Segment& segment : segments) {
+  for (const ParameterSegment& segment : segments) {
     if (segment.offset != expected || segment.size < 0) {
       fail("parameter segment at {} of size {}: expected one that starts at {}", segment.offset,
            segment.size, expected);
@@ -18,9 +18,10 @@ void check_segments(std::span<const Segment> segments, int64_t arena_size) {
   }
 }
 
-std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments which) {
-  std::vector<Segment> result;
-  for (const Segment& segment : segments) {
+std::vector<ParameterSegment> merged(std::span<const ParameterSegment> segments,
+                                     MergedSegments which) {
+  std::vector<ParameterSegment> result;
+  for (const ParameterSegment& segment : segments) {
     const bool alike = !result.empty() && result.back().decay == segment.decay;
     if (alike && (which == MergedSegments::kAll || !segment.decay)) {
       result.back().size += segment.size;

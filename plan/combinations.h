@@ -30,7 +30,7 @@ enum class Setting : uint8_t {
   kShardedGradients,  // gradients, or weights, too
   kShardedWeights,
   kReducedMicroBatches,  // sharded gradients, reduced after each of several micro-batches
-  kEarlyWords,           // the dense part of the word embeddings' gradient is reduced first
+  kSplitTiedEmbedding,   // the dense part of the word embeddings' gradient is reduced first
   kHalfLayers,           // a layer's gradients are reduced in two parts
   kBf16Sums,             // added up in bf16
   kSentOtherThanBf16,

@@ -27,8 +27,8 @@ constexpr Expression<Layout> kExpressions[] = {
        return x.sharding >= Sharding::kGradients && x.micro_batches > 1 &&
               x.order == Order::kMicroBatch;
      }},
-    {kEarlyWords, "--early-words", "do without --early-words",
-     [](const Layout& x) { return x.early_words; }},
+    {kSplitTiedEmbedding, "--split-tied-embedding", "do without --split-tied-embedding",
+     [](const Layout& x) { return x.split_tied_embedding; }},
 };
 
 }  // namespace
@@ -64,8 +64,9 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
                    });
   if (refused) return refused;
   if (layout.bucket_bytes > 0 &&
-      (layout.early_words || stages > 1 || layout.sharding >= Sharding::kGradients)) {
-    return "--bucket-megabytes: is not predicted with --early-words, --stages, or --sharded "
+      (layout.split_tied_embedding || stages > 1 || layout.sharding >= Sharding::kGradients)) {
+    return "--bucket-megabytes: is not predicted with --split-tied-embedding, --stages, or "
+           "--sharded "
            "gradients or all";
   }
   return std::nullopt;

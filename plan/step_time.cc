@@ -37,13 +37,13 @@ double recomputed(const ModelShape& shape, const Layout& layout) {
 }
 
 // In a modular pipeline a layer's gradients are complete early, as in layer order.
-bool goes_back_once(const Layout& layout) {
+bool runs_backward_once(const Layout& layout) {
   return layout.order == Order::kLayer || (layout.stages > 1 && layout.modular);
 }
 
 // Returns the seconds of the backward that hides reductions: of one micro-batch, or of all.
 double backward_beside(const ModelShape& shape, const Layout& layout, double samples) {
-  const double parts = goes_back_once(layout) ? 1 : count(layout.micro_batches);
+  const double parts = runs_backward_once(layout) ? 1 : count(layout.micro_batches);
   return (kBackwardShare + recomputed(shape, layout)) * samples / parts;
 }
 
@@ -56,7 +56,7 @@ double words_in(const ModelShape& shape, double tokens) {
 // Splits `seconds`, the communication of all gradients of the first stage in a pass.
 Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds) {
   const double tail = shape.tail * shape.parameters / parameters_of_stage(shape, input.layout);
-  if (!input.layout.early_words) return {0, (1 - tail) * seconds, tail * seconds};
+  if (!input.layout.split_tied_embedding) return {0, (1 - tail) * seconds, tail * seconds};
   const double late =
       words_in(shape, input.batch * shape.mean_tokens) * count(shape.hidden) / shape.parameters;
   return {tail * seconds, (1 - tail) * seconds, late * seconds};
@@ -140,7 +140,7 @@ double exposed_of_shards(const ModelShape& shape, const StepInput& input, double
   const bool waits = !weights && layout.clip == Clip::kAfterAllReduce;
   const double back = weights || waits ? 0 : halves.gather;
   const double words = shape.tail, layer = (1 - words) / count(shape.layers);
-  const auto passes = goes_back_once(layout) ? 1 : layout.micro_batches;
+  const auto passes = runs_backward_once(layout) ? 1 : layout.micro_batches;
   const double of_pass = samples / count(passes), of_layers = of_pass / (1 + shape.heads_share);
   const double backward = kBackwardShare * of_layers + recomputed(shape, layout) * of_pass;
   const double seconds =
@@ -359,10 +359,10 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
       shape.parameters / count(layout.stages) *
       (shared(Sharding::kAll, weights) + shared(Sharding::kGradients, shape.master_bytes) +
        shared(Sharding::kState, 2 * shape.master_bytes));
-  // Units share two layers' buffers alternately.
-  const double turns = 2 * shape.layer_parameters;
-  if (layout.sharding == Sharding::kAll) bytes += turns * shape.compute_bytes;
-  if (layout.sharding >= Sharding::kGradients) bytes += turns * shape.master_bytes;
+  // Gather groups share two layers' buffers alternately.
+  const double buffers = 2 * shape.layer_parameters;
+  if (layout.sharding == Sharding::kAll) bytes += buffers * shape.compute_bytes;
+  if (layout.sharding >= Sharding::kGradients) bytes += buffers * shape.master_bytes;
 
   const double tokens =
       std::ceil(input.batch / shards / count(layout.micro_batches)) * shape.longest;

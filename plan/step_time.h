@@ -41,8 +41,8 @@ struct Layout {
   Order order = Order::kMicroBatch;
   Sharding sharding = Sharding::kNone;
   Clip clip = Clip::kBucketBeforeAllReduce;
-  bool recompute = false;    // layers repeat forward before their backward
-  bool early_words = false;  // the heads' part of the word embeddings' gradient is sent first
+  bool recompute = false;             // layers repeat forward before their backward
+  bool split_tied_embedding = false;  // the word gradient's dense part is sent first
   // Size of a gradient bucket in bytes (see gradient_buckets). If 0, gradients are sent layer by
   // layer and the network's latency counts once per step.
   double bucket_bytes = 0;

@@ -14,7 +14,7 @@
 #include "base/text/json.h"
 #include "base/text/json_version.h"
 #include "compliance/checks/rounds.h"
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 #include "scoring/event_json.h"
 #include "scoring/minutes.h"
 #include "scoring/score.h"
@@ -32,7 +32,7 @@ class CurveReader {
   explicit CurveReader(const fs::path& log) { curve_.log = log; }
 
   // Returns whether more events may follow.
-  bool take(const compliance::Event& event) {
+  bool take(const mllog::Event& event) {
     if (event.key == "submission_benchmark") {
       const json name = parsed(event.value);
       if (name.is_string()) curve_.benchmark = name;
@@ -63,7 +63,7 @@ class CurveReader {
   }
 
  private:
-  void add(const compliance::Event& event, double minutes) {
+  void add(const mllog::Event& event, double minutes) {
     const auto accuracy = number_in(parsed(event.value));
     if (accuracy && std::isfinite(minutes)) {
       curve_.evaluations.push_back(
@@ -80,7 +80,7 @@ class CurveReader {
 // Returns a curve without evaluations if the log cannot be read.
 Curve read_curve_or_problem(const fs::path& log, const std::string& benchmark) {
   try {
-    return read_curve(compliance::EventLog(log, compliance::LogFormat::kMllog), benchmark);
+    return read_curve(mllog::LogReader(log, mllog::LogFormat::kMllog), benchmark);
   } catch (const Error& error) {
     Curve curve;
     curve.log = log;
@@ -140,9 +140,9 @@ size_t median_run(std::span<const Curve* const> runs) {
   return *middle;
 }
 
-Curve read_curve(const compliance::EventLog& log, const std::string& benchmark) {
+Curve read_curve(const mllog::LogReader& log, const std::string& benchmark) {
   CurveReader reader(log.path());
-  log.visit([&](const compliance::Event& event) { return reader.take(event); });
+  log.visit([&](const mllog::Event& event) { return reader.take(event); });
   return reader.finish(benchmark);
 }
 

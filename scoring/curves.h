@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compliance/log/event_log.h"
 #include "compliance/package/submission_tree.h"
+#include "mllog/log_reader.h"
 
 namespace strata::scoring {
 
@@ -43,7 +43,7 @@ size_t median_run(std::span<const Curve* const> runs);
 
 // Reads one log, without its series. `benchmark` is used if the log names none. Throws ReadError if
 // a large log cannot be read again.
-Curve read_curve(const compliance::EventLog& log, const std::string& benchmark);
+Curve read_curve(const mllog::LogReader& log, const std::string& benchmark);
 
 // Returns a curve for each log and for each log of the result folders in a directory, in order,
 // none twice. A log without evaluations gives a curve without them. If a run began anew, reads the

@@ -11,8 +11,8 @@
 namespace strata::scoring {
 namespace {
 
-using compliance::Event;
-using compliance::EventLog;
+using mllog::Event;
+using mllog::LogReader;
 
 struct Sample {
   double time_ms;
@@ -20,7 +20,7 @@ struct Sample {
   double value;
 };
 
-double number(const EventLog& log, const Event& event) {
+double number(const LogReader& log, const Event& event) {
   compliance::Heap heap;
   try {
     return compliance::to_double(compliance::value_from_json(event.value, heap), event.key);
@@ -30,7 +30,7 @@ double number(const EventLog& log, const Event& event) {
 }
 
 // Returns the power events with their values.
-std::vector<Sample> read_samples(const EventLog& log) {
+std::vector<Sample> read_samples(const LogReader& log) {
   std::vector<Sample> samples;
   log.visit([&](const Event& event) {
     const bool valued = event.key == "power_reading" || event.key == "conversion_eff" ||
@@ -45,7 +45,7 @@ std::vector<Sample> read_samples(const EventLog& log) {
 
 }  // namespace
 
-double node_energy(const EventLog& log, double time_to_train_ms) {
+double node_energy(const LogReader& log, double time_to_train_ms) {
   std::vector<Sample> samples = read_samples(log);
   std::stable_sort(samples.begin(), samples.end(),
                    [](const Sample& a, const Sample& b) { return a.time_ms < b.time_ms; });
@@ -74,7 +74,7 @@ double node_energy(const EventLog& log, double time_to_train_ms) {
   return efficiency * watt_ms * time_to_train_ms / measured_ms / 1000;
 }
 
-double switch_energy(const EventLog& log, double time_to_train_ms) {
+double switch_energy(const LogReader& log, double time_to_train_ms) {
   double efficiency = 1;
   for (const Sample& sample : read_samples(log)) {
     if (sample.key == "conversion_eff") efficiency = sample.value;
@@ -93,7 +93,7 @@ std::optional<double> run_energy(const std::filesystem::path& power_folder,
     if (!name.ends_with(".txt")) continue;
     const bool node = name.starts_with("node_");
     if (!node && !name.starts_with("sw_")) continue;
-    const EventLog log(file, compliance::LogFormat::kMllog);
+    const LogReader log(file, mllog::LogFormat::kMllog);
     joules += node ? node_energy(log, time_to_train_ms) : switch_energy(log, time_to_train_ms);
     any_node |= node;
   }

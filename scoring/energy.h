@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::scoring {
 
@@ -16,7 +16,7 @@ std::optional<double> run_energy(const std::filesystem::path& power_folder,
                                  double time_to_train_ms);
 
 // Return the joules of one node, and of one switch, over a run of `time_to_train_ms`.
-double node_energy(const compliance::EventLog& log, double time_to_train_ms);
-double switch_energy(const compliance::EventLog& log, double time_to_train_ms);
+double node_energy(const mllog::LogReader& log, double time_to_train_ms);
+double switch_energy(const mllog::LogReader& log, double time_to_train_ms);
 
 }  // namespace strata::scoring

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::scoring {
 
@@ -23,7 +23,7 @@ inline std::optional<double> number_in(const nlohmann::json& value) {
 }
 
 // Returns a field of an event's metadata, or null if there is none.
-inline nlohmann::json metadata_of(const compliance::Event& event, const char* field) {
+inline nlohmann::json metadata_of(const mllog::Event& event, const char* field) {
   const nlohmann::json metadata = parsed(event.metadata);
   return metadata.is_object() && metadata.contains(field) ? metadata.at(field) : nlohmann::json();
 }

@@ -27,7 +27,7 @@ namespace strata::scoring {
 namespace {
 
 namespace fs = std::filesystem;
-using compliance::EventLog;
+using mllog::LogReader;
 using nlohmann::json;
 
 constexpr uint64_t kMostJsonBytes = 1 << 20;
@@ -134,9 +134,8 @@ std::string broken_rule(const compliance::Finding& finding) {
 bool is_weak(const Score& score) { return score.usage == "hpc" && score.folder.weak_scaling; }
 
 void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
-  const auto format =
-      score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
-  const EventLog log(run.log, format);
+  const auto format = score.ruleset == "0.6.0" ? mllog::LogFormat::kMll : mllog::LogFormat::kMllog;
+  const LogReader log(run.log, format);
   run.convergence = compliance::read_convergence(log, score.ruleset);
   run.settings = compliance::read_settings(log);
   const compliance::LogVerdict verdict =
@@ -318,7 +317,7 @@ std::string choose_ruleset(const compliance::ResultFolder& folder, const ScoreOp
   std::string problem;
   for (const fs::path& log : folder.logs) {
     try {
-      const auto choice = compliance::infer_ruleset(EventLog(log, compliance::LogFormat::kMllog),
+      const auto choice = compliance::infer_ruleset(LogReader(log, mllog::LogFormat::kMllog),
                                                     options.usage, options.ruleset);
       score.usage = choice.usage;
       score.ruleset = choice.ruleset;
@@ -379,9 +378,9 @@ std::string benchmark_of(const Score& score) {
   return score.folder.benchmark;
 }
 
-RunTimes find_run_times(const EventLog& log) {
+RunTimes find_run_times(const LogReader& log) {
   RunTimes times;
-  log.visit([&](const compliance::Event& event) {
+  log.visit([&](const mllog::Event& event) {
     if (event.key == "run_start") times.start_ms = event.time_ms;
     if (event.key == "run_stop") times.stop_ms = event.time_ms;
     return !(times.start_ms && times.stop_ms);

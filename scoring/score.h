@@ -129,7 +129,7 @@ struct RunTimes {
   std::optional<double> start_ms;
   std::optional<double> stop_ms;
 };
-RunTimes find_run_times(const compliance::EventLog& log);
+RunTimes find_run_times(const mllog::LogReader& log);
 
 // Reads systems/<system>.json. Missing fields are empty. `problem` gets the reason if it cannot be
 // used, `unread` the message of an I/O error.

@@ -44,10 +44,10 @@ std::optional<double> weak_energy(const std::vector<RunScore>& runs) {
 
 }  // namespace
 
-std::optional<int64_t> read_instance_scale(const compliance::EventLog& log) {
+std::optional<int64_t> read_instance_scale(const mllog::LogReader& log) {
   std::optional<int64_t> nodes, per_node;
   bool said_nodes = false, said_per_node = false;
-  log.visit([&](const compliance::Event& event) {
+  log.visit([&](const mllog::Event& event) {
     if (event.key == "number_of_nodes") {
       nodes = logged_integer(event.value);
       said_nodes = event.value != "null";

@@ -16,8 +16,8 @@ give_up() {
   exit 2
 }
 
-# set_aside FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on, so that nothing is lost. Says where it is.
-set_aside() {
+# archive FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on, so that nothing is lost. Says where it is.
+archive() {
   local folder=$1 name=$1.$2 number=2
   while [[ -e $name || -L $name ]]; do
     name=$folder.$2.$number

@@ -12,7 +12,7 @@ strata=$root/build/quickstart/cli/strata
 [[ -x $strata ]] || give_up "run scripts/quickstart.sh first"
 
 output=$root/runs/quickstart_times
-if [[ -e $output ]]; then set_aside "$output" previous >&2; fi
+if [[ -e $output ]]; then archive "$output" previous >&2; fi
 mkdir -p "$output"
 "$root/scripts/mpirun.sh" -n 2 "$strata" train --config "$root/scripts/configs/quickstart.yaml" \
   --set run.output="$output" --experiments "$runs" "${overrides[@]}" >"$output/results.txt" || true

@@ -32,16 +32,16 @@ run_once() {
   fi
   if [[ -f $result ]]; then
     say "training anew, as the code, the configuration or a setting is another one"
-    set_aside "$folder" previous
+    archive "$folder" previous
   elif [[ -e $folder || -L $folder ]] && ! rmdir -- "$folder" 2>/dev/null; then
-    set_aside "$folder" unfinished
+    archive "$folder" unfinished
   fi
   say "training, into $folder"
   mkdir -p "$folder"
   "$@" >"$result.unfinished" || code=$?
   [[ $code -eq 0 ]] && reached=true || reached=false
   if [[ $code -gt 1 ]] || ! grep -q "\"reached_target\": $reached" "$result.unfinished"; then
-    set_aside "$folder" failed
+    archive "$folder" failed
     give_up "training failed (exit code $code); what it wrote is kept, as said above"
   fi
   printf '%s\n' "$origin" >"$folder/made_from.txt"

@@ -29,7 +29,7 @@ device: {threads: 1}
 data: {train: $root/tests/golden/reference/mlperf_reference.tfrecord, eval: $root/tests/golden/reference/mlperf_reference.tfrecord}
 batch: {micro_batch: 4}
 optimizer: {lr: 1e-3}
-schedule: {warmup_steps: 5, training_steps: 20}
+lr_schedule: {warmup_steps: 5, training_steps: 20}
 target: {masked_lm_accuracy: 1.0, eval_interval_samples: 80}
 initialization: {clear_whole_cache: false}
 log: {step_trace: true, save_checkpoint: true}
@@ -60,7 +60,7 @@ optimizers=(adam lamb madgrad acclip sgd)
 # Orders of work. Stages need at least as many ranks. Modules need one rank less, so MODULES becomes the ranks and 1.
 orders=("batch.gradient_accumulation_steps=1" "batch.gradient_accumulation_steps=3" "batch.gradient_accumulation_steps=2 batch.accumulation_order=layer"
   "batch.gradient_accumulation_steps=2 batch.activations=recompute" "batch.gradient_accumulation_steps=2 parallel.stages=2"
-  "batch.gradient_accumulation_steps=2 parallel.stages=2 parallel.pipeline=contiguous" "reduce.early_words=true" "reduce.half_layers=true"
+  "batch.gradient_accumulation_steps=2 parallel.stages=2 parallel.pipeline=contiguous" "reduce.split_tied_embedding=true" "reduce.half_layers=true"
   "ouroboros.modules=MODULES ouroboros.warmup_steps=3 clip.mode=none")
 reductions=("" "reduce.dtype=bf16" "reduce.dtype=bf16 reduce.accumulate=bf16_chunked")
 

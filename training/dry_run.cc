@@ -106,7 +106,7 @@ class Checks {
   void check_training_data(const data::InstanceSource& source, bool dealt_to_ranks) {
     fact("training data: {}", counted(source.size(), "sample"));
     if (!dealt_to_ranks) return;
-    loadbalance::make_batch_plan(plan_options(config_, ranks_.size(), 0),
+    loadbalance::make_batch_plan(batch_plan_options(config_, ranks_.size(), 0),
                                  histogram_of(source.index().classes()))
         ->next_step();
   }

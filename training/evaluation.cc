@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "training/agreement/losses.h"
 #include "training/batches/batch_shapes.h"
 #include "training/schedules/gathers.h"
 #include "training/schedules/pipeline.h"
+#include "training/sync/losses.h"
 
 namespace strata::training {
 
@@ -58,11 +58,11 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
   for (int block = 0; block < blocks; ++block) {
     forward_.tasks.push_back({Task::Kind::kForward, block, 0});
   }
-  std::vector<Range> units;
-  for (const device::Arena::Run& unit : model.parameters().read_weights().runs()) {
-    units.push_back(unit.range);
+  std::vector<Range> groups;
+  for (const device::Arena::Run& group : model.parameters().read_weights().runs()) {
+    groups.push_back(group.range);
   }
-  forward_ = with_gathers(forward_, units_of_blocks(model.layout(), units));
+  forward_ = with_gathers(forward_, gather_groups_of_blocks(model.layout(), groups));
   make_list();
   // The first rank has the most samples.
   const int64_t ranks = communicator.size();
@@ -118,21 +118,21 @@ void Evaluator::evaluate_gathering(const bert::DeviceBatch* batch) {
 // Lists the forward through all blocks and the gathers that it waits for.
 void Evaluator::make_list() {
   executor_ = comm::make_executor(model_.backend());
-  // The last gather of each unit.
+  // The last gather of each group.
   std::map<int, int> gathered;
   int last = comm::kNoObject;  // the last forward
   for (const Task& task : forward_.tasks) {
     const auto block = static_cast<size_t>(task.block);
-    const int unit = forward_.units[block];
+    const int group = forward_.gather_groups[block];
     comm::Operation operation{.kind = task.kind, .object = task.block};
     if (last != comm::kNoObject) operation.after = {last};
     if (task.kind == Task::Kind::kGather) {
       operation.lane = comm::Lane::kGathers;
-      operation.run = [this, unit] { weights_->gather(unit); };
-      gathered[unit] = list_.add(std::move(operation));
+      operation.run = [this, group] { weights_->gather(group); };
+      gathered[group] = list_.add(std::move(operation));
       continue;
     }
-    operation.after.push_back(gathered.at(unit));
+    operation.after.push_back(gathered.at(group));
     operation.run = [this, block] {
       if (!gathering_batch_) return;
       model_.blocks()[block]->forward(model_.evaluated(*gathering_batch_), model_.activations());

@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "base/timing.h"
-#include "training/agreement/losses.h"
 #include "training/factories/backend.h"
 #include "training/factories/buckets.h"
 #include "training/factories/data.h"
 #include "training/factories/optimizer.h"
 #include "training/factories/schedule.h"
 #include "training/factories/sharding.h"
+#include "training/sync/losses.h"
 
 namespace strata::training {
 
@@ -25,13 +25,13 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       accumulation_(config.batch.gradient_accumulation_steps),
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
-      learning_rate_schedule_(lr_schedule(config.schedule, config.optimizer.lr)),
-      plan_(plan_options(config, communicator.size(), seed)),
+      lr_schedule_(lr_schedule(config.lr_schedule, config.optimizer.lr)),
+      batch_plan_options_(batch_plan_options(config, communicator.size(), seed)),
       sharded_(shards_state(config, ranks_.replicas().size())),
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
       loss_scale_(make_loss_scale(config)),
       scale_growth_steps_(config.loss_scale.growth_steps),
-      amax_agreement_(model, communicator),
+      amax_sync_(model, communicator),
       buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
                                      bucket_options(config, model, ranks_.stages()), *optimizer_,
                                      &frozen_)),
@@ -40,14 +40,13 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
             ranks_.stages(), weight_gatherer_.get(),
             make_delayed_work(config, model.config(), model.stage())),
       executor_(work_, *buckets_, make_graph_cache(config, backend)) {
-  optim::check_schedule(learning_rate_schedule_);
+  optim::check_lr_schedule(lr_schedule_);
 }
 
 StepResult Trainer::step() {
   const auto begin = Clock::now();
   ++step_;
-  StepResult result{.step = step_,
-                    .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
+  StepResult result{.step = step_, .learning_rate = optim::learning_rate(lr_schedule_, step_)};
   if (!uploaded_first_) result.data_seconds = upload_next();
   uploaded_first_ = true;
   const bert::TrainingStep step = next_global_batch(result);
@@ -60,7 +59,7 @@ StepResult Trainer::step() {
   // The optimizer does not count skipped steps.
   const int64_t skipped = loss_scale_ ? loss_scale_->skipped_steps : 0;
   optimizer_->begin_step(device::Stream::kCompute, step_ - skipped, result.learning_rate);
-  for (const Segment& segment : executor_.segments()) {
+  for (const GraphSegment& segment : executor_.segments()) {
     if (segment.begins) {
       result.tokens += std::ssize(batch_.tokens);
       work_.begin(segment.micro_batch, step);
@@ -70,7 +69,7 @@ StepResult Trainer::step() {
     // The device still works on this micro-batch while the next is fetched, unless it is timed.
     if (segment.begins) result.data_seconds += upload_next();
   }
-  amax_agreement_.agree();
+  amax_sync_.all_reduce();
   result.skipped = buckets_->overflowed();
   if (loss_scale_) loss_scale_->after_step(result.skipped, scale_growth_steps_);
   if (step_ % loss_interval_ == 0) {
@@ -122,20 +121,20 @@ bert::TrainingStep Trainer::next_global_batch(StepResult& result) {
 Trainer::GlobalBatch Trainer::plan_step() {
   GlobalBatch batch;
   double cost = 0, cost_of_rank = 0, most = 0;
-  const std::span<const uint32_t> places = step_plan_->next_step();
-  for (const uint32_t place : places) {
-    const data::SampleClass& alike = train_->index().classes().of(place);
+  const std::span<const uint32_t> global = batch_plan_->next_step();
+  for (const uint32_t sorted_index : global) {
+    const data::SampleClass& alike = train_->index().classes().of(sorted_index);
     batch.masked += alike.masked;
     batch.tokens += alike.length;
-    if (batch.sequences % plan_.batch_per_rank == 0) cost_of_rank = 0;
-    cost_of_rank += plan_.cost.cost(alike.length);
+    if (batch.sequences % batch_plan_options_.batch_per_rank == 0) cost_of_rank = 0;
+    cost_of_rank += batch_plan_options_.cost.cost(alike.length);
     most = std::max(most, cost_of_rank);
-    cost += plan_.cost.cost(alike.length);
+    cost += batch_plan_options_.cost.cost(alike.length);
     ++batch.sequences;
   }
-  batch.imbalance = most * plan_.ranks / cost;
-  const std::span<const uint32_t> mine = local_places(places);
-  loader_places_.assign(mine.begin(), mine.end());
+  batch.imbalance = most * batch_plan_options_.ranks / cost;
+  const std::span<const uint32_t> mine = local_samples(global);
+  loader_samples_.assign(mine.begin(), mine.end());
   return batch;
 }
 
@@ -144,7 +143,8 @@ TrainingState Trainer::state() {
   TrainingState state{
       .step = step_,
       .parameters = whole.size,
-      .plan = {plan_.ranks, plan_.batch_per_rank, plan_.micro_batches},
+      .plan = {batch_plan_options_.ranks, batch_plan_options_.batch_per_rank,
+               batch_plan_options_.micro_batches},
       .loss_scale = loss_scale_,
   };
   // A stage's elements are named by their positions in the whole model.
@@ -170,22 +170,22 @@ TrainingState Trainer::state() {
   return state;
 }
 
-void Trainer::resume_after(int64_t step, const PlanShape& plan,
+void Trainer::resume_after(int64_t step, const BatchPlanShape& plan,
                            const std::optional<optim::LossScale>& loss_scale) {
   step_ = step;
   loss_scale_ = loss_scale;
-  plan_.ranks = plan.ranks;
-  plan_.batch_per_rank = plan.batch_per_rank;
-  plan_.micro_batches = plan.micro_batches;
+  batch_plan_options_.ranks = plan.ranks;
+  batch_plan_options_.batch_per_rank = plan.batch_per_rank;
+  batch_plan_options_.micro_batches = plan.micro_batches;
   model_.resume_after(step);
 }
 
 void Trainer::start(const data::InstanceSource& train) {
   train_ = &train;
   const auto lengths = histogram_of(train.index().classes());
-  step_plan_ = loadbalance::make_batch_plan(plan_, lengths);
+  batch_plan_ = loadbalance::make_batch_plan(batch_plan_options_, lengths);
   for (int64_t step = 0; step < step_; ++step) {  // steps before a resumed run
-    step_plan_->next_step();
+    batch_plan_->next_step();
   }
   loader_ = std::make_unique<data::BatchLoader>(
       train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); });
@@ -220,14 +220,14 @@ bert::HostWeights Trainer::weights() {
 void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
   optimizer_->begin_step(device::Stream::kCompute, 1, 0.0);
   executor_.begin_step(0);
-  for (const Segment& segment : executor_.segments()) {
+  for (const GraphSegment& segment : executor_.segments()) {
     if (segment.begins) {
       model_.upload(batch);
       work_.begin(segment.micro_batch, scale);
     }
     executor_.issue(segment);
   }
-  amax_agreement_.agree();
+  amax_sync_.all_reduce();
 }
 
 bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
@@ -239,7 +239,7 @@ bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::Trainin
   for (int i = 0; i < 2 * work_.schedule().in_flight; ++i) micro_batches.insert(std::min(i, last));
   for (const int micro_batch : micro_batches) {
     for (int slot = 0; slot < model_.slots(); ++slot) {
-      for (const Segment& segment : executor_.segments()) {
+      for (const GraphSegment& segment : executor_.segments()) {
         if (segment.micro_batch != micro_batch) continue;
         if (segment.begins) {
           model_.upload(batch);
@@ -256,11 +256,11 @@ void Trainer::visit_micro_batches(
     const data::SampleClasses& classes, int64_t steps,
     const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const {
   if (steps == 0) return;
-  const auto plan = loadbalance::make_batch_plan(plan_, histogram_of(classes));
+  const auto plan = loadbalance::make_batch_plan(batch_plan_options_, histogram_of(classes));
   std::vector<SampleShape> shapes;
   for (int64_t step = 1; step <= steps; ++step) {
-    for (const uint32_t place : local_places(plan->next_step())) {
-      shapes.push_back(shape_of(classes.of(place)));
+    for (const uint32_t sorted_index : local_samples(plan->next_step())) {
+      shapes.push_back(shape_of(classes.of(sorted_index)));
       if (std::ssize(shapes) < micro_batch_) continue;
       visit(step, shapes);
       shapes.clear();
@@ -270,7 +270,7 @@ void Trainer::visit_micro_batches(
 
 // Runs on the loader's thread.
 bool Trainer::next_samples(std::vector<uint32_t>& samples) {
-  if (loader_position_ == loader_places_.size()) {
+  if (loader_position_ == loader_samples_.size()) {
     const GlobalBatch planned = plan_step();
     loader_position_ = 0;
     const std::lock_guard lock(planned_mutex_);
@@ -278,12 +278,12 @@ bool Trainer::next_samples(std::vector<uint32_t>& samples) {
   }
   samples.clear();
   for (int64_t i = 0; i < micro_batch_; ++i) {
-    samples.push_back(train_->index().sample_at(loader_places_[loader_position_++]));
+    samples.push_back(train_->index().sample_at(loader_samples_[loader_position_++]));
   }
   return true;
 }
 
-std::span<const uint32_t> Trainer::local_places(std::span<const uint32_t> global) const {
+std::span<const uint32_t> Trainer::local_samples(std::span<const uint32_t> global) const {
   const auto share = static_cast<size_t>(micro_batch_ * accumulation_);
   return global.subspan(static_cast<size_t>(ranks_.replicas().rank()) * share, share);
 }

@@ -18,14 +18,14 @@
 #include "data/loading/batch_loader.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "optim/loss_scale.h"
+#include "optim/lr_schedule.h"
 #include "optim/optimizer.h"
-#include "optim/schedule.h"
-#include "training/agreement/amax_agreement.h"
 #include "training/batches/batch_shapes.h"
 #include "training/checkpoint/training_state.h"
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/step/step_executor.h"
+#include "training/sync/amax_sync.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/step_result.h"
 #include "training/trace/timeline.h"
@@ -66,7 +66,7 @@ class Trainer {
   TrainingState state();
   // Call after overwriting state()'s arrays with those after step `step` of a run that began with
   // `plan`. Its global batches must be as large (check_global_batch).
-  void resume_after(int64_t step, const PlanShape& plan,
+  void resume_after(int64_t step, const BatchPlanShape& plan,
                     const std::optional<optim::LossScale>& loss_scale);
 
   // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading
@@ -110,7 +110,7 @@ class Trainer {
     double imbalance = 1;
   };
   // Plans the next step on the loader's thread, and writes this replica's samples to
-  // loader_places_.
+  // loader_samples_.
   GlobalBatch plan_step();
   // Takes the first planned step and returns its loss scales. Writes its imbalance and tokens to
   // `result`.
@@ -120,7 +120,7 @@ class Trainer {
   double upload_next();  // returns the seconds of waiting
   bool next_samples(std::vector<uint32_t>& samples);
   // Returns this replica's part of a global batch.
-  std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;
+  std::span<const uint32_t> local_samples(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
   comm::Communicator& communicator_;  // all ranks
@@ -131,9 +131,9 @@ class Trainer {
   int64_t accumulation_;
   int64_t global_batch_;
   int64_t loss_interval_;
-  optim::ScheduleOptions learning_rate_schedule_;
-  // The options of step_plan_. They name the ranks that the run began on.
-  loadbalance::PlanOptions plan_;
+  optim::LrScheduleOptions lr_schedule_;
+  // The options of batch_plan_. They name the ranks that the run began on.
+  loadbalance::PlanOptions batch_plan_options_;
   int64_t step_ = 0;
   bool uploaded_first_ = false;  // later micro-batches are uploaded a step ahead
   Timeline* timeline_ = nullptr;
@@ -141,16 +141,16 @@ class Trainer {
 
   // Deals sorted indices (data::SampleIndex). The loader's thread plans steps ahead. Each adds the
   // divisors of its losses to planned_.
-  std::unique_ptr<loadbalance::BatchPlan> step_plan_;
+  std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   std::mutex planned_mutex_;
-  std::deque<GlobalBatch> planned_;      // steps that have not begun; guarded by planned_mutex_
-  std::vector<uint32_t> loader_places_;  // sorted indices for this rank, by micro-batch
+  std::deque<GlobalBatch> planned_;       // steps that have not begun; guarded by planned_mutex_
+  std::vector<uint32_t> loader_samples_;  // sorted indices for this rank, by micro-batch
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state is sharded
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::LossScale> loss_scale_;
   int64_t scale_growth_steps_;
-  AmaxAgreement amax_agreement_;
+  AmaxSync amax_sync_;
   std::vector<Range> frozen_;  // arena elements that this step does not update
   std::unique_ptr<comm::GradientBuckets> buckets_;
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory

@@ -20,7 +20,7 @@ std::vector<AccumulatedEvaluation> evaluate_accumulators(
   }
   const bert::BertConfig bert = training::make_bert_config(config);
   const auto source = training::open_data(config.data.eval, config.data, bert);
-  const auto alone = comm::make_single_communicator();
+  const auto single_rank = comm::make_single_communicator();
   const auto threads = static_cast<unsigned>(training::thread_count(config));
   std::vector<AccumulatedEvaluation> results;
   for (const Accumulator& accumulator : accumulators) {
@@ -28,7 +28,7 @@ std::vector<AccumulatedEvaluation> evaluate_accumulators(
     bert::Model model(bert, *device, training::capacity_of(*source, config.batch.micro_batch));
     model.set_weights(training::make_weights(config, model.layout(), config.run.seed.value_or(0),
                                              [](const std::string&) {}));
-    training::Evaluator evaluator(model, *source, samples, config.batch.micro_batch, *alone);
+    training::Evaluator evaluator(model, *source, samples, config.batch.micro_batch, *single_rank);
     results.push_back({accumulator, evaluator.samples(), evaluator.evaluate()});
     if (progress) progress(static_cast<int>(results.size()), static_cast<int>(accumulators.size()));
   }

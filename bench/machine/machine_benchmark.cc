@@ -95,7 +95,7 @@ MachineBenchmark benchmark_machine(const MachineBenchmarkOptions& options,
                                    const Describe& describe) {
   if (options.models.empty() || options.tokens.empty()) fail("a model and a size are needed");
   const auto communicator = comm::make_single_communicator();
-  const training::Ranks alone{*communicator};
+  const training::Ranks single_rank{*communicator};
   const bool bf16 = device::find_backend("cpu").bf16_is_native();
   MachineBenchmark result{.machine = harness::inspect_machine(),
                           .precision = bf16 ? "bf16" : "fp32"};
@@ -110,10 +110,10 @@ MachineBenchmark benchmark_machine(const MachineBenchmarkOptions& options,
   for (const std::string& model : options.models) {
     for (const int64_t tokens : options.tokens) {
       describe(fmt::format("steps of {}, {} tokens", model, tokens));
-      result.steps.push_back(step_share(model, tokens, options, alone));
+      result.steps.push_back(step_share(model, tokens, options, single_rank));
     }
   }
-  result.attention = attention_shares(options, alone, describe);
+  result.attention = attention_shares(options, single_rank, describe);
   describe("copies, and the optimizer");
   const double before = copy_peak(options);
   const OptimizerBenchmark optimizer =

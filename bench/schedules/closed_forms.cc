@@ -6,7 +6,7 @@
 
 #include "base/numbers/statistics.h"
 #include "bench/step/synthetic_training.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/factories/buckets.h"
 #include "training/factories/optimizer.h"
 
@@ -89,12 +89,12 @@ ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model&
     if (segment.decay || decayed) ++norms_;
     decayed = segment.decay;
   }
-  const auto units =
-      comm::make_units(layout.boundaries, training::gradient_buckets(config, layout));
-  first_unit_ = units.front().size();
-  last_unit_ = units.size() > 1 ? units.back().size() : 0;
-  for (size_t unit = 1; unit + 1 < units.size(); ++unit) {
-    inner_units_.push_back(units[unit].size());
+  const auto groups =
+      comm::make_gather_groups(layout.boundaries, training::gradient_buckets(config, layout));
+  first_group_ = groups.front().size();
+  last_group_ = groups.size() > 1 ? groups.back().size() : 0;
+  for (size_t group = 1; group + 1 < groups.size(); ++group) {
+    inner_groups_.push_back(groups[group].size());
   }
   const device::Backend& backend = model.backend();
   const auto bytes_of = [](device::DType dtype) { return static_cast<int64_t>(size_of(dtype)); };
@@ -111,13 +111,13 @@ ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model&
 // Every pass over the model gathers the layers that the previous pass did not leave in memory. The
 // last two stay at the turn from forward to backward, the first two at the next micro-batch.
 int64_t ShardingForms::gathered_elements() const {
-  const int64_t inner = std::accumulate(inner_units_.begin(), inner_units_.end(), int64_t{0});
+  const int64_t inner = std::accumulate(inner_groups_.begin(), inner_groups_.end(), int64_t{0});
   int64_t last_two = 0, first_two = 0;
-  for (size_t i = 0; i < std::min<size_t>(2, inner_units_.size()); ++i) {
-    last_two += inner_units_[i];
-    first_two += inner_units_[inner_units_.size() - 1 - i];
+  for (size_t i = 0; i < std::min<size_t>(2, inner_groups_.size()); ++i) {
+    last_two += inner_groups_[i];
+    first_two += inner_groups_[inner_groups_.size() - 1 - i];
   }
-  return first_unit_ + last_unit_ + rounds_ * (2 * inner - last_two) - (rounds_ - 1) * first_two;
+  return first_group_ + last_group_ + rounds_ * (2 * inner - last_two) - (rounds_ - 1) * first_two;
 }
 
 int64_t ShardingForms::bytes_sent() const {
@@ -143,15 +143,15 @@ training::ParameterMemory ShardingForms::memory() const {
   const Sharding sharded = config_.optimizer.sharded;
   const auto copies = [&](Sharding from) { return sharded >= from ? 1 : ranks_; };
   const int64_t largest =
-      inner_units_.empty() ? 0 : *std::max_element(inner_units_.begin(), inner_units_.end());
-  const int64_t turns = ranks_ * (first_unit_ + last_unit_ + 2 * largest);
+      inner_groups_.empty() ? 0 : *std::max_element(inner_groups_.begin(), inner_groups_.end());
+  const int64_t buffers = ranks_ * (first_group_ + last_group_ + 2 * largest);
   training::ParameterMemory memory{
       .weights = copies(Sharding::kAll) * parameters_ * (master_bytes_ + rounding_bytes_),
       .gradients = copies(Sharding::kGradients) * parameters_ * master_bytes_,
       .state = copies(Sharding::kState) * training::state_per_weight(config_.optimizer.name) *
                parameters_ * master_bytes_};
-  if (sharded == Sharding::kAll) memory.weights += turns * compute_bytes_;
-  if (sharded >= Sharding::kGradients) memory.gradients += turns * master_bytes_;
+  if (sharded == Sharding::kAll) memory.weights += buffers * compute_bytes_;
+  if (sharded >= Sharding::kGradients) memory.gradients += buffers * master_bytes_;
   if (config_.batch.gradient_accumulation_steps > rounds_) {
     memory.gradients += ranks_ * words_ * master_bytes_;
   }

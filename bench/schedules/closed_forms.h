@@ -45,8 +45,8 @@ struct ModuleSeconds {
 // + sum B, or with delayed backward sum F + max over ranks of sum B.
 double ring_seconds(const ModuleSeconds& seconds, bool delayed);
 
-// Bytes and memory of ZeRO stages 1 to 3 (Rajbhandari et al. 2020), with units that share memory
-// (docs/methods/sharding.md). Both are sums over all ranks.
+// Bytes and memory of ZeRO stages 1 to 3 (Rajbhandari et al. 2020), with gather groups that share
+// memory (docs/methods/sharding.md). Both are sums over all ranks.
 class ShardingForms {
  public:
   // Describes one step of `model`. Every rank must have all its blocks.
@@ -63,8 +63,8 @@ class ShardingForms {
   int64_t ranks_;
   int64_t parameters_, words_;
   int64_t norms_ = 0;  // pairs of norms that LAMB needs
-  int64_t first_unit_, last_unit_;
-  std::vector<int64_t> inner_units_;  // in the order of backward
+  int64_t first_group_, last_group_;
+  std::vector<int64_t> inner_groups_;  // in the order of backward
   int64_t gradient_bytes_, master_bytes_, compute_bytes_, rounding_bytes_;  // bytes per element
   int64_t rounds_;
 };

@@ -20,7 +20,7 @@ using config::ActivationPolicy;
 struct Order {
   AccumulationOrder accumulation;
   ActivationPolicy activations;
-  bool early_words = false;
+  bool split_tied_embedding = false;
 };
 
 std::vector<Order> all_orders() {
@@ -38,14 +38,14 @@ config::RunConfig with(config::RunConfig config, const Order& order) {
   config.optimizer.sharded = config::Sharding::kNone;
   config.batch.accumulation_order = order.accumulation;
   config.batch.activations = order.activations;
-  config.reduce.early_words = order.early_words;
+  config.reduce.split_tied_embedding = order.split_tied_embedding;
   return config;
 }
 
 std::string name_of(const Order& order) {
   const bool recompute = order.activations == ActivationPolicy::kRecompute;
   return std::string(config::name_of(order.accumulation)) + (recompute ? ", recompute" : "") +
-         (order.early_words ? ", early words" : "");
+         (order.split_tied_embedding ? ", tied-embedding split" : "");
 }
 
 // Returns the share of attention, which comes halfway through a block's backward, in the backward
@@ -78,15 +78,15 @@ std::vector<double> ready_blocks(const training::Schedule& schedule, double atte
 class MeasuredOrder {
  public:
   MeasuredOrder(const SectionSetup& setup, const Order& order, int batches,
-                comm::Communicator& alone)
-      : MeasuredOrder(setup, with(setup.config, order), order, batches, alone) {}
+                comm::Communicator& single_rank)
+      : MeasuredOrder(setup, with(setup.config, order), order, batches, single_rank) {}
 
   SyntheticTraining& training() { return training_; }
   const std::vector<Range>& buckets() const { return buckets_->buckets(); }
   const std::string& name() const { return result_.name; }
 
   void step_without_link(size_t batch, bool measured) {
-    const SyntheticTraining::Step step = training_.timed_step(batch, *alone_);
+    const SyntheticTraining::Step step = training_.timed_step(batch, *single_rank_buckets_);
     if (measured) without_link_.push_back(step.seconds);
   }
   void step(size_t batch, bool measured, training::Timeline* timeline) {
@@ -125,7 +125,7 @@ class MeasuredOrder {
 
  private:
   MeasuredOrder(const SectionSetup& setup, const config::RunConfig& config, const Order& order,
-                int batches, comm::Communicator& alone)
+                int batches, comm::Communicator& single_rank)
       : ranks_(setup.ranks),
         link_(setup.options.link),
         training_(config, {setup.options.micro_batch_tokens}, batches, ranks_, setup.make_device()),
@@ -137,11 +137,11 @@ class MeasuredOrder {
         training::make_schedule(config, training_.model().config(), ranks_.size());
     ready_blocks_ =
         ready_blocks(schedule, attention_share(schedule, layered_), training_.model().layout(),
-                     buckets_->plan(), order.early_words, config.reduce.half_layers);
+                     buckets_->plan(), order.split_tied_embedding, config.reduce.half_layers);
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_bytes(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
-    alone_ = training_.make_buckets(alone, training::bucket_options(config));
+    single_rank_buckets_ = training_.make_buckets(single_rank, training::bucket_options(config));
   }
 
   void add_formulas(OrderMeasurement& result, double bytes_of_element) {
@@ -157,12 +157,12 @@ class MeasuredOrder {
       before_end.push_back(result.hides * std::clamp(block - 1, 0.0, layers) / layers);
       if (block == 0) tail += elements.back();
     };
-    const int64_t late = buckets_->tied_rows();
-    if (late > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // the rows' indices
+    const int64_t sparse = buckets_->tied_rows();
+    if (sparse > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // the rows' indices
     for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
       add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
     }
-    if (late > 0) add(late * layout.word_embeddings.cols, bytes_of_element, 0);
+    if (sparse > 0) add(sparse * layout.word_embeddings.cols, bytes_of_element, 0);
     result.tail = tail / size;
 
     std::vector<double> seconds;
@@ -179,7 +179,7 @@ class MeasuredOrder {
   const training::Ranks& ranks_;
   std::optional<comm::Link> link_;
   SyntheticTraining training_;
-  std::unique_ptr<comm::GradientBuckets> buckets_, alone_;
+  std::unique_ptr<comm::GradientBuckets> buckets_, single_rank_buckets_;
   std::vector<double> ready_blocks_;  // one per bucket
   bool layered_ = false;
   OrderMeasurement result_;
@@ -192,7 +192,7 @@ class MeasuredOrder {
 DataParallelOrders measure_data_parallel(const SectionSetup& setup) {
   const ScheduleOptions& options = setup.options;
   const int steps = options.steps + kUnmeasuredSteps;
-  const auto alone = comm::make_single_communicator();
+  const auto single_rank = comm::make_single_communicator();
   DataParallelOrders result;
   std::vector<std::unique_ptr<MeasuredOrder>> contenders;
   for (const Order& order : all_orders()) {
@@ -200,7 +200,7 @@ DataParallelOrders measure_data_parallel(const SectionSetup& setup) {
       result.skipped.push_back({name_of(order), *reason});
       continue;
     }
-    contenders.push_back(std::make_unique<MeasuredOrder>(setup, order, steps, *alone));
+    contenders.push_back(std::make_unique<MeasuredOrder>(setup, order, steps, *single_rank));
   }
   if (contenders.empty()) return result;
   const auto element =

@@ -18,7 +18,7 @@ config::RunConfig with(config::RunConfig config, int modules, bool delayed) {
   config.batch.accumulation_order = config::AccumulationOrder::kMicroBatch;
   config.batch.activations = config::ActivationPolicy::kKeep;
   config.batch.gradient_accumulation_steps = 1;
-  config.reduce.early_words = false;
+  config.reduce.split_tied_embedding = false;
   config.reduce.half_layers = false;
   config.ouroboros.modules = modules;
   config.ouroboros.warmup_steps = delayed ? 0 : config::kNeverDelayed;

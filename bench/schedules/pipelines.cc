@@ -17,7 +17,7 @@ config::RunConfig with(config::RunConfig config, bert::Pipeline pipeline, int st
   config.parallel.pipeline = pipeline;
   config.optimizer.sharded = config::Sharding::kNone;
   config.batch.accumulation_order = config::AccumulationOrder::kMicroBatch;
-  config.reduce.early_words = false;
+  config.reduce.split_tied_embedding = false;
   config.reduce.half_layers = false;
   return config;
 }

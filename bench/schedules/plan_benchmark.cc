@@ -44,7 +44,7 @@ RunConfig plain(RunConfig config, int micro_batches) {
   config.batch.activations = ActivationPolicy::kKeep;
   config.parallel.stages = 1;
   config.optimizer.sharded = Sharding::kNone;
-  config.reduce.early_words = false;
+  config.reduce.split_tied_embedding = false;
   config.reduce.half_layers = false;
   config.ouroboros.modules = 1;
   return config;
@@ -70,7 +70,8 @@ std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_ba
     in_order("", [](RunConfig&) {});
     in_order(", recompute",
              [](RunConfig& config) { config.batch.activations = ActivationPolicy::kRecompute; });
-    in_order(", early words", [](RunConfig& config) { config.reduce.early_words = true; });
+    in_order(", tied-embedding split",
+             [](RunConfig& config) { config.reduce.split_tied_embedding = true; });
     for (const Sharding sharded : {Sharding::kState, Sharding::kGradients, Sharding::kAll}) {
       in_order(fmt::format(", sharded {}", config::name_of(sharded)),
                [&](RunConfig& config) { config.optimizer.sharded = sharded; });
@@ -117,7 +118,7 @@ plan::Layout layout_of(const RunConfig& config) {
           .sharding = planned(config.optimizer.sharded),
           .clip = planned(config.clip.mode),
           .recompute = config.batch.activations == ActivationPolicy::kRecompute,
-          .early_words = config.reduce.early_words,
+          .split_tied_embedding = config.reduce.split_tied_embedding,
           .modules = config.ouroboros.modules,
           .delayed = config.ouroboros.modules > 1 && config.ouroboros.warmup_steps == 0};
 }
@@ -193,8 +194,8 @@ Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks
 
 // Runs on rank 0 while the others wait for its figures.
 void Measurement::calibrate() {
-  const auto alone = comm::make_single_communicator();
-  const training::Ranks one{*alone, ranks_.local};
+  const auto single_rank = comm::make_single_communicator();
+  const training::Ranks one{*single_rank, ranks_.local};
   constexpr int kTimes = 5, kLess = 3;
   double backward = 0;
   for (const int64_t tokens : {options_.micro_batch_tokens, options_.micro_batch_tokens / kLess}) {

@@ -22,7 +22,7 @@ config::RunConfig with(config::RunConfig config, Sharding sharded,
   config.parallel.stages = 1;
   config.optimizer.sharded = sharded;
   config.batch.accumulation_order = order;
-  config.reduce.early_words = false;
+  config.reduce.split_tied_embedding = false;
   config.reduce.half_layers = false;
   return config;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bert/flops.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/batches/synthetic_batch.h"
 #include "training/factories/buckets.h"
 #include "training/trace/timeline.h"
@@ -29,10 +29,10 @@ class Costs {
     reduced_bytes_ = static_cast<double>(size_of(options.reduce_dtype));
     compute_bytes_ = static_cast<double>(input.compute_bytes);
     update_bytes_ = update_bytes(input.config.optimizer.name, input.compute_bytes);
-    if (!input.plan.schedule.units.empty()) {
+    if (!input.plan.schedule.gather_groups.empty()) {
       const bert::ParameterLayout layout(input.model);
-      units_ =
-          comm::make_units(layout.boundaries, training::gradient_buckets(input.config, layout));
+      gather_groups_ = comm::make_gather_groups(layout.boundaries,
+                                                training::gradient_buckets(input.config, layout));
     }
   }
 
@@ -158,7 +158,8 @@ class Costs {
       case kGatherUpdated:
         return over_replicas(0.5, elements_of(operation) * compute_bytes_, input_.stages + stage);
       case kGather:
-        return over_replicas(0.5, unit_elements(operation) * compute_bytes_, input_.stages + stage);
+        return over_replicas(0.5, gather_group_elements(operation) * compute_bytes_,
+                             input_.stages + stage);
       case kReduceRows:
         return over_replicas(
             1, rows() * static_cast<double>(input_.model.hidden_size) * reduced_bytes_, stage);
@@ -177,9 +178,9 @@ class Costs {
         return over_replicas(1, 0, stage);
     }
   }
-  double unit_elements(const Operation& operation) const {
-    const int unit = input_.plan.schedule.units[static_cast<size_t>(operation.object)];
-    return static_cast<double>(units_[static_cast<size_t>(unit)].size());
+  double gather_group_elements(const Operation& operation) const {
+    const int group = input_.plan.schedule.gather_groups[static_cast<size_t>(operation.object)];
+    return static_cast<double>(gather_groups_[static_cast<size_t>(group)].size());
   }
   // Returns at most how many rows of the word embeddings all ranks' tokens touch.
   double rows() const {
@@ -208,7 +209,7 @@ class Costs {
   double tokens_ = 0;                             // of a micro-batch
   double reduced_bytes_ = 0, compute_bytes_ = 0;  // of an element
   UpdateBytes update_bytes_;
-  std::vector<Range> units_;  // empty: all weights are in memory
+  std::vector<Range> gather_groups_;  // empty: all weights are in memory
 };
 
 }  // namespace

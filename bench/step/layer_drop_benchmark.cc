@@ -142,7 +142,7 @@ LayerDropBenchmark benchmark_layer_drop(const config::RunConfig& config,
   const auto count = static_cast<size_t>(options.steps);
   Encoder encoder(config, options, count);
   const auto layers = static_cast<size_t>(encoder.config().layers);
-  const int64_t training_steps = config.schedule.training_steps;
+  const int64_t training_steps = config.lr_schedule.training_steps;
   LayerDropBenchmark result{
       .device = encoder.device(),
       .layers = static_cast<int>(layers),

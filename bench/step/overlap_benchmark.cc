@@ -51,11 +51,11 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   return {bytes_sent / (seconds - latency), latency_seconds};
 }
 
-// If reduce.early_words is set, embeddings are reduced before the rest of a rank's gradient is
-// known, so a rank cannot clip its gradient.
+// If reduce.split_tied_embedding is set, embeddings are reduced before the rest of a rank's
+// gradient is known, so a rank cannot clip its gradient.
 std::vector<config::ClipMode> modes_of(const config::RunConfig& config) {
   using enum config::ClipMode;
-  if (config.reduce.early_words) return {kNone, kAfterAllReduce};
+  if (config.reduce.split_tied_embedding) return {kNone, kAfterAllReduce};
   return {kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce};
 }
 
@@ -80,9 +80,9 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
          training.backend().name());
   }
   const comm::BucketOptions configured = training::bucket_options(config);
-  const auto alone = comm::make_single_communicator();
+  const auto single_rank = comm::make_single_communicator();
   Contender without{.name = "no communication",
-                    .buckets = training.make_buckets(*alone, configured)};
+                    .buckets = training.make_buckets(*single_rank, configured)};
 
   OverlapBenchmark result{.device = training.backend().description(),
                           .ranks = ranks.size(),
@@ -110,17 +110,17 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
     contenders.push_back({name, training.make_buckets(*network, reduction)});
     if (!reduction.scaled_loss || reduction.clip == comm::ClipMode::kAfterAllReduce) return;
     reduction.scaled_loss = false;
-    contenders.push_back({name + ", not agreed", training.make_buckets(*network, reduction)});
+    contenders.push_back({name + ", not synced", training.make_buckets(*network, reduction)});
   };
   for (const config::ClipMode mode : modes_of(config)) {
     config::RunConfig of_mode = config;
     of_mode.clip.mode = mode;
     add(fmt::format("{}{}", config::name_of(mode),
-                    config.reduce.early_words ? ", early words" : ""),
+                    config.reduce.split_tied_embedding ? ", tied-embedding split" : ""),
         training::bucket_options(of_mode));
   }
   if (config.optimizer.name == config::OptimizerKind::kAdam &&
-      !config.reduce.early_words) {  // LAMB's whole state works on whole tensors
+      !config.reduce.split_tied_embedding) {  // LAMB's whole state works on whole tensors
     comm::BucketOptions sharded = configured;
     sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
     sharded.gathered_weights = training.model().compute_weights();

@@ -124,17 +124,20 @@ StartBenchmark benchmark_start(const config::RunConfig& config, const StartOptio
   result.open = time([&] { index.emplace(data::SampleIndex::open(index_file, files)); });
   std::span<const uint32_t> global;
   std::unique_ptr<loadbalance::BatchPlan> plan;
-  const loadbalance::PlanOptions plan_options =
-      training::plan_options(config, options.ranks, config.run.seed.value_or(1));
+  const loadbalance::PlanOptions batch_plan_options =
+      training::batch_plan_options(config, options.ranks, config.run.seed.value_or(1));
   result.plan = time([&] {
-    plan = loadbalance::make_batch_plan(plan_options, training::histogram_of(index->classes()));
+    plan =
+        loadbalance::make_batch_plan(batch_plan_options, training::histogram_of(index->classes()));
     global = plan->next_step();
-    for (const uint32_t place : global) result.masked += index->classes().of(place).masked;
+    for (const uint32_t sorted_index : global)
+      result.masked += index->classes().of(sorted_index).masked;
   });
   std::vector<uint32_t> samples;
-  const auto share = static_cast<size_t>(plan_options.batch_per_rank);
+  const auto share = static_cast<size_t>(batch_plan_options.batch_per_rank);
   result.find = time([&] {
-    for (const uint32_t place : global.first(share)) samples.push_back(index->sample_at(place));
+    for (const uint32_t sorted_index : global.first(share))
+      samples.push_back(index->sample_at(sorted_index));
   });
   std::ranges::transform(samples, samples.begin(),
                          [](uint32_t sample) { return sample % kSmallSamples; });

@@ -80,16 +80,16 @@ class PlannedLengths {
  public:
   PlannedLengths(const config::RunConfig& config, const bert::BertConfig& bert, int ranks,
                  int replica)
-      : options_(training::plan_options(config, ranks, 1)),
+      : options_(training::batch_plan_options(config, ranks, 1)),
         histogram_(lengths_for(config, bert, loadbalance::global_batch_of(options_))),
         samples_(histogram_),
-        plan_(loadbalance::make_batch_plan(options_, histogram_)),
+        batch_plan_(loadbalance::make_batch_plan(options_, histogram_)),
         replica_(static_cast<size_t>(replica)) {}
 
   // Returns [micro-batches][samples] of the next step.
   std::vector<std::vector<int32_t>> next_step() {
     const auto share = static_cast<size_t>(options_.batch_per_rank);
-    const auto mine = plan_->next_step().subspan(replica_ * share, share);
+    const auto mine = batch_plan_->next_step().subspan(replica_ * share, share);
     std::vector<std::vector<int32_t>> micro_batches(static_cast<size_t>(options_.micro_batches));
     for (size_t i = 0; i < mine.size(); ++i) {
       micro_batches[i / (share / micro_batches.size())].push_back(
@@ -117,7 +117,7 @@ class PlannedLengths {
   loadbalance::PlanOptions options_;
   std::vector<loadbalance::LengthCount> histogram_;
   loadbalance::SamplesByLength samples_;
-  std::unique_ptr<loadbalance::BatchPlan> plan_;
+  std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   size_t replica_;
 };
 
@@ -160,7 +160,7 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config,
   model_->set_weights(bert::random_weights(
       model_->layout(), 1, static_cast<unsigned>(training::thread_count(config, ranks.local))));
   optimizer_ = training::make_optimizer(config, *backend_, *model_, stages_->replicas());
-  amax_agreement_.emplace(*model_, ranks.communicator);
+  amax_sync_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_);
   weight_gatherer_ = training::make_weight_gatherer(config, *backend_, ranks.communicator, *model_);
   work_.emplace(*model_, training::make_schedule(config, bert_, replicas, model_->stage()),
@@ -220,7 +220,7 @@ SyntheticTraining::Step SyntheticTraining::train_on(size_t number, comm::Gradien
   training::StepExecutor& executor = *executors_.at(&buckets);
   frozen_ = executor.begin_step(steps_);
   optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
-  for (const training::Segment& segment : executor.segments()) {
+  for (const training::GraphSegment& segment : executor.segments()) {
     if (segment.begins) {
       if (times) times->begin();
       model_->upload(batches_[number][static_cast<size_t>(segment.micro_batch)]);
@@ -228,7 +228,7 @@ SyntheticTraining::Step SyntheticTraining::train_on(size_t number, comm::Gradien
     }
     result.reduce = executor.run(segment, times);
   }
-  amax_agreement_->agree();
+  amax_sync_->all_reduce();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
   ranks_.communicator.barrier();

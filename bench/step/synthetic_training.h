@@ -14,11 +14,11 @@
 #include "config/run_config.h"
 #include "data/files/packed_batch.h"
 #include "optim/optimizer.h"
-#include "training/agreement/amax_agreement.h"
 #include "training/ranks/parameter_memory.h"
 #include "training/ranks/ranks.h"
 #include "training/ranks/stage_ranks.h"
 #include "training/step/step_executor.h"
+#include "training/sync/amax_sync.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
@@ -116,7 +116,7 @@ class SyntheticTraining {
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  std::optional<training::AmaxAgreement> amax_agreement_;
+  std::optional<training::AmaxSync> amax_sync_;
   std::optional<training::ComputeTimes> times_;
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   std::optional<training::StepWork> work_;

@@ -46,7 +46,7 @@ void Embeddings::forward(const MicroBatch& micro_batch, const Activations& activ
                                        .sequences = batch.sequences,
                                        .word = parameters.weight(layout_.word_embeddings),
                                        .position = parameters.weight(layout_.position_embeddings),
-                                       .segment = parameters.weight(layout_.segment_embeddings),
+                                       .segment = parameters.weight(layout_.token_type_embeddings),
                                        .gamma = parameters.weight(layout_.embeddings_norm.gamma),
                                        .beta = parameters.weight(layout_.embeddings_norm.beta),
                                        .normalize = context_.normalizes(),
@@ -66,7 +66,7 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
   // The masked-LM loss has already written its part of the word gradient.
   if (!micro_batch.accumulate) {
     parameters.clear_gradient(layout_.position_embeddings);
-    parameters.clear_gradient(layout_.segment_embeddings);
+    parameters.clear_gradient(layout_.token_type_embeddings);
   }
   const device::Tensor normalized = context_.activation(saved.normalized, t, h);
   device::StandardizationGradient standardization;
@@ -88,7 +88,7 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
        .dropout = dropout(micro_batch),
        .d_word = input_words() ? input_words() : parameters.gradient(layout_.word_embeddings),
        .d_position = parameters.gradient(layout_.position_embeddings),
-       .d_segment = parameters.gradient(layout_.segment_embeddings),
+       .d_segment = parameters.gradient(layout_.token_type_embeddings),
        .accumulate = micro_batch.accumulate,
        .d_gamma = parameters.gradient(layout_.embeddings_norm.gamma),
        .d_beta = parameters.gradient(layout_.embeddings_norm.beta)});

@@ -103,7 +103,7 @@ void Model::make_blocks() {
       auto made = std::make_unique<Embeddings>(context_, layout_, index, options_.word_gradient);
       embeddings_ = made.get();
       block = std::move(made);
-      if (late_words()) words_of_step_.resize(static_cast<size_t>(config_.vocab_size));
+      if (sparse_word_gradient()) words_of_step_.resize(static_cast<size_t>(config_.vocab_size));
     } else if (index < heads && config_.norm == Norm::kPre) {
       block =
           std::make_unique<PreNormLayer>(context_, layout_, static_cast<size_t>(index) - 1, index);
@@ -152,7 +152,7 @@ Activations Model::make_activations() const {
 
 void Model::upload(const data::PackedBatch& batch) {
   slots_.upload(batch);
-  if (late_words()) uploaded_tokens_.assign(batch.tokens.begin(), batch.tokens.end());
+  if (sparse_word_gradient()) uploaded_tokens_.assign(batch.tokens.begin(), batch.tokens.end());
 }
 
 MicroBatch Model::begin(const TrainingStep& step) {
@@ -184,7 +184,7 @@ MicroBatch Model::begin(const TrainingStep& step) {
 }
 
 std::vector<Range> Model::completes(const Block& block) const {
-  if (!late_words()) return {block.gradients()};
+  if (!sparse_word_gradient()) return {block.gradients()};
   return layout_.completes(blocks_.size() - 1 - static_cast<size_t>(block.index()), true);
 }
 
@@ -192,7 +192,7 @@ std::vector<int64_t> Model::boundaries() const {
   return options_.half_layers ? layout_.boundaries_with_halves() : layout_.boundaries;
 }
 
-device::Tensor Model::late_words() const {
+device::Tensor Model::sparse_word_gradient() const {
   return options_.word_gradient == WordGradient::kSplitForGood && embeddings_
              ? embeddings_->input_words()
              : device::Tensor();

@@ -120,10 +120,10 @@ class Model {
   // half_layers.
   std::vector<int64_t> boundaries() const;
   bool has_half_layers() const { return options_.half_layers; }
-  // Only with WordGradient::kSplitForGood, else absent and empty. late_words() is the word gradient
-  // that the embeddings' last backward completes, [V, H]. words_of_step() marks the words in this
-  // step's micro-batches so far, [V].
-  device::Tensor late_words() const;
+  // Only with WordGradient::kSplitForGood, else absent and empty. sparse_word_gradient() is the
+  // word gradient that the embeddings' last backward completes, [V, H]. words_of_step() marks the
+  // words in this step's micro-batches so far, [V].
+  device::Tensor sparse_word_gradient() const;
   std::span<const uint8_t> words_of_step() const { return words_of_step_; }
   // Memory of the activations of all micro-batches in flight, in bytes.
   int64_t activation_bytes() const { return activation_bytes_; }

@@ -30,8 +30,9 @@ ParameterStore::ParameterStore(device::Backend& backend, const ParameterLayout& 
   };
   master_ = kept_weights(master);
   if (compute != master) compute_ = kept_weights(compute);
-  if (shards_weights) read_ = make_units(*sharding, compute);
-  gradients_ = sharding ? make_units(*sharding, master) : device::Arena(take(size_, master));
+  if (shards_weights) read_ = make_gather_groups(*sharding, compute);
+  gradients_ =
+      sharding ? make_gather_groups(*sharding, master) : device::Arena(take(size_, master));
   if (sharding) sums_ = make_shards(*sharding, master);
 }
 
@@ -44,8 +45,8 @@ device::Arena ParameterStore::make_shards(const Sharding& sharding, DType dtype)
   return {take(device::total_size(sharding.shards), dtype), size_, device::packed(sharding.shards)};
 }
 
-device::Arena ParameterStore::make_units(const Sharding& sharding, DType dtype) {
-  return {take(sharding.unit_elements, dtype), size_, sharding.units};
+device::Arena ParameterStore::make_gather_groups(const Sharding& sharding, DType dtype) {
+  return {take(sharding.gather_group_elements, dtype), size_, sharding.gather_groups};
 }
 
 void ParameterStore::set_weights(const HostWeights& weights) {

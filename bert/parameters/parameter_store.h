@@ -12,13 +12,13 @@
 
 namespace strata::bert {
 
-// Memory of a rank whose parameters are sharded. Units that the current work needs share memory at
-// different times; this rank keeps only its shards of the other parameters.
+// Memory of a rank whose parameters are sharded. Gather groups that the current work needs share
+// memory at different times; this rank keeps only its shards of the other parameters.
 struct Sharding {
   std::vector<Range> shards;  // in the arena, ascending
-  // Gather groups of blocks, ascending, and their positions in memory of `unit_elements`.
-  std::vector<device::Arena::Run> units;
-  int64_t unit_elements = 0;
+  // Gather groups of blocks, ascending, and their positions in memory of `gather_group_elements`.
+  std::vector<device::Arena::Run> gather_groups;
+  int64_t gather_group_elements = 0;
   bool weights = false;  // shard weights and gradients; else gradients only
 };
 
@@ -44,7 +44,7 @@ class ParameterStore {
   // Gradients that backward writes, and the sums that a rank keeps; the same if not sharded.
   const device::Arena& gradients() const { return gradients_; }
   const device::Arena& gradient_sums() const { return sums_ ? sums_ : gradients_; }
-  // Weights that blocks read: compute_weights(), or units gathered from all ranks.
+  // Weights that blocks read: compute_weights(), or gather groups gathered from all ranks.
   const device::Arena& read_weights() const { return read_ ? read_ : compute_weights(); }
   // Device memory in bytes.
   int64_t weight_bytes() const;
@@ -64,7 +64,7 @@ class ParameterStore {
 
  private:
   device::Arena make_shards(const Sharding& sharding, device::DType dtype);
-  device::Arena make_units(const Sharding& sharding, device::DType dtype);
+  device::Arena make_gather_groups(const Sharding& sharding, device::DType dtype);
   device::Tensor take(int64_t elements, device::DType dtype);
 
   device::Backend& backend_;

@@ -127,8 +127,8 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
       add.matrix(name + "word_embeddings", hf + "word_embeddings.weight", c.vocab_size, h);
   layout.position_embeddings = add.matrix(name + "position_embeddings",
                                           hf + "position_embeddings.weight", c.max_positions, h);
-  layout.segment_embeddings = add.matrix(name + "token_type_embeddings",
-                                         hf + "token_type_embeddings.weight", c.segments, h);
+  layout.token_type_embeddings = add.matrix(name + "token_type_embeddings",
+                                            hf + "token_type_embeddings.weight", c.token_types, h);
   layout.embeddings_norm = add.norm(name + "LayerNorm", hf + "LayerNorm", h);
   add.finish_group("embeddings");
 }
@@ -170,10 +170,10 @@ Range ParameterLayout::words() const {
   return {word_embeddings.offset, word_embeddings.offset + word_embeddings.size()};
 }
 
-std::vector<Range> ParameterLayout::completes(size_t group, bool early_words) const {
+std::vector<Range> ParameterLayout::completes(size_t group, bool split_tied_embedding) const {
   const Range own{boundaries.at(group), boundaries.at(group + 1)};
-  if (early_words && group == 0) return {words(), own};
-  if (early_words && group + 1 == groups.size()) return {{words().end, own.end}};
+  if (split_tied_embedding && group == 0) return {words(), own};
+  if (split_tied_embedding && group + 1 == groups.size()) return {{words().end, own.end}};
   return {own};
 }
 

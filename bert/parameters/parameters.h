@@ -69,7 +69,7 @@ struct ParameterLayout {
   Parameter masked_lm_bias;
   LinearPlace next_sentence;
   std::vector<LayerPlace> layers;
-  Parameter word_embeddings, position_embeddings, segment_embeddings;
+  Parameter word_embeddings, position_embeddings, token_type_embeddings;
   LayerNormPlace embeddings_norm;
 
   // Backward completes gradients [boundaries[i], boundaries[i+1]) in ascending order of i. The last
@@ -86,9 +86,9 @@ struct ParameterLayout {
   // Returns the arena elements of the word embeddings, the first of their group.
   Range words() const;
   // Returns the arena elements whose gradients are complete after the last backward of group
-  // `group`, in that order. With `early_words`, the word embeddings complete with the heads, which
-  // write the part of their gradient in the arena.
-  std::vector<Range> completes(size_t group, bool early_words) const;
+  // `group`, in that order. With `split_tied_embedding`, the word embeddings complete with the
+  // heads, which write the part of their gradient in the arena.
+  std::vector<Range> completes(size_t group, bool split_tied_embedding) const;
 
   // Returns one segment per parameter, in order. Together they cover the arena.
   std::vector<ParameterSegment> segments() const;

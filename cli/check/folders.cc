@@ -24,11 +24,11 @@ namespace strata::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using compliance::EventLog;
 using compliance::ListingProblems;
 using compliance::Outcome;
 using compliance::ResultFolder;
 using compliance::Section;
+using mllog::LogReader;
 
 // Prints a section for each result folder under the path and returns the exit code. Throws Error if
 // there is none. `judge` may leave a folder out. A file that cannot be read is its section's error
@@ -73,7 +73,7 @@ int check_rcp(const CheckOptions& options) {
         Section section;
         std::vector<compliance::RunConvergence> runs;
         for (const fs::path& path : folder.logs) {
-          const EventLog log(path, compliance::LogFormat::kMllog);
+          const LogReader log(path, mllog::LogFormat::kMllog);
           runs.push_back(
               compliance::read_convergence(log, choice.ruleset, options.bert_train_samples));
           if (log.bad_line_count() == 0) continue;
@@ -134,7 +134,7 @@ int check_seeds(const CheckOptions& options) {
         if (!no_rule.empty()) return Section{"", {}, {}, {no_rule}, false};
         std::vector<compliance::LogSeeds> seeds;
         for (const fs::path& log : folder.logs)
-          seeds.push_back(compliance::read_seeds(EventLog(log, compliance::LogFormat::kMllog)));
+          seeds.push_back(compliance::read_seeds(LogReader(log, mllog::LogFormat::kMllog)));
         return compliance::check_seeds(seeds);
       },
       kNoLogs);

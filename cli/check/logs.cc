@@ -19,10 +19,10 @@ namespace strata::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using compliance::EventLog;
 using compliance::ListingProblems;
 using compliance::LogVerdict;
 using compliance::Outcome;
+using mllog::LogReader;
 
 // The files that were named, and the result_*.txt under the folders that were named.
 std::vector<fs::path> expand(const std::vector<std::string>& paths, ListingProblems& problems) {
@@ -48,7 +48,7 @@ int check_logs(const CheckOptions& options) {
   ListingProblems problems;
   const std::vector<fs::path> files = expand(options.paths, problems);
   std::vector<LogVerdict> verdicts(files.size());
-  const auto review = [&](const EventLog& log, LogVerdict& verdict) {
+  const auto review = [&](const LogReader& log, LogVerdict& verdict) {
     compliance::review_verdict(log, options.strict, verdict);
   };
   {

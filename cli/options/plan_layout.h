@@ -144,8 +144,9 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
                   "reduce.bucket_megabytes: each bucket costs the network's seconds of a message "
                   "(default: they count once). Counts with --network")
       ->check(number_within(0.001, 1e6));
-  command.add_flag("--early-words", options.layout.early_words,
-                   "reduce.early_words. Words are counted as if drawn evenly: at most so many");
+  command.add_flag(
+      "--split-tied-embedding", options.layout.split_tied_embedding,
+      "reduce.split_tied_embedding. Words are counted as if drawn evenly: at most so many");
 }
 
 }  // namespace strata::cli

@@ -129,7 +129,7 @@ void add_train_command(CLI::App& app, int& exit_code) {
                    "Runs to make, result_0.txt to result_{N-1}.txt")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--continue", options->keep_results,
-                    "Keep the results that are there, set interrupted ones aside, and run the "
+                    "Keep the results that are there, archive interrupted ones, and run the "
                     "missing experiments");
   command->add_flag("--resume", options->resume,
                     "As --continue, but interrupted experiments go on from their last checkpoint "

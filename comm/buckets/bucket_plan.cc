@@ -57,7 +57,9 @@ BucketPlan make_bucket_plan(const BucketOptions& options, std::span<const int64_
          plan.rounds);
   }
   if (plan.has_tied_rows && !on_host) {
-    fail("tied-embedding rows are reduced in host memory only; use reduce.early_words false");
+    fail(
+        "tied-embedding rows are reduced in host memory only; use reduce.split_tied_embedding "
+        "false");
   }
   if (plan.has_tied_rows && (plan.rule->clips_own() || plan.sharded())) {
     fail("tied-embedding rows need gradients that are reduced whole before they are clipped");

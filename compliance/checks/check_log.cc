@@ -20,7 +20,7 @@ void require_round(const RuleStore& rules, const std::string& usage, const std::
   fail("there is no round '{}' of {}; there are: {}", ruleset, usage, fmt::join(known, ", "));
 }
 
-LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
+LogVerdict check_log(const mllog::LogReader& log, RuleStore& rules, const std::string& usage,
                      const std::string& ruleset, bool werror) {
   LogVerdict verdict;
   verdict.path = log.path();
@@ -59,10 +59,12 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
 
 LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
                      const CheckOptions& options) {
-  const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
-  EventLog log(path, format);
+  const mllog::LogFormat format =
+      options.ruleset == "0.6.0" ? mllog::LogFormat::kMll : mllog::LogFormat::kMllog;
+  mllog::LogReader log(path, format);
   RulesetChoice choice = infer_ruleset(log, options.usage, options.ruleset);
-  if (choice.ruleset == "0.6.0" && format != LogFormat::kMll) log = EventLog(path, LogFormat::kMll);
+  if (choice.ruleset == "0.6.0" && format != mllog::LogFormat::kMll)
+    log = mllog::LogReader(path, mllog::LogFormat::kMll);
   require_round(rules, choice.usage, choice.ruleset);
   LogVerdict verdict = check_log(log, rules, choice.usage, choice.ruleset, options.werror);
   verdict.ground = choice.ground;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "compliance/checks/outcome.h"
-#include "compliance/checks/remark.h"
+#include "compliance/checks/review_finding.h"
 #include "compliance/checks/rules/finding.h"
-#include "compliance/log/event_log.h"
 #include "compliance/sources/rule_store.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -28,7 +28,7 @@ struct LogVerdict {
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
   std::vector<std::string> notes;
-  std::vector<Remark> review;  // findings for a reviewer that no rule covers
+  std::vector<ReviewFinding> review;  // findings for a reviewer that no rule covers
 
   Outcome outcome() const {
     return !errors.empty()      ? Outcome::kFailed
@@ -43,7 +43,7 @@ struct CheckOptions {
   std::string ruleset;  // empty: inferred (see infer_ruleset)
   bool werror = false;  // warnings count as errors
   // Called with the log after the verdict.
-  std::function<void(const EventLog&, LogVerdict&)> then;
+  std::function<void(const mllog::LogReader&, LogVerdict&)> then;
 };
 
 // Throws Error unless MLPerf had this round or there are rules for it.
@@ -52,7 +52,7 @@ void require_round(const RuleStore& rules, const std::string& usage, const std::
 // Checks a log that is already read. It is not judged if there are no rules for its round. It has
 // an error if it cannot be judged (no rules for it, rules that exceed limits). Throws Error for
 // rule files that cannot be compiled.
-LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
+LogVerdict check_log(const mllog::LogReader& log, RuleStore& rules, const std::string& usage,
                      const std::string& ruleset, bool werror = false);
 
 // Reads and checks one log. Throws Error if the file cannot be read or there is no such round.

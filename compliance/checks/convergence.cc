@@ -45,7 +45,7 @@ class Reader {
       : step_unit_(ruleset == "3.1.0" ? "step_num" : "samples_count"),
         train_samples_(bert_train_samples) {}
 
-  void read(const Event& event) {
+  void read(const mllog::Event& event) {
     const Mentions mentions(event.line);
     if (mentions.batch_size) {
       constexpr double kNone = -1;  // the official tool's value
@@ -70,7 +70,7 @@ class Reader {
   }
 
  private:
-  double train_samples(const Event& event) {
+  double train_samples(const mllog::Event& event) {
     if (event.key != "train_samples") {
       if (const auto count = metadata(event, "train_samples"))
         return to_double(*count, "train_samples");
@@ -78,7 +78,7 @@ class Reader {
     return number(event.value, "train_samples");
   }
 
-  void read_evaluation(const Event& event) {
+  void read_evaluation(const mllog::Event& event) {
     if (result_.benchmark == "stable_diffusion") {
       const std::optional<Value> step = metadata(event, step_unit_);
       const std::optional<Value> metric = metadata(event, "metric");
@@ -99,7 +99,7 @@ class Reader {
     latest_ = integer ? epochs : std::strtod(fmt::format("{:.3f}", epochs).c_str(), nullptr);
   }
 
-  void read_stop(const Event& event) {
+  void read_stop(const mllog::Event& event) {
     const std::optional<Value> status = metadata(event, "status");
     if (!status) throw RuleError("run_stop has no status");
     result_.converged = status->kind() == Kind::kStr && status->text() == "success";
@@ -125,7 +125,7 @@ class Reader {
     return to_double(value_from_json(json, heap_), what);
   }
 
-  std::optional<Value> metadata(const Event& event, std::string_view name) {
+  std::optional<Value> metadata(const mllog::Event& event, std::string_view name) {
     const Value fields = value_from_json(event.metadata, heap_);
     if (fields.kind() != Kind::kDict) return std::nullopt;
     const Value* found = fields.dict().find(name);
@@ -142,12 +142,12 @@ class Reader {
 
 }  // namespace
 
-RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
+RunConvergence read_convergence(const mllog::LogReader& log, std::string_view ruleset,
                                 bool bert_train_samples) {
   Reader reader(ruleset, bert_train_samples);
   std::string problem;
   try {
-    log.visit([&](const Event& event) {
+    log.visit([&](const mllog::Event& event) {
       if (!event.metadata.empty()) reader.read(event);
       return true;
     });
@@ -159,10 +159,10 @@ RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
   return result;
 }
 
-bool says_success(const EventLog& log) {
+bool says_success(const mllog::LogReader& log) {
   Heap heap;
   size_t stops = 0, successes = 0;
-  log.visit([&](const Event& event) {
+  log.visit([&](const mllog::Event& event) {
     if (event.key != "run_stop") return true;
     ++stops;
     // Round 0.6 has the metadata in the record.

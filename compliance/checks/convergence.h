@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -28,12 +28,12 @@ struct RunConvergence {
 // last train_samples before run_stop instead of the last evaluation's epoch_num: the value of such
 // an event, or that field of another event's metadata. For the latter the official checker takes
 // the event's value, which is an accuracy.
-RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
+RunConvergence read_convergence(const mllog::LogReader& log, std::string_view ruleset,
                                 bool bert_train_samples = false);
 
 // Returns whether the log has a run_stop and each logs success. Throws Error if a large log cannot
 // be read again.
-bool says_success(const EventLog& log);
+bool says_success(const mllog::LogReader& log);
 
 // Combines the runs of one result folder.
 struct FolderConvergence {

@@ -104,9 +104,9 @@ struct Identity {
   std::optional<double> date_ms;  // the first time that is a date
 };
 
-Identity identify(const EventLog& log) {
+Identity identify(const mllog::LogReader& log) {
   Identity identity;
-  log.visit([&](const Event& event) {
+  log.visit([&](const mllog::Event& event) {
     if (!identity.date_ms && is_date(event.time_ms)) identity.date_ms = event.time_ms;
     if (event.key == "submission_benchmark" && event.value.size() > 2 &&
         event.value.front() == '"') {
@@ -205,7 +205,7 @@ std::string usage_of_benchmark(std::string_view benchmark) {
   return "";
 }
 
-std::string logged_benchmark(const EventLog& log) { return identify(log).benchmark; }
+std::string logged_benchmark(const mllog::LogReader& log) { return identify(log).benchmark; }
 
 RulesetChoice infer_ruleset_from_path(const std::filesystem::path& path, const std::string& usage) {
   static const std::regex kRound(R"((?:(training|hpc)_results_)?v?(\d)\.(\d)(?:\.0)?)");
@@ -225,7 +225,7 @@ RulesetChoice infer_ruleset_from_path(const std::filesystem::path& path, const s
   return choice;
 }
 
-RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
+RulesetChoice infer_ruleset(const mllog::LogReader& log, const std::string& usage,
                             const std::string& ruleset) {
   if (!ruleset.empty() && !usage.empty()) return {usage, ruleset, "given"};
   const Identity identity = identify(log);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -30,7 +30,7 @@ int dropped_runs(std::string_view benchmark);
 std::string usage_of_benchmark(std::string_view benchmark);
 
 // Returns the log's first submission_benchmark, or an empty text.
-std::string logged_benchmark(const EventLog& log);
+std::string logged_benchmark(const mllog::LogReader& log);
 
 struct RulesetChoice {
   std::string usage;
@@ -40,7 +40,7 @@ struct RulesetChoice {
 
 // Chooses usage and ruleset for a log: by a round in its path (v2.1, training_results_v2.1), else
 // by the date and benchmark in the log. Throws Error if neither helps.
-RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
+RulesetChoice infer_ruleset(const mllog::LogReader& log, const std::string& usage,
                             const std::string& ruleset);
 // Chooses by the path alone. The ruleset is empty if the path names no round.
 RulesetChoice infer_ruleset_from_path(const std::filesystem::path& path, const std::string& usage);

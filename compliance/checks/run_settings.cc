@@ -54,11 +54,11 @@ std::optional<double> RunSettings::target() const {
   return found == values.end() ? std::nullopt : number_of(found->second.value);
 }
 
-RunSettings read_settings(const EventLog& log) {
+RunSettings read_settings(const mllog::LogReader& log) {
   constexpr size_t kMostKeys = 200;
   RunSettings run;
   run.log = log.path();
-  log.visit([&](const Event& event) {
+  log.visit([&](const mllog::Event& event) {
     if (event.key.starts_with("eval_") && event.key != kData) return false;
     const auto kind = kind_of(event.key);
     if (kind && run.values.size() < kMostKeys)

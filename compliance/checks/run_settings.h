@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -30,7 +30,7 @@ struct RunSettings {
 };
 
 // Reads the events before the first evaluation.
-RunSettings read_settings(const EventLog& log);
+RunSettings read_settings(const mllog::LogReader& log);
 
 // A key with several values among the runs. Logs without the key do not count.
 struct DifferingSetting {

@@ -35,8 +35,8 @@ Annotation annotation_of(const Finding& finding, bool error) {
           finding.rule_line,      {}};
 }
 
-Annotation annotation_of(const Remark& remark, bool error) {
-  return {remark.id, error, plain_text(remark.text), remark.line, "", 0, shown(remark.path)};
+Annotation annotation_of(const ReviewFinding& finding, bool error) {
+  return {finding.id, error, plain_text(finding.text), finding.line, "", 0, shown(finding.path)};
 }
 
 // `counts`: a failure of this case fails what it belongs to.
@@ -54,8 +54,8 @@ Case case_of(const LogVerdict& log, const std::string& suite, bool counts, bool 
     result.annotations.push_back(annotation_of(finding, false));
   // In a package, the section "Review" reports these findings.
   if (reviewed) {
-    for (const Remark& remark : log.review)
-      result.annotations.push_back(annotation_of(remark, false));
+    for (const ReviewFinding& finding : log.review)
+      result.annotations.push_back(annotation_of(finding, false));
   }
   // All other findings follow from a file that is no log.
   const auto none = std::ranges::find(result.annotations, "log/no-events", &Annotation::id);
@@ -90,9 +90,9 @@ Case case_of(const Section& section, const std::string& suite, const fs::path& p
               section.outcome(),
               section.judged ? "" : plain_text(fmt::format("{}", fmt::join(section.notes, "; "))),
               {}};
-  if (!section.remarks.empty()) {
-    for (const Remark& remark : section.remarks)
-      result.annotations.push_back(annotation_of(remark, !section.errors.empty()));
+  if (!section.findings.empty()) {
+    for (const ReviewFinding& finding : section.findings)
+      result.annotations.push_back(annotation_of(finding, !section.errors.empty()));
     return result;
   }
   for (const std::string& error : section.errors)

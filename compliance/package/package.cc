@@ -52,7 +52,7 @@ void drop_log_warnings(PackageVerdict& package) {
 void drop_warnings(PackageVerdict& package, bool strict) {
   const auto drop = [&](Section& section) {
     section.warnings.clear();
-    if (!strict) section.remarks.clear();
+    if (!strict) section.findings.clear();
   };
   std::ranges::for_each(package.systems, drop);
   for (FolderVerdict& folder : package.folders) {
@@ -106,7 +106,8 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
         jobs.push_back({&folder, &system->second, &facts[p][f], log, &own[p]});
     }
   }
-  const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
+  const mllog::LogFormat format =
+      options.ruleset == "0.6.0" ? mllog::LogFormat::kMll : mllog::LogFormat::kMllog;
   std::atomic<size_t> done{0};
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];

@@ -50,13 +50,13 @@ json to_json(const std::vector<Finding>& findings) {
   return out;
 }
 
-json to_json(const std::vector<Remark>& remarks) {
+json to_json(const std::vector<ReviewFinding>& findings) {
   json out = json::array();
-  for (const Remark& remark : remarks) {
-    out.push_back({{"id", remark.id},
-                   {"path", remark.path.string()},
-                   {"line", remark.line},
-                   {"text", remark.text}});
+  for (const ReviewFinding& finding : findings) {
+    out.push_back({{"id", finding.id},
+                   {"path", finding.path.string()},
+                   {"line", finding.line},
+                   {"text", finding.text}});
   }
   return out;
 }
@@ -108,7 +108,7 @@ json to_json(const Section& section) {
               {"errors", section.errors},
               {"warnings", section.warnings},
               {"notes", section.notes},
-              {"remarks", to_json(section.remarks)}};
+              {"findings", to_json(section.findings)}};
   if (section.rcp) out["rcp"] = to_json(*section.rcp);
   return out;
 }
@@ -180,9 +180,9 @@ std::string review_text(const std::vector<PackageVerdict>& packages) {
                         const std::string& place) {
     std::set<std::string> ids;
     for (const Section& section : sections) {
-      for (const Remark& remark : section.remarks) {
-        if (!ids.insert(remark.id).second) continue;
-        Found& known = found[remark.id];
+      for (const ReviewFinding& finding : section.findings) {
+        if (!ids.insert(finding.id).second) continue;
+        Found& known = found[finding.id];
         if (++known.places == 1) known = {1, noun, place};
       }
     }
@@ -257,10 +257,10 @@ std::string details_text(const LogVerdict& verdict) {
   }
   text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
   for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", one_line(note));
-  for (const Remark& remark : verdict.review) {
+  for (const ReviewFinding& finding : verdict.review) {
     text += fmt::format("  review: {}{} [{}]\n",
-                        remark.line > 0 ? fmt::format("line {}: ", remark.line) : "",
-                        one_line(remark.text), one_line(remark.id));
+                        finding.line > 0 ? fmt::format("line {}: ", finding.line) : "",
+                        one_line(finding.text), one_line(finding.id));
   }
   return text;
 }

@@ -8,7 +8,7 @@
 
 #include "compliance/checks/outcome.h"
 #include "compliance/checks/rcp.h"
-#include "compliance/checks/remark.h"
+#include "compliance/checks/review_finding.h"
 
 namespace strata::compliance {
 
@@ -17,9 +17,9 @@ struct Section {
   std::vector<std::string> errors;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
-  bool judged = true;           // false: a note says why
-  std::filesystem::path path;   // the file or folder it is about; empty: the package's
-  std::vector<Remark> remarks;  // its errors, or else its warnings, each with its place
+  bool judged = true;                   // false: a note says why
+  std::filesystem::path path;           // the file or folder it is about; empty: the package's
+  std::vector<ReviewFinding> findings;  // its errors, or else its warnings, each with its place
 
   std::optional<RcpVerdict> rcp;  // only in a section about convergence
 

@@ -41,16 +41,16 @@ std::optional<std::string> integer_text(const Value& seed) {
 
 }  // namespace
 
-LogSeeds read_seeds(const EventLog& log) {
+LogSeeds read_seeds(const mllog::LogReader& log) {
   LogSeeds seeds;
   seeds.path = log.path();
   if (log.bad_line_count() > 0) {
-    const BadLine& bad = log.bad_lines().front();
+    const mllog::BadLine& bad = log.bad_lines().front();
     seeds.problem = fmt::format("line {} is broken: {}", log.line_number(bad.offset), bad.reason);
     return seeds;
   }
   Heap heap;
-  const auto read = [&](const Event& event) {
+  const auto read = [&](const mllog::Event& event) {
     if (event.key != "seed" || event.metadata.empty()) return true;
     const Value metadata = value_from_json(event.metadata, heap);
     const auto field = [&](std::string_view name) -> const Value* {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compliance/log/event_log.h"
 #include "compliance/package/section.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -23,7 +23,7 @@ struct LogSeeds {
   std::vector<SeedRecord> records;
   std::string problem;
 };
-LogSeeds read_seeds(const EventLog& log);
+LogSeeds read_seeds(const mllog::LogReader& log);
 
 Section check_seeds(const std::vector<LogSeeds>& logs);
 

@@ -106,7 +106,7 @@ std::string usage_of_tree(const fs::path& directory, const std::vector<ResultFol
   }
   for (const ResultFolder& folder : folders) {
     try {
-      const EventLog log(folder.logs.front(), LogFormat::kMllog);
+      const mllog::LogReader log(folder.logs.front(), mllog::LogFormat::kMllog);
       if (std::string usage = usage_of_benchmark(logged_benchmark(log)); !usage.empty())
         return usage;
     } catch (const Error&) {
@@ -183,7 +183,7 @@ RulesetChoice infer_ruleset_of_tree(const fs::path& directory, const std::string
   for (const ResultFolder& folder : folders) {
     for (const fs::path& log : folder.logs) {
       try {
-        return infer_ruleset(EventLog(log, LogFormat::kMllog), chosen, "");
+        return infer_ruleset(mllog::LogReader(log, mllog::LogFormat::kMllog), chosen, "");
       } catch (const Error& error) {
         if (tried++ == 0) problem = error.what();
       }

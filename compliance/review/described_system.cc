@@ -315,8 +315,8 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   return doubts;
 }
 
-std::vector<Remark> review_same_system(const std::vector<RunRecord>& runs) {
-  std::vector<Remark> remarks;
+std::vector<ReviewFinding> review_same_system(const std::vector<RunRecord>& runs) {
+  std::vector<ReviewFinding> findings;
   for (const std::string_view key : {"org", "platform", "division", "status", "benchmark"}) {
     std::set<std::string> values, folded;
     const RunRecord* odd = nullptr;
@@ -334,14 +334,15 @@ std::vector<Remark> review_same_system(const std::vector<RunRecord>& runs) {
     std::vector<std::string> shown(values.begin(), values.end());
     const size_t more = shown.size() > kShown ? shown.size() - kShown : 0;
     shown.resize(shown.size() - more);
-    remarks.push_back({"review/system/mixed",
-                       fmt::format("the runs of this folder disagree on submission_{}: '{}'{}; are "
-                                   "all of one system?",
-                                   key, fmt::join(shown, "', '"),
-                                   more > 0 ? fmt::format(" and {} more", more) : ""),
-                       odd->path, 0});
+    findings.push_back(
+        {"review/system/mixed",
+         fmt::format("the runs of this folder disagree on submission_{}: '{}'{}; are "
+                     "all of one system?",
+                     key, fmt::join(shown, "', '"),
+                     more > 0 ? fmt::format(" and {} more", more) : ""),
+         odd->path, 0});
   }
-  return remarks;
+  return findings;
 }
 
 }  // namespace strata::compliance

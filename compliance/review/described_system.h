@@ -35,7 +35,7 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
                                  std::string_view benchmark);
 
 // Checks that the runs of one folder agree on system and submitter: review/system/mixed.
-std::vector<Remark> review_same_system(const std::vector<RunRecord>& runs);
+std::vector<ReviewFinding> review_same_system(const std::vector<RunRecord>& runs);
 
 // Returns whether both names may mean the same organisation.
 bool same_organisation(std::string_view a, std::string_view b);

@@ -11,36 +11,38 @@
 namespace strata::compliance {
 namespace {
 
-void append(std::vector<Remark>& all, std::vector<Remark> more) {
+void append(std::vector<ReviewFinding>& all, std::vector<ReviewFinding> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
 
-ReviewedRun review_run(const EventLog& log, const ReviewedFolder& folder,
+ReviewedRun review_run(const mllog::LogReader& log, const ReviewedFolder& folder,
                        const DescribedSystem& system) {
   ReviewedRun run{read_run_record(log), {}};
-  run.remarks = review_log(log, run.record, folder.ruleset);
-  append(run.remarks,
+  run.findings = review_log(log, run.record, folder.ruleset);
+  append(run.findings,
          place(review_system(run.record, folder.weak_scaling ? without_counts(system) : system,
                              folder.benchmark),
                log));
   return run;
 }
 
-RunsReview review_folder(const ReviewedFolder& folder, std::vector<std::vector<Remark>> of_logs,
+RunsReview review_folder(const ReviewedFolder& folder,
+                         std::vector<std::vector<ReviewFinding>> of_logs,
                          const std::vector<RunRecord>& runs, std::span<const RunSettings> settings,
                          const std::vector<RunRecord>& others) {
-  std::vector<Remark> remarks = merge_remarks(std::move(of_logs));
-  append(remarks, review_same_system(runs));
-  append(remarks, review_settings(settings, folder.usage == "training"
-                                                ? published_target(folder.benchmark, folder.ruleset)
-                                                : std::nullopt));
+  std::vector<ReviewFinding> findings = merge_findings(std::move(of_logs));
+  append(findings, review_same_system(runs));
+  append(findings,
+         review_settings(settings, folder.usage == "training"
+                                       ? published_target(folder.benchmark, folder.ruleset)
+                                       : std::nullopt));
   RunsReview review = review_runs(
       runs, others, static_cast<size_t>(result_file_count(folder.usage, folder.benchmark)),
       dropped_runs(folder.benchmark), folder.weak_scaling);
-  append(remarks, std::move(review.remarks));
-  review.remarks = std::move(remarks);
+  append(findings, std::move(review.findings));
+  review.findings = std::move(findings);
   return review;
 }
 

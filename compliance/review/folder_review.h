@@ -20,17 +20,18 @@ struct ReviewedFolder {
 
 struct ReviewedRun {
   RunRecord record;
-  std::vector<Remark> remarks;
+  std::vector<ReviewFinding> findings;
 };
 
 // Returns the findings of review_log, then those of review_system. Under weak scaling the counts of
 // `system` do not matter.
-ReviewedRun review_run(const EventLog& log, const ReviewedFolder& folder,
+ReviewedRun review_run(const mllog::LogReader& log, const ReviewedFolder& folder,
                        const DescribedSystem& system);
 
 // Merges `of_logs`, the findings about each run of the folder, and appends those about all `runs`.
 // Settings are compared if they are given. `others`: see review_runs.
-RunsReview review_folder(const ReviewedFolder& folder, std::vector<std::vector<Remark>> of_logs,
+RunsReview review_folder(const ReviewedFolder& folder,
+                         std::vector<std::vector<ReviewFinding>> of_logs,
                          const std::vector<RunRecord>& runs,
                          std::span<const RunSettings> settings = {},
                          const std::vector<RunRecord>& others = {});

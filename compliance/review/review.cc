@@ -18,7 +18,7 @@ namespace strata::compliance {
 namespace {
 
 // Finds events that were not read, because they are in another's line or value.
-std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
+std::vector<Doubt> review_lines(const mllog::LogReader& log, const RunRecord& record) {
   std::vector<Doubt> doubts;
   const auto also = [](uint64_t count, const char* noun) {
     return count > 1 ? fmt::format(" ({})", counted(count, noun)) : "";
@@ -45,37 +45,37 @@ std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
 
 }  // namespace
 
-std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
-                               std::string_view ruleset) {
+std::vector<ReviewFinding> review_log(const mllog::LogReader& log, const RunRecord& record,
+                                      std::string_view ruleset) {
   std::vector<Doubt> doubts = review_evaluations(record, ruleset);
   for (Doubt& doubt : review_clock(record)) doubts.push_back(std::move(doubt));
   for (Doubt& doubt : review_lines(log, record)) doubts.push_back(std::move(doubt));
   return place(std::move(doubts), log);
 }
 
-void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict) {
+void review_verdict(const mllog::LogReader& log, bool strict, LogVerdict& verdict) {
   verdict.review = review_log(log, read_run_record(log), verdict.ruleset);
   if (!strict) return;
-  for (Remark& remark : verdict.review) {
-    Finding finding;
-    finding.summary = std::move(remark.text);
-    finding.log_line = remark.line;
-    finding.id = std::move(remark.id);
-    verdict.errors.push_back(std::move(finding));
+  for (ReviewFinding& finding : verdict.review) {
+    Finding error;
+    error.summary = std::move(finding.text);
+    error.log_line = finding.line;
+    error.id = std::move(finding.id);
+    verdict.errors.push_back(std::move(error));
   }
   verdict.review.clear();
 }
 
-std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs) {
-  std::vector<Remark> merged;
+std::vector<ReviewFinding> merge_findings(std::vector<std::vector<ReviewFinding>> logs) {
+  std::vector<ReviewFinding> merged;
   std::map<std::string, std::pair<size_t, size_t>> known;  // place in `merged`, number of logs
-  for (std::vector<Remark>& log : logs) {
+  for (std::vector<ReviewFinding>& log : logs) {
     std::set<std::string> ids;
-    for (Remark& remark : log) {
-      if (!ids.insert(remark.id).second) continue;
-      const auto [found, is_new] = known.try_emplace(remark.id, merged.size(), 0);
+    for (ReviewFinding& finding : log) {
+      if (!ids.insert(finding.id).second) continue;
+      const auto [found, is_new] = known.try_emplace(finding.id, merged.size(), 0);
       ++found->second.second;
-      if (is_new) merged.push_back(std::move(remark));
+      if (is_new) merged.push_back(std::move(finding));
     }
   }
   for (const auto& [id, place_and_count] : known) {
@@ -85,9 +85,9 @@ std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs) {
   return merged;
 }
 
-void Placeholders::take(std::vector<Remark>& remarks, const std::string& folder) {
+void Placeholders::take(std::vector<ReviewFinding>& findings, const std::string& folder) {
   const auto kept = std::ranges::stable_partition(
-      remarks, [](const Remark& remark) { return remark.id != kPlaceholder; });
+      findings, [](const ReviewFinding& finding) { return finding.id != kPlaceholder; });
   if (kept.empty()) return;
   if (first_.empty()) {
     first_.push_back(kept.front());
@@ -95,18 +95,18 @@ void Placeholders::take(std::vector<Remark>& remarks, const std::string& folder)
   }
   if (folders_ == 0 || folder != last_folder_) ++folders_;
   last_folder_ = folder;
-  remarks.erase(kept.begin(), kept.end());
+  findings.erase(kept.begin(), kept.end());
 }
 
-std::vector<Remark> Placeholders::remark() const {
-  std::vector<Remark> remarks = first_;
-  for (Remark& remark : remarks) {
-    remark.text += folders_ == 1
-                       ? fmt::format(" (in {})", one_line(first_folder_))
-                       : fmt::format(" ({}, first in {})", counted(folders_, "result folder"),
-                                     one_line(first_folder_));
+std::vector<ReviewFinding> Placeholders::merged() const {
+  std::vector<ReviewFinding> findings = first_;
+  for (ReviewFinding& finding : findings) {
+    finding.text += folders_ == 1
+                        ? fmt::format(" (in {})", one_line(first_folder_))
+                        : fmt::format(" ({}, first in {})", counted(folders_, "result folder"),
+                                      one_line(first_folder_));
   }
-  return remarks;
+  return findings;
 }
 
 }  // namespace strata::compliance

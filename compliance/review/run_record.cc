@@ -49,7 +49,7 @@ class RecordReader {
  public:
   explicit RecordReader(RunRecord& record) : record_(record) {}
 
-  void read(const Event& event) {
+  void read(const mllog::Event& event) {
     note_time(event);
     note_swallowing(event);
     if (!std::isfinite(event.time_ms) || std::fabs(event.time_ms) > kLatestMs) return;
@@ -107,7 +107,7 @@ class RecordReader {
   }
 
  private:
-  void note_time(const Event& event) {
+  void note_time(const mllog::Event& event) {
     const double time = event.time_ms;
     ++record_.times;
     if (is_date(time)) return;
@@ -115,7 +115,7 @@ class RecordReader {
     if (++record_.odd_times == 1) record_.odd_time = {time, event.offset};
   }
 
-  void note_swallowing(const Event& event) {
+  void note_swallowing(const mllog::Event& event) {
     for (const std::string_view part : {event.value, event.metadata}) {
       if (part.find("\"time_ms") == part.npos || part.find("\"key") == part.npos) continue;
       if (++record_.nested_events == 1) record_.first_nested_event = event.offset;
@@ -152,7 +152,7 @@ class RecordReader {
     }
   }
 
-  void note_silence(const Event& event, const Moment& now) {
+  void note_silence(const mllog::Event& event, const Moment& now) {
     if (record_.run_start && !record_.run_stop && latest_ &&
         now.time_ms - *latest_ > record_.silence.time_ms) {
       record_.silence = {now.time_ms - *latest_, event.offset};
@@ -160,7 +160,7 @@ class RecordReader {
     latest_ = latest_ ? std::max(*latest_, now.time_ms) : now.time_ms;
   }
 
-  void read_block(const Event& event, const Moment& now) {
+  void read_block(const mllog::Event& event, const Moment& now) {
     constexpr double kApartMs = 1000;  // processes log the same block at almost the same time
     ++block_starts_;
     std::string number;
@@ -182,7 +182,7 @@ class RecordReader {
     open_block_ = Block{number, now.time_ms};
   }
 
-  void read_submission(const Event& event) {
+  void read_submission(const mllog::Event& event) {
     constexpr size_t kMostKeys = 100;
     if (record_.submission.size() >= kMostKeys) return;
     const std::string_view name = event.key.substr(kSubmission.size(), kMostTextBytes);
@@ -190,7 +190,7 @@ class RecordReader {
                                    LoggedText{text_of(event.value), event.offset});
   }
 
-  void read_evaluation(const Event& event) {
+  void read_evaluation(const mllog::Event& event) {
     if (record_.evaluations.size() >= kMostEvaluations) return;
     Evaluation evaluation{event.time_ms, std::nullopt, event.offset};
     for (const std::string_view name : {"epoch_num", "samples_count", "step_num"}) {
@@ -243,12 +243,12 @@ std::optional<double> RunRecord::run_ms() const {
   return run_stop->time_ms - run_start->time_ms;
 }
 
-RunRecord read_run_record(const EventLog& log) {
+RunRecord read_run_record(const mllog::LogReader& log) {
   RunRecord record;
   record.path = log.path();
   RecordReader reader(record);
   try {
-    log.visit([&](const Event& event) {
+    log.visit([&](const mllog::Event& event) {
       if (!event.metadata.empty()) reader.read(event);
       return true;
     });
@@ -262,13 +262,13 @@ RunRecord read_run_record(const EventLog& log) {
   return record;
 }
 
-std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log) {
-  std::vector<Remark> remarks;
+std::vector<ReviewFinding> place(std::vector<Doubt> doubts, const mllog::LogReader& log) {
+  std::vector<ReviewFinding> findings;
   for (Doubt& doubt : doubts) {
-    remarks.push_back({std::move(doubt.id), std::move(doubt.text), log.path(),
-                       doubt.offset ? log.line_number(*doubt.offset) : 0});
+    findings.push_back({std::move(doubt.id), std::move(doubt.text), log.path(),
+                        doubt.offset ? log.line_number(*doubt.offset) : 0});
   }
-  return remarks;
+  return findings;
 }
 
 std::string printable_text(std::string_view text) { return one_line(text, 80); }

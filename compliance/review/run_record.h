@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text/counts.h"
-#include "compliance/checks/remark.h"
-#include "compliance/log/event_log.h"
+#include "compliance/checks/review_finding.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -92,7 +92,7 @@ inline constexpr std::string_view kRecordedNumbers[] = {"global_batch_size", "tr
                                                         "accelerators_per_node"};
 inline constexpr size_t kMostEvaluations = 1 << 17;
 
-RunRecord read_run_record(const EventLog& log);
+RunRecord read_run_record(const mllog::LogReader& log);
 
 inline constexpr double kYear2000Seconds = 946'684'800, kYear2100Seconds = 4'102'444'800;
 // Returns whether a time is from 2000 to 2099.
@@ -110,7 +110,7 @@ struct Doubt {
   std::string text;
   std::optional<uint64_t> offset;  // offset in the log
 };
-std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log);
+std::vector<ReviewFinding> place(std::vector<Doubt> doubts, const mllog::LogReader& log);
 
 // Returns a log's text in printable form: on one line, at most 80 bytes.
 std::string printable_text(std::string_view text);

@@ -58,7 +58,7 @@ std::optional<uint64_t> number_of(const RunRecord& run) {
   return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
 }
 
-void review_numbering(const std::vector<RunRecord>& runs, std::vector<Remark>& remarks) {
+void review_numbering(const std::vector<RunRecord>& runs, std::vector<ReviewFinding>& findings) {
   std::set<uint64_t> numbers;
   for (const RunRecord& run : runs) {
     const auto number = number_of(run);
@@ -85,8 +85,8 @@ void review_numbering(const std::vector<RunRecord>& runs, std::vector<Remark>& r
                         more > 0 ? " and " + counted(more, "more hole") : "");
   }
   if (first > 1) text += ", not from 0 or 1 on";
-  remarks.push_back({"review/runs/numbering", text + ": were others made and left out?",
-                     runs.front().path.parent_path(), 0});
+  findings.push_back({"review/runs/numbering", text + ": were others made and left out?",
+                      runs.front().path.parent_path(), 0});
 }
 
 // The time from cache_clear, init_start or run_start to run_stop.
@@ -147,7 +147,7 @@ void review_times(const std::vector<RunRecord>& runs, RunsReview& review) {
   const size_t worst = *std::ranges::max_element(holes, {}, [&](size_t i) { return pauses[i]; });
   const double room =
       std::floor((pauses[worst] - std::max(pause, 0.0)) / (longest + std::max(pause, 0.0)));
-  review.remarks.push_back(
+  review.findings.push_back(
       {"review/runs/gap",
        fmt::format(
            "{} follows {} after {}, where the median pause is {}: time for {}{}; what ran there?",
@@ -182,7 +182,7 @@ void review_window(const std::vector<RunRecord>& submitted, const std::vector<Ru
   const bool consecutive =
       places.size() == wanted && *places.rbegin() - *places.begin() == wanted - 1;
   if (!consecutive) {
-    review.remarks.push_back(
+    review.findings.push_back(
         {"review/runs/not-consecutive",
          fmt::format("between the {} submitted runs others were launched; N consecutive runs of "
                      "those made count",
@@ -204,7 +204,7 @@ void review_window(const std::vector<RunRecord>& submitted, const std::vector<Ru
   const bool better =
       score < windows.median && !(windows.median - score <= std::fabs(nearest - windows.median));
   if (better) {
-    review.remarks.push_back(
+    review.findings.push_back(
         {"review/runs/window", numbers, submitted.front().path.parent_path(), 0});
   } else {
     review.notes.push_back(numbers);
@@ -265,13 +265,13 @@ RunsReview review_runs(const std::vector<RunRecord>& submitted,
   // Weak scaling trains many models at once, and runs may be pruned.
   if (weak_scaling) return review;
   review_window(submitted, others, wanted, dropped, review);
-  review_numbering(submitted, review.remarks);
+  review_numbering(submitted, review.findings);
   review_times(submitted, review);
   return review;
 }
 
-std::vector<Remark> find_same_runs(const std::vector<const RunRecord*>& runs) {
-  std::vector<Remark> remarks;
+std::vector<ReviewFinding> find_same_runs(const std::vector<const RunRecord*>& runs) {
+  std::vector<ReviewFinding> findings;
   std::map<std::pair<double, double>, const RunRecord*> known;
   for (const RunRecord* run : runs) {
     const auto ms = run->run_ms();
@@ -281,7 +281,7 @@ std::vector<Remark> find_same_runs(const std::vector<const RunRecord*>& runs) {
     if (is_new) continue;
     if (!same_evaluations(*other->second, *run)) continue;  // both began and ended together
     const auto& first = other->second->path;
-    remarks.push_back(
+    findings.push_back(
         {"review/runs/same-run",
          fmt::format(
              "is the same run as {}: run_start, run_stop and all evaluations have the same "
@@ -290,7 +290,7 @@ std::vector<Remark> find_same_runs(const std::vector<const RunRecord*>& runs) {
                                                                            : first)),
          run->path, 0});
   }
-  return remarks;
+  return findings;
 }
 
 }  // namespace strata::compliance

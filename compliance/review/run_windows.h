@@ -33,7 +33,7 @@ double chance_of_score(const std::vector<RunRecord>& runs, size_t wanted, int dr
                        double score);
 
 struct RunsReview {
-  std::vector<Remark> remarks;
+  std::vector<ReviewFinding> findings;
   std::vector<std::string> notes;
 };
 
@@ -52,6 +52,6 @@ RunsReview review_runs(const std::vector<RunRecord>& submitted,
                        bool weak_scaling = false);
 
 // Finds files of the same run among all runs: review/runs/same-run at the later path.
-std::vector<Remark> find_same_runs(const std::vector<const RunRecord*>& runs);
+std::vector<ReviewFinding> find_same_runs(const std::vector<const RunRecord*>& runs);
 
 }  // namespace strata::compliance

@@ -7,8 +7,8 @@
 
 namespace strata::compliance {
 
-std::vector<Remark> review_settings(std::span<const RunSettings> runs,
-                                    std::optional<double> published) {
+std::vector<ReviewFinding> review_settings(std::span<const RunSettings> runs,
+                                           std::optional<double> published) {
   struct Question {
     SettingKind kind;
     const char* id;
@@ -18,7 +18,7 @@ std::vector<Remark> review_settings(std::span<const RunSettings> runs,
       {SettingKind::kTarget, "review/runs/target", "targets"},
       {SettingKind::kHyperparameter, "review/runs/settings", "hyperparameters"},
       {SettingKind::kData, "review/runs/data", "data"}};
-  std::vector<Remark> remarks;
+  std::vector<ReviewFinding> findings;
   const auto differing = differing_settings(runs);
   for (const Question& question : kQuestions) {
     std::vector<std::string> texts;
@@ -29,13 +29,13 @@ std::vector<Remark> review_settings(std::span<const RunSettings> runs,
       if (log.empty()) log = setting.log;
     }
     if (texts.empty()) continue;
-    remarks.push_back({question.id,
-                       fmt::format("the runs of this folder have different {}: {}; their mean is "
-                                   "that of no one system",
-                                   question.what, fmt::join(texts, ", ")),
-                       log, 0});
+    findings.push_back({question.id,
+                        fmt::format("the runs of this folder have different {}: {}; their mean is "
+                                    "that of no one system",
+                                    question.what, fmt::join(texts, ", ")),
+                        log, 0});
   }
-  if (!published) return remarks;
+  if (!published) return findings;
   size_t others = 0;
   const RunSettings* first = nullptr;
   for (const RunSettings& run : runs) {
@@ -43,13 +43,13 @@ std::vector<Remark> review_settings(std::span<const RunSettings> runs,
     if (!target || *target == *published) continue;
     if (others++ == 0) first = &run;
   }
-  if (first == nullptr) return remarks;
-  remarks.push_back(
+  if (first == nullptr) return findings;
+  findings.push_back(
       {"review/runs/target",
        fmt::format("the run was trained to the target {}, the benchmark's is {} ({} of {} logs)",
                    *first->target(), *published, others, runs.size()),
        first->log, 0});
-  return remarks;
+  return findings;
 }
 
 }  // namespace strata::compliance

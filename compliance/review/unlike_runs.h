@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "compliance/checks/remark.h"
+#include "compliance/checks/review_finding.h"
 #include "compliance/checks/run_settings.h"
 
 namespace strata::compliance {
 
 // Ids: review/runs/target, settings and data. `published` is the benchmark's target in the round.
-std::vector<Remark> review_settings(std::span<const RunSettings> runs,
-                                    std::optional<double> published);
+std::vector<ReviewFinding> review_settings(std::span<const RunSettings> runs,
+                                           std::optional<double> published);
 
 }  // namespace strata::compliance

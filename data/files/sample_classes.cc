@@ -21,7 +21,7 @@ std::vector<uint64_t> counts_of(std::span<const SampleClass> classes) {
 }  // namespace
 
 SampleClasses::SampleClasses(std::vector<SampleClass> classes)
-    : classes_(std::move(classes)), places_(counts_of(classes_)) {}
+    : classes_(std::move(classes)), counts_(counts_of(classes_)) {}
 
 std::string to_text(const SampleClasses& classes) {
   std::string text = "# length in tokens, masked positions, samples\n";

@@ -20,8 +20,8 @@ struct SampleClass {
   bool operator==(const SampleClass&) const = default;
 };
 
-// All classes of a data set, ordered by length, then by masked positions. A sample's place is its
-// sorted index, its number in that order.
+// All classes of a data set, ordered by length, then by masked positions. A sample's sorted
+// index is its number in that order.
 class SampleClasses {
  public:
   SampleClasses() = default;
@@ -29,12 +29,14 @@ class SampleClasses {
   explicit SampleClasses(std::vector<SampleClass> classes);
 
   std::span<const SampleClass> all() const { return classes_; }
-  uint64_t samples() const { return places_.total(); }
-  const SampleClass& of(uint64_t place) const { return classes_[places_.kind_of(place)]; }
+  uint64_t samples() const { return counts_.total(); }
+  const SampleClass& of(uint64_t sorted_index) const {
+    return classes_[counts_.kind_of(sorted_index)];
+  }
 
  private:
   std::vector<SampleClass> classes_;
-  CumulativeCounts places_;
+  CumulativeCounts counts_;
 };
 
 // Returns lines "LENGTH MASKED SAMPLES" after a line of column names that starts with '#'.

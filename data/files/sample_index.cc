@@ -142,9 +142,9 @@ SampleIndex::SampleIndex(std::vector<uint16_t> lengths, std::vector<uint16_t> ma
   arrays->masked_counts = std::move(masked_counts);
   lengths_ = arrays->lengths;
   masked_counts_ = arrays->masked_counts;
-  std::vector<uint32_t> by_place(lengths_.size());
-  std::iota(by_place.begin(), by_place.end(), 0u);
-  arrays->order = sorted_by(masked_counts_, by_place);
+  std::vector<uint32_t> order(lengths_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  arrays->order = sorted_by(masked_counts_, order);
   arrays->order = sorted_by(lengths_, arrays->order);
   std::vector<SampleClass> classes;
   for (const uint32_t sample : arrays->order) {
@@ -253,12 +253,12 @@ SampleIndex SampleIndex::open(const std::filesystem::path& path,
   return index;
 }
 
-uint32_t SampleIndex::sample_at(uint32_t place) const {
-  const uint32_t sample = order_[place];
-  const SampleClass& c = classes_.of(place);
+uint32_t SampleIndex::sample_at(uint32_t sorted_index) const {
+  const uint32_t sample = order_[sorted_index];
+  const SampleClass& c = classes_.of(sorted_index);
   if (sample >= size() || lengths_[sample] != c.length || masked_counts_[sample] != c.masked) {
-    fail("{}: the index is damaged at place {}; make it again with 'strata data index'", path_,
-         place);
+    fail("{}: the index is damaged at sorted index {}; make it again with 'strata data index'",
+         path_, sorted_index);
   }
   return sample;
 }

@@ -22,8 +22,8 @@ struct IndexedFile {
   bool operator==(const IndexedFile&) const = default;
 };
 
-// Samples have two numbers: their position in the data set, and their sorted index ("place") in the
-// order of SampleClasses, which keeps the data set's order within a class. Plans deal places.
+// Samples have two numbers: their position in the data set, and their sorted index in the order
+// of SampleClasses, which keeps the data set's order within a class. Plans deal sorted indices.
 class SampleIndex {
  public:
   // Takes [samples] of a data set, in its order. At most 2^32 - 1 samples.
@@ -41,8 +41,8 @@ class SampleIndex {
   std::span<const uint16_t> masked_counts() const { return masked_counts_; }  // [size()]
 
   const SampleClasses& classes() const { return classes_; }
-  // Returns the sample at a place. Throws Error if the index file is damaged.
-  uint32_t sample_at(uint32_t place) const;
+  // Returns the sample at a sorted index. Throws Error if the index file is damaged.
+  uint32_t sample_at(uint32_t sorted_index) const;
 
   // The data set's files, if the index was opened from a file.
   std::span<const IndexedFile> files() const { return files_; }
@@ -51,7 +51,7 @@ class SampleIndex {
   SampleIndex() = default;
 
   std::span<const uint16_t> lengths_, masked_counts_;
-  std::span<const uint32_t> order_;  // [size()] indexed by place
+  std::span<const uint32_t> order_;  // [size()] by sorted index
   SampleClasses classes_;
   std::vector<IndexedFile> files_;
   std::string path_;                   // path of the index file, for messages

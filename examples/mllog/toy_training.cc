@@ -1,7 +1,7 @@
 // Fits a line by gradient descent to a target error, and keeps an MLPerf log of it.
 // Usage: toy_training LOG
-#include <strata/mllog/event_log.h>
 #include <strata/mllog/log_keys.h>
+#include <strata/mllog/log_reader.h>
 #include <strata/mllog/log_writer.h>
 
 #include <cstdio>
@@ -73,7 +73,7 @@ bool train(mllog::LogWriter& log) {
 
 // The log again, as a program that draws it would read it.
 void print_accuracies(const char* path) {
-  const mllog::EventLog log(path);
+  const mllog::LogReader log(path);
   for (const mllog::Event& event : log.events()) {
     if (event.key != keys::kEvalAccuracy) continue;
     const auto samples = mllog::find_field(event.metadata, keys::kEpochNum);

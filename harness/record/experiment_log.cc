@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/text/counts.h"
-#include "compliance/log/event_log.h"
-#include "harness/record/event_log.h"
 #include "harness/record/result_tree.h"
+#include "harness/record/run_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::harness {
 namespace {
@@ -26,7 +26,7 @@ constexpr auto kBetweenAttempts = std::chrono::milliseconds(200);
 // Returns when the log's run began, or 0 if it did not.
 int64_t run_start_of(const std::filesystem::path& log) {
   double start_ms = 0;
-  compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
+  mllog::LogReader(log, mllog::LogFormat::kMllog).visit([&](const auto& event) {
     if (event.key == log_keys::kRunStart) start_ms = event.time_ms;
     return start_ms == 0;
   });
@@ -66,7 +66,7 @@ ExperimentLog::~ExperimentLog() {
   if (keeper_) keeper_->keep({});
 }
 
-void ExperimentLog::write(const std::function<void(EventLog&)>& write) {
+void ExperimentLog::write(const std::function<void(mllog::LogWriter&)>& write) {
   const std::lock_guard lock(mutex_);
   if (!closed_) write(log_);
 }
@@ -114,7 +114,7 @@ void ExperimentLog::require_run_stop(std::chrono::seconds longest) {
 
 void ExperimentLog::write_run_stop(const char* status, std::optional<int64_t> samples) {
   const auto write = [&] {
-    EventMetadata metadata = {{log_keys::kStatus, status}};
+    mllog::EventMetadata metadata = {{log_keys::kStatus, status}};
     if (samples) metadata.push_back({log_keys::kEpochNum, *samples});
     log_.end(log_keys::kRunStop, {}, metadata);
   };
@@ -161,7 +161,7 @@ std::string ExperimentLog::farewell() {
     case Closed::kAborted:
       return fmt::format(
           "\nstrata: interrupted; {} ends with run_stop aborted. --resume goes on from its last "
-          "checkpoint, if it has one; --continue sets it aside and runs it again.\n",
+          "checkpoint, if it has one; --continue archives it and runs it again.\n",
           log_.path().string());
     case Closed::kEnded:
       return fmt::format(

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "harness/host/interruption.h"
-#include "harness/record/event_log.h"
 #include "harness/record/log_keeper.h"
+#include "harness/record/run_log.h"
 
 namespace strata::harness {
 
@@ -39,7 +39,7 @@ class ExperimentLog {
   ExperimentLog& operator=(const ExperimentLog&) = delete;
 
   // Calls write(log), never while the watching thread writes.
-  void write(const std::function<void(EventLog&)>& write);
+  void write(const std::function<void(mllog::LogWriter&)>& write);
   void run_start();
   void run_stop(bool success, int64_t samples);
   // While the disk is full, the run's events wait in memory. If run_stop is among them, waits for
@@ -75,7 +75,7 @@ class ExperimentLog {
 
   // Freed if there is no memory left to write run_stop. Declared before the log, which is a file.
   std::vector<char> kept_for_the_end_ = std::vector<char>(kKeptForTheEnd);
-  EventLog log_;
+  mllog::LogWriter log_;
   std::mutex mutex_;
   int64_t started_at_ms_ = 0, stopped_at_ms_ = 0;
   bool started_ = false;

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "compliance/log/event_log.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::harness {
 namespace {
@@ -20,7 +20,7 @@ using nlohmann::json;
 std::optional<ExperimentResult> read_experiment_result(const std::filesystem::path& log,
                                                        int experiment) {
   ExperimentResult result{.experiment = experiment, .log = log};
-  const compliance::EventLog events(log, compliance::LogFormat::kMllog);
+  const mllog::LogReader events(log, mllog::LogFormat::kMllog);
   if (events.event_count() == 0 && events.bad_line_count() > 0) {
     fail_to_read(log, events.bad_lines().front().reason);
   }
@@ -28,7 +28,7 @@ std::optional<ExperimentResult> read_experiment_result(const std::filesystem::pa
   double start_ms = 0;
   bool ended = false;
   try {
-    events.visit([&](const compliance::Event& event) {
+    events.visit([&](const mllog::Event& event) {
       if (event.key == log_keys::kSeed) result.seed = json::parse(event.value);
       if (event.key == log_keys::kGlobalBatchSize) global_batch_size = json::parse(event.value);
       if (event.key == log_keys::kEvalAccuracy) result.accuracy = json::parse(event.value);

@@ -17,10 +17,10 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
-#include "compliance/log/event_log.h"
-#include "harness/record/event_log.h"
 #include "harness/record/output_lock.h"
 #include "harness/record/result_tree.h"
+#include "harness/record/run_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::harness {
 namespace {
@@ -44,7 +44,7 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   if (end_abandoned_log(log)) {
     print_to_stderr(
         "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
-        "--resume goes on from its last checkpoint, if it has one; --continue sets it aside "
+        "--resume goes on from its last checkpoint, if it has one; --continue archives it "
         "and runs it again.\n",
         log.string());
   }
@@ -86,7 +86,7 @@ void leave_the_writer(int socket) {
 
 bool end_abandoned_log(const std::filesystem::path& log) {
   bool started = false, ended = false;  // whether the last event is run_stop
-  compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
+  mllog::LogReader(log, mllog::LogFormat::kMllog).visit([&](const auto& event) {
     started |= event.key == log_keys::kRunStart;
     ended = event.key == log_keys::kRunStop;
     return true;

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "compliance/log/event_log.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::harness {
 namespace {
@@ -40,7 +40,7 @@ bool has_not_begun(const std::filesystem::path& log) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, error))) return false;
   bool any = false, began = false;
-  compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
+  mllog::LogReader(log, mllog::LogFormat::kMllog).visit([&](const auto& event) {
     any = true;
     began = event.key == log_keys::kRunStart;
     return !began;
@@ -48,7 +48,7 @@ bool has_not_begun(const std::filesystem::path& log) {
   return any && !began;
 }
 
-std::filesystem::path aside(const std::filesystem::path& path, int number) {
+std::filesystem::path archived_path(const std::filesystem::path& path, int number) {
   return fmt::format("{}.interrupted.{}", path.string(), number);
 }
 
@@ -56,7 +56,9 @@ std::filesystem::path aside(const std::filesystem::path& path, int number) {
 int free_number(const ResultTree& tree, int experiment) {
   const auto paths = files_of_run(tree, experiment);
   for (int number = 1;; ++number) {
-    const auto taken = [&](const auto& path) { return exists_or_is_link(aside(path, number)); };
+    const auto taken = [&](const auto& path) {
+      return exists_or_is_link(archived_path(path, number));
+    };
     if (std::none_of(paths.begin(), paths.end(), taken)) return number;
   }
 }
@@ -187,28 +189,28 @@ void refuse_links(const ResultTree& tree, int experiment) {
   }
 }
 
-std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
+std::filesystem::path archive(const ResultTree& tree, int experiment) {
   const int number = free_number(tree, experiment);
   for (const auto& path : files_of_run(tree, experiment)) {
     if (!exists_or_is_link(path)) continue;
     std::error_code error;
-    std::filesystem::rename(path, aside(path, number), error);
+    std::filesystem::rename(path, archived_path(path, number), error);
     if (error) {
       fail("{}: cannot be renamed to keep it: {}; check its folder's permissions", path.string(),
            error.message());
     }
   }
-  return aside(tree.log(experiment), number);
+  return archived_path(tree.log(experiment), number);
 }
 
-std::filesystem::path copy_aside(const ResultTree& tree, int experiment) {
+std::filesystem::path copy_to_archive(const ResultTree& tree, int experiment) {
   const int number = free_number(tree, experiment);
   for (const auto& path : {tree.step_trace(experiment), tree.log(experiment)}) {
     if (std::filesystem::exists(path)) {
-      write_file_atomically(aside(path, number), read_file(path));
+      write_file_atomically(archived_path(path, number), read_file(path));
     }
   }
-  return aside(tree.log(experiment), number);
+  return archived_path(tree.log(experiment), number);
 }
 
 }  // namespace strata::harness

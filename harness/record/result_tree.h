@@ -61,9 +61,9 @@ void refuse_links(const ResultTree& tree, int experiment);
 // Archives an interrupted experiment: renames all its files, so that it can be run again and no
 // tool takes them for results. Returns the log's new path: result_N.txt.interrupted.1, or the next
 // free number. Throws Error if they cannot be renamed.
-std::filesystem::path set_aside(const ResultTree& tree, int experiment);
+std::filesystem::path archive(const ResultTree& tree, int experiment);
 // Copies an interrupted experiment's log and step trace to result_N.*.interrupted.1, or the next
 // free number. Call before cutting both back to a checkpoint. Returns the log's copy.
-std::filesystem::path copy_aside(const ResultTree& tree, int experiment);
+std::filesystem::path copy_to_archive(const ResultTree& tree, int experiment);
 
 }  // namespace strata::harness

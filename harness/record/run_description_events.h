@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/run_config.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
 
 namespace strata::harness {
 
@@ -20,15 +20,16 @@ struct RunFacts {
 // Logs submission_*, seed, batch, target, optimizer and schedule events, each once; call between
 // init_start and init_stop. Covers every round's BERT rules, open and closed. They name the
 // optimizer's settings opt_lamb_* for every optimizer; opt_name names it.
-void log_run_description(EventLog& log, const config::RunConfig& config, const RunFacts& facts);
+void log_run_description(mllog::LogWriter& log, const config::RunConfig& config,
+                         const RunFacts& facts);
 
 // Logs one event for every tensor of the initial model, by MLPerf's name, whether it was read or
 // drawn. The closed rules of rounds 1.1 to 2.1 ask for exactly BERT-large's tensors. Call between
 // init_start and init_stop.
-void log_weights_initialization(EventLog& log, std::span<const std::string> tensors);
+void log_weights_initialization(mllog::LogWriter& log, std::span<const std::string> tensors);
 
 // Logs train_samples (samples trained on, for judging convergence) and eval_samples (the evaluation
 // set's size), each once; call before run_stop.
-void log_run_samples(EventLog& log, int64_t trained_samples, int64_t eval_samples);
+void log_run_samples(mllog::LogWriter& log, int64_t trained_samples, int64_t eval_samples);
 
 }  // namespace strata::harness

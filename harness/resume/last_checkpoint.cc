@@ -72,8 +72,8 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
     return std::nullopt;
   }
   fail(
-      "{}: from none of the checkpoints the run can go on, for the reasons above; --continue sets "
-      "it aside and runs it again",
+      "{}: from none of the checkpoints the run can go on, for the reasons above; --continue "
+      "archives it and runs it again",
       checkpoints.string());
 }
 

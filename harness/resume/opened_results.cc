@@ -41,17 +41,17 @@ class Opening {
       if (tidy_ended(result.experiment)) opened.lacking_weights.push_back(result.experiment);
     }
     for (const int experiment : found.not_begun) {
-      const auto aside = set_aside(tree_, experiment);
+      const auto archived = archive(tree_, experiment);
       say_(
           fmt::format("result_{}: its run was killed before it began; it begins anew, and the log "
                       "is now {}",
-                      experiment, aside.string()));
+                      experiment, archived.string()));
     }
     for (const int experiment : found.without_log) {
-      const auto aside = set_aside(tree_, experiment);
+      const auto archived = archive(tree_, experiment);
       say_(fmt::format(
           "result_{}: its log is missing; its other files are archived (a log would be {})",
-          experiment, aside.string()));
+          experiment, archived.string()));
     }
     for (const int experiment : found.interrupted) {
       if (resumes() && can_be_resumed(tree_, experiment)) {
@@ -235,9 +235,9 @@ bool can_be_resumed(const ResultTree& tree, int experiment) {
 }
 
 void archive_interrupted(const ResultTree& tree, int experiment, const Say& say) {
-  const auto aside = set_aside(tree, experiment);
+  const auto archived = archive(tree, experiment);
   say(fmt::format("result_{}: its run was interrupted; the log is now {}", experiment,
-                  aside.string()));
+                  archived.string()));
 }
 
 }  // namespace strata::harness

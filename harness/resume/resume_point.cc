@@ -7,7 +7,7 @@
 #include "base/files/crc32c.h"
 #include "base/files/files.h"
 #include "base/text/json.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
 
 namespace strata::harness {
 
@@ -59,20 +59,21 @@ bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point) {
 
 int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point) {
   const std::filesystem::path log = tree.log(experiment);
-  int64_t latest = latest_time_ms(log);
+  int64_t latest = mllog::latest_time_ms(log);
   for (const std::filesystem::path& path : list_directory(log.parent_path())) {
     if (path.filename().string().starts_with(log.filename().string() + ".interrupted.") &&
         begins_as_at(path, point)) {
-      latest = std::max(latest, latest_time_ms(path));
+      latest = std::max(latest, mllog::latest_time_ms(path));
     }
   }
   return latest;
 }
 
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point) {
-  const std::filesystem::path log = tree.log(experiment), aside = copy_aside(tree, experiment);
+  const std::filesystem::path log = tree.log(experiment),
+                              archived = copy_to_archive(tree, experiment);
   write_file_atomically(log, std::string_view(read_file(log)).substr(0, point.log_bytes));
-  return aside;
+  return archived;
 }
 
 }  // namespace strata::harness

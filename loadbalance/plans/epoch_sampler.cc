@@ -12,14 +12,14 @@ EpochSampler::EpochSampler(uint32_t first, uint32_t count, uint64_t seed)
       deck_(static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)))),
       random_(seed) {
   if (!deck_) throw std::bad_alloc();
-  if (count > kSmall) moved_.emplace(count);
+  if (count > kSmall) shuffle_.emplace(count);
 }
 
 void EpochSampler::deal(std::span<uint32_t> hand) {
   while (!hand.empty()) {
     if (remaining() == 0) {
       dealt_ = 0;
-      moved_.reset();  // all numbers have been dealt; deck_ holds their order
+      shuffle_.reset();  // all numbers have been dealt; deck_ holds their order
     }
     const size_t count = std::min<size_t>(hand.size(), remaining());
     deal_from_this_epoch(hand.first(count));
@@ -34,8 +34,8 @@ void EpochSampler::deal_from_this_epoch(std::span<uint32_t> hand) {
     const auto count = static_cast<uint32_t>(std::min(hand.size(), places.size()));
     for (uint32_t i = 0; i < count; ++i) {
       places[i] = dealt_ + i + random_.below(remaining() - i);
-      if (moved_) {
-        moved_->prefetch(places[i]);
+      if (shuffle_) {
+        shuffle_->prefetch(places[i]);
       } else {
         __builtin_prefetch(&deck_[places[i]], 1);
       }
@@ -47,9 +47,9 @@ void EpochSampler::deal_from_this_epoch(std::span<uint32_t> hand) {
 
 uint32_t EpochSampler::draw(uint32_t place) {
   uint32_t drawn;
-  if (moved_) {
-    const uint32_t here = moved_->take();
-    drawn = place == dealt_ ? here : moved_->exchange(place, here);
+  if (shuffle_) {
+    const uint32_t here = shuffle_->take();
+    drawn = place == dealt_ ? here : shuffle_->exchange(place, here);
   } else {
     const uint32_t here = deck_[dealt_] ^ dealt_;
     drawn = deck_[place] ^ place;

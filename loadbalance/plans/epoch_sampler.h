@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "loadbalance/plans/moved_numbers.h"
+#include "loadbalance/plans/sparse_shuffle.h"
 #include "loadbalance/random.h"
 
 namespace strata::loadbalance {
@@ -44,7 +44,7 @@ class EpochSampler {
   // are the unshuffled deck.
   std::unique_ptr<uint32_t[], Free> deck_;
   // If present, holds the positions from dealt_ on in place of deck_.
-  std::optional<MovedNumbers> moved_;
+  std::optional<SparseShuffle> shuffle_;
   Random random_;
 };
 

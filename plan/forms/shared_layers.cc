@@ -83,25 +83,25 @@ class Step {
   }
 
  private:
-  // The heads share the last layer's unit. It and the embeddings stay in memory.
-  size_t unit_of(size_t block) const { return std::min(block, last_ - 1); }
-  bool stays(size_t unit) const { return unit == 0 || unit == last_ - 1; }
+  // The heads share the last layer's gather group. It and the embeddings stay in memory.
+  size_t gather_group_of(size_t block) const { return std::min(block, last_ - 1); }
+  bool stays(size_t group) const { return group == 0 || group == last_ - 1; }
 
   // Begins to gather the weights of this block and the next, and waits for the first.
   void enter(size_t block, size_t next) {
     if (!step_.gathers_weights) return;
-    gather(unit_of(block));
-    gather(unit_of(next));
-    clock_.wait_for(clock_.gathers, gathered_[unit_of(block)]);
+    gather(gather_group_of(block));
+    gather(gather_group_of(next));
+    clock_.wait_for(clock_.gathers, gathered_[gather_group_of(block)]);
   }
-  void gather(size_t unit) {
-    if (in_memory_[unit]) return;
-    for (size_t other = 1; other + 1 < last_ && !stays(unit); ++other) {
-      if (other % 2 == unit % 2) in_memory_[other] = false;
+  void gather(size_t group) {
+    if (in_memory_[group]) return;
+    for (size_t other = 1; other + 1 < last_ && !stays(group); ++other) {
+      if (other % 2 == group % 2) in_memory_[other] = false;
     }
-    in_memory_[unit] = true;
-    clock_.gathers.seconds.push_back(unit == 0 ? step_.words_gather : step_.layer_gather);
-    gathered_[unit] = clock_.gathers.seconds.size();
+    in_memory_[group] = true;
+    clock_.gathers.seconds.push_back(group == 0 ? step_.words_gather : step_.layer_gather);
+    gathered_[group] = clock_.gathers.seconds.size();
   }
 
   // Waits for the reductions of gradients that used this memory before: the block's own of the
@@ -123,9 +123,10 @@ class Step {
   const SharedLayers& step_;
   const size_t last_;  // index of the heads
   Clock clock_;
-  // The transfers that must have ended in the queue for each unit and block; 0 before the first.
+  // The transfers that must have ended in the queue for each gather group and block; 0 before the
+  // first.
   std::vector<size_t> gathered_, reduced_;
-  std::vector<bool> in_memory_;  // whether each unit's weights are in memory
+  std::vector<bool> in_memory_;  // whether each gather group's weights are in memory
 };
 
 }  // namespace

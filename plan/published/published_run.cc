@@ -15,7 +15,7 @@
 namespace strata::plan {
 namespace {
 
-using compliance::Event;
+using mllog::Event;
 using nlohmann::json;
 using scoring::metadata_of;
 using scoring::number_in;
@@ -154,7 +154,7 @@ class RunReader {
 
 }  // namespace
 
-PublishedRun read_published_run(const compliance::EventLog& log) {
+PublishedRun read_published_run(const mllog::LogReader& log) {
   RunReader reader;
   log.visit([&](const Event& event) {
     reader.take(event);
@@ -167,7 +167,7 @@ PublishedRun read_published_run(const compliance::EventLog& log) {
 
 PublishedRun read_published_run(const std::filesystem::path& log) {
   try {
-    return read_published_run(compliance::EventLog(log, compliance::LogFormat::kMllog));
+    return read_published_run(mllog::LogReader(log, mllog::LogFormat::kMllog));
   } catch (const Error& error) {
     PublishedRun run;
     run.log = log;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::plan {
 
@@ -34,6 +34,6 @@ struct PublishedRun {
 // else spreads them evenly up to train_samples. Never throws for a bad log: `problem` then names
 // the log and what to do. Runs that did not converge are unusable.
 PublishedRun read_published_run(const std::filesystem::path& log);
-PublishedRun read_published_run(const compliance::EventLog& log);
+PublishedRun read_published_run(const mllog::LogReader& log);
 
 }  // namespace strata::plan

@@ -188,10 +188,9 @@ PublishedSystem read_published_system(const ResultFolder& folder) {
   system.submitter = folder.submitter;
   read_description(folder, system);
   const std::vector<PublishedRun> runs = usable_runs(folder, system);
-  system.round =
-      compliance::infer_ruleset(
-          compliance::EventLog(runs.front().log, compliance::LogFormat::kMllog), "training", "")
-          .ruleset;
+  system.round = compliance::infer_ruleset(
+                     mllog::LogReader(runs.front().log, mllog::LogFormat::kMllog), "training", "")
+                     .ruleset;
   if (system.division.empty()) system.division = runs.front().division;
   system.step.name = system.name;
   system.step.batch = runs.front().batch;

@@ -52,7 +52,7 @@ std::string layout_text(const Layout& layout) {
     text += fmt::format(" in {} order", name_of(layout.order));
   }
   if (layout.recompute) text += ", recompute";
-  if (layout.early_words) text += ", early words";
+  if (layout.split_tied_embedding) text += ", tied-embedding split";
   if (layout.bucket_bytes > 0) {
     text += fmt::format(", buckets of {} MB", count_text(layout.bucket_bytes / 1e6));
   }
@@ -215,7 +215,7 @@ ordered_json to_json(const Prediction& prediction, const Rates& rates) {
                            {"sharding", name_of(layout.sharding)},
                            {"clip", name_of(layout.clip)},
                            {"recompute", layout.recompute},
-                           {"early_words", layout.early_words},
+                           {"split_tied_embedding", layout.split_tied_embedding},
                            {"bucket_bytes", layout.bucket_bytes}}},
                          {"imbalance", imbalance},
                          {"step_seconds",

@@ -25,32 +25,32 @@ namespace strata::report {
 namespace {
 
 namespace fs = std::filesystem;
-using compliance::EventLog;
+using mllog::LogReader;
 
 // Collects the review of a folder whose runs may be read in any order.
 struct FolderReview {
   compliance::ReviewedFolder folder;
   compliance::DescribedSystem system;
   std::vector<compliance::RunRecord> runs;
-  std::vector<std::vector<compliance::Remark>> remarks;  // findings about each run
+  std::vector<std::vector<compliance::ReviewFinding>> findings;  // findings about each run
 
   explicit FolderReview(const scoring::Score& score)
       : folder{score.usage, score.ruleset, score.folder.benchmark, score.folder.weak_scaling},
         runs(score.runs.size()),
-        remarks(score.runs.size()) {
+        findings(score.runs.size()) {
     const fs::path& submitter = score.folder.submitter_path;
     if (submitter.empty()) return;
     system = compliance::described_system(submitter / "systems" / (score.folder.system + ".json"));
   }
 
-  void read(size_t i, const EventLog& log) {
+  void read(size_t i, const LogReader& log) {
     compliance::ReviewedRun run = compliance::review_run(log, folder, system);
     runs[i] = std::move(run.record);
-    remarks[i] = std::move(run.remarks);
+    findings[i] = std::move(run.findings);
   }
 
-  std::vector<compliance::Remark> end() {
-    return compliance::review_folder(folder, std::move(remarks), runs).remarks;
+  std::vector<compliance::ReviewFinding> end() {
+    return compliance::review_folder(folder, std::move(findings), runs).findings;
   }
 };
 
@@ -92,9 +92,9 @@ class FolderReader {
 
  private:
   void read_log(size_t i, const fs::path& path, ReportedRun& run, Settings& settings) {
-    const auto format = folder_.score.ruleset == "0.6.0" ? compliance::LogFormat::kMll
-                                                         : compliance::LogFormat::kMllog;
-    const EventLog log(path, format);
+    const auto format =
+        folder_.score.ruleset == "0.6.0" ? mllog::LogFormat::kMll : mllog::LogFormat::kMllog;
+    const LogReader log(path, format);
     run.curve = scoring::read_curve(log, folder_.score.folder.benchmark);
     run.phases = compare::read_phases(log);
     run.has_ended = scoring::find_run_times(log).stop_ms.has_value();

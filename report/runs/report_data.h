@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/run_phases.h"
-#include "compliance/checks/remark.h"
+#include "compliance/checks/review_finding.h"
 #include "drawing/owner.h"
 #include "report/runs/settings.h"
 #include "report/runs/step_trace.h"
@@ -35,7 +35,7 @@ struct ReportedFolder {
   scoring::Score score;
   std::vector<ReportedRun> runs;  // in the order of score.runs
   // Findings of the review, as `strata check package` prints them.
-  std::vector<compliance::Remark> review;
+  std::vector<compliance::ReviewFinding> review;
   Settings settings;
 };
 

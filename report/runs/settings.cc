@@ -118,10 +118,10 @@ void add_setting(Settings& settings, const std::string& name, const std::string&
   if (!added && found->second != value) found->second = kVaries;
 }
 
-void add_log_settings(const compliance::EventLog& log, Settings& settings) {
+void add_log_settings(const mllog::LogReader& log, Settings& settings) {
   Settings of_log;
   std::set<std::string> changing;
-  log.visit([&](const compliance::Event& event) {
+  log.visit([&](const mllog::Event& event) {
     if (is_of_one_run(event.key) || event.key.size() > drawing::kLongestText) return true;
     const std::string key = plain(event.key);
     if (changing.contains(key)) return true;

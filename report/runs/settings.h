@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::report {
 
@@ -19,7 +19,7 @@ void add_setting(Settings& settings, const std::string& name, const std::string&
 
 // Adds events with a number, a word or a truth value that never changes in the log, except those of
 // time, evaluation, seeds and the submission's names.
-void add_log_settings(const compliance::EventLog& log, Settings& settings);
+void add_log_settings(const mllog::LogReader& log, Settings& settings);
 
 // Adds a run's result_N.yaml, if there is one. Throws Error if it cannot be read.
 void add_configuration(const std::filesystem::path& log, Settings& settings);

@@ -132,14 +132,14 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
   if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
     say("the system", "description", "there is no systems/<system>.json that names it");
   }
-  for (const compliance::Remark& remark : folder.review) {
-    if (remark.id == compliance::kPlaceholder && !told.insert(score.folder.submitter_path).second)
+  for (const compliance::ReviewFinding& finding : folder.review) {
+    if (finding.id == compliance::kPlaceholder && !told.insert(score.folder.submitter_path).second)
       continue;
     const bool of_one = std::ranges::any_of(
-        score.runs, [&](const scoring::RunScore& run) { return run.log == remark.path; });
-    say(of_one ? remark.path.filename().string() : "all runs", "review",
-        fmt::format("{}{} [{}]", remark.line > 0 ? fmt::format("line {}: ", remark.line) : "",
-                    remark.text, remark.id));
+        score.runs, [&](const scoring::RunScore& run) { return run.log == finding.path; });
+    say(of_one ? finding.path.filename().string() : "all runs", "review",
+        fmt::format("{}{} [{}]", finding.line > 0 ? fmt::format("line {}: ", finding.line) : "",
+                    finding.text, finding.id));
   }
   if (score.mean == scoring::Mean::kNone && !(watched && runs_without_end(folder) > 0)) {
     say("all runs", "no score", "too many runs do not count");

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/characters.h"
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 #include "mllog/log_value.h"
 #include "scoring/export/named_logs.h"
 #include "scoring/table.h"
@@ -30,7 +30,7 @@ std::string from_latin1(std::string_view bytes) {
 }
 
 // Returns POINT_IN_TIME, INTERVAL_START or INTERVAL_END, or an empty text if the line has none.
-std::string type_of(const compliance::Event& event) {
+std::string type_of(const mllog::Event& event) {
   const auto object = event.line.substr(std::min(event.line.find('{'), event.line.size()));
   const auto type = mllog::find_field(object, "event_type");
   if (!type) return "";
@@ -48,8 +48,8 @@ EventsTable events_table(std::span<const std::filesystem::path> paths,
   for (const auto& [name, path] : named_logs(paths, problems)) {
     const std::string shown = valid_utf8(name.string());
     try {
-      const compliance::EventLog log(path, compliance::LogFormat::kMllog);
-      log.visit([&](const compliance::Event& event) {
+      const mllog::LogReader log(path, mllog::LogFormat::kMllog);
+      log.visit([&](const mllog::Event& event) {
         table.csv += csv_line({shown, fmt::format("{}", event.offset), csv_number(event.time_ms),
                                type_of(event), valid_utf8(event.key), from_latin1(event.value),
                                from_latin1(event.metadata)});

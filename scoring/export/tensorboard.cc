@@ -26,7 +26,7 @@ std::optional<int64_t> whole(const json& value) {
   return static_cast<int64_t>(*number);
 }
 
-std::optional<int64_t> step_of(const compliance::Event& event) {
+std::optional<int64_t> step_of(const mllog::Event& event) {
   for (const char* field : {"samples_count", "step_num", "epoch_num"}) {
     if (const auto step = whole(metadata_of(event, field))) return step;
   }
@@ -35,11 +35,11 @@ std::optional<int64_t> step_of(const compliance::Event& event) {
 
 }  // namespace
 
-std::vector<TensorBoardScalar> scalars_of(const compliance::EventLog& log) {
+std::vector<TensorBoardScalar> scalars_of(const mllog::LogReader& log) {
   std::vector<TensorBoardScalar> scalars;
   std::map<std::string, int64_t> points;
   bool runs = false;
-  log.visit([&](const compliance::Event& event) {
+  log.visit([&](const mllog::Event& event) {
     runs |= event.key == "run_start";
     if (event.key == "run_stop") return false;
     const json value = runs ? parsed(event.value) : json();
@@ -72,7 +72,7 @@ std::vector<ExportedRun> export_tensorboard(std::span<const fs::path> paths, con
   for (const auto& [folder, log] : named_logs(paths, problems)) {
     std::vector<TensorBoardScalar> scalars;
     try {
-      scalars = scalars_of(compliance::EventLog(log, compliance::LogFormat::kMllog));
+      scalars = scalars_of(mllog::LogReader(log, mllog::LogFormat::kMllog));
     } catch (const Error& error) {
       problems.push_back(error.what());
       continue;

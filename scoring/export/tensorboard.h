@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/tensorboard/event_file.h"
-#include "compliance/log/event_log.h"
 #include "compliance/package/submission_tree.h"
+#include "mllog/log_reader.h"
 
 namespace strata::scoring {
 
@@ -17,7 +17,7 @@ namespace strata::scoring {
 // has its key as the tag; an object's fields have key/field. The step is the metadata's
 // samples_count, step_num or epoch_num, the first that is a whole number, else the tag's number of
 // points.
-std::vector<TensorBoardScalar> scalars_of(const compliance::EventLog& log);
+std::vector<TensorBoardScalar> scalars_of(const mllog::LogReader& log);
 
 std::string event_file(const std::vector<TensorBoardScalar>& scalars);
 

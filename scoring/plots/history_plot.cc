@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "base/text/json_version.h"
 #include "drawing/rows.h"
 
 namespace strata::scoring {
@@ -20,6 +19,7 @@ using drawing::Owner;
 using nlohmann::json;
 using Number = BuildComparison::Number;
 
+constexpr int kHistoryVersion = 1;  // of the lines that scripts/bench_numbers.py writes
 constexpr size_t kMostRows = 1000;
 constexpr double kLargestRatio = 1e6;
 // Colours of chart.css.
@@ -43,7 +43,8 @@ std::string required_text(const json& object, const char* key) {
 BuildComparison comparison_of(const json& line) {
   if (!line.is_object()) fail("is no JSON object, as scripts/bench.sh writes");
   const auto version = line.find("version"), numbers = line.find("numbers");
-  if (version == line.end() || *version != kJsonVersion) fail("is not of version {}", kJsonVersion);
+  if (version == line.end() || *version != kHistoryVersion)
+    fail("is not of version {}", kHistoryVersion);
   if (numbers == line.end() || !numbers->is_object()) fail("there are no 'numbers'");
   BuildComparison result{.date = required_text(line, "date"),
                          .old_commit = required_text(line, "old"),

@@ -37,7 +37,7 @@ device: {{threads: 1}}
 data: {{train: data/train.hdf5, eval: data/eval.hdf5, max_length: 48}}
 batch: {{micro_batch: 2, load_balance: {{strata: [16, 32, 48]}}}}
 optimizer: {{lr: 2e-4, sharded: SHARDED}}
-schedule: {{warmup_steps: 5, training_steps: {STEPS}}}
+lr_schedule: {{warmup_steps: 5, training_steps: {STEPS}}}
 target: {{masked_lm_accuracy: 1, eval_interval_samples: 100, max_steps: {STEPS}}}
 checkpoint: {{every_steps: 25}}
 log: {{save_checkpoint: true, step_trace: true}}

@@ -27,7 +27,7 @@ class LayerDropBenchmarkTest : public testing_support::TemporaryDirectory {
     config.model.config = model.string();
     config.model.norm = config::NormKind::kPre;
     config.layer_drop.theta = theta;
-    config.schedule.training_steps = 1000;
+    config.lr_schedule.training_steps = 1000;
     return config;
   }
 };

@@ -17,15 +17,15 @@ class OverlapBenchmarkOverRanks : public BenchmarkOverRanks {
   OverlapBenchmarkOverRanks() { config_.batch.gradient_accumulation_steps = 2; }
 };
 
-TEST_F(OverlapBenchmarkOverRanks, WithEarlyWordsMeasuresTheModesThatHaveThem) {
+TEST_F(OverlapBenchmarkOverRanks, WithTiedEmbeddingSplitMeasuresTheModesThatHaveIt) {
   if (ranks_.size() == 1) GTEST_SKIP() << "one rank communicates with nobody";
-  config_.reduce.early_words = true;
+  config_.reduce.split_tied_embedding = true;
   config_.clip.mode = config::ClipMode::kNone;
   const OverlapBenchmark result = benchmark_overlap(
       config_, {.steps = 1, .micro_batch_tokens = 200, .link = comm::Link{1e8, 1e-5}}, ranks_);
   ASSERT_EQ(result.modes.size(), 2U);
-  EXPECT_EQ(result.modes[0].name, "none, early words");
-  EXPECT_EQ(result.modes[1].name, "after_allreduce, early words");
+  EXPECT_EQ(result.modes[0].name, "none, tied-embedding split");
+  EXPECT_EQ(result.modes[1].name, "after_allreduce, tied-embedding split");
 }
 
 TEST_F(OverlapBenchmarkOverRanks, MeasuresEveryModeOverTheStatedLink) {

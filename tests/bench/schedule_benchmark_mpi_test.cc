@@ -81,8 +81,8 @@ TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {
       EXPECT_GT(order.all_memory, order.activations.measured) << order.name;
     }
     EXPECT_EQ(names, (std::vector<std::string>{"micro_batch", "micro_batch, recompute",
-                                               "micro_batch, early words", "layer",
-                                               "layer, recompute", "layer, early words"}));
+                                               "micro_batch, tied-embedding split", "layer",
+                                               "layer, recompute", "layer, tied-embedding split"}));
     const auto& orders = result.orders;
     EXPECT_EQ(orders[3].activations.measured, 3 * orders[0].activations.measured);
     EXPECT_LT(orders[4].activations.measured, orders[3].activations.measured);
@@ -110,10 +110,10 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesDataParallelOrdersThatTheClipModeRefuses
       benchmark_schedules(config_, asleep(Section::kDataParallel), ranks_).data_parallel.value();
   EXPECT_EQ(result.orders.size(), 4u);
   ASSERT_EQ(result.skipped.size(), 2u);
-  EXPECT_EQ(result.skipped[0].name, "micro_batch, early words");
-  EXPECT_EQ(result.skipped[1].name, "layer, early words");
+  EXPECT_EQ(result.skipped[0].name, "micro_batch, tied-embedding split");
+  EXPECT_EQ(result.skipped[1].name, "layer, tied-embedding split");
   for (const Skipped& skipped : result.skipped) {
-    EXPECT_TRUE(skipped.reason.starts_with("reduce.early_words: ")) << skipped.reason;
+    EXPECT_TRUE(skipped.reason.starts_with("reduce.split_tied_embedding: ")) << skipped.reason;
   }
 }
 

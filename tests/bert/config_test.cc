@@ -74,7 +74,7 @@ TEST_F(Config, EveryKeyIsRead) {
   EXPECT_EQ(config.head_size(), 32);
   EXPECT_EQ(config.intermediate_size, 256);
   EXPECT_EQ(config.max_positions, 64);
-  EXPECT_EQ(config.segments, 2);
+  EXPECT_EQ(config.token_types, 2);
   EXPECT_EQ(config.activation, device::Activation::kGelu);
   EXPECT_FLOAT_EQ(config.hidden_dropout, 0.25f);
   EXPECT_FLOAT_EQ(config.attention_dropout, 0.5f);
@@ -165,7 +165,7 @@ TEST_F(Config, EveryKeyThatDiffersIsNamed) {
     object_[key] = before;
   }
   BertConfig is = was;
-  is.segments = 3;
+  is.token_types = 3;
   is.layers = 1;
   EXPECT_EQ(differences(to_text(is), to_text(was)),
             "num_hidden_layers is 1, was 3; type_vocab_size is 3, was 2");

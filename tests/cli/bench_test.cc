@@ -83,8 +83,8 @@ std::vector<std::string> schedule(const std::vector<std::string>& more, int rank
 }
 
 const std::vector<std::string> kDataParallelOrders = {
-    "micro_batch", "micro_batch, recompute", "micro_batch, early words",
-    "layer",       "layer, recompute",       "layer, early words"};
+    "micro_batch", "micro_batch, recompute", "micro_batch, tied-embedding split",
+    "layer",       "layer, recompute",       "layer, tied-embedding split"};
 const std::vector<std::string> kPipelineOrders = {"contiguous, 2 stages", "modular, 2 stages"};
 const std::vector<std::string> kShardedOrders = {
     "none, micro_batch", "state, micro_batch", "gradients, micro_batch", "all, micro_batch",

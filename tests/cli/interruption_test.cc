@@ -16,7 +16,7 @@ class RunningJob : public SmallBenchmark {
   void start(int ranks, const std::vector<std::string>& more = {}) {
     std::vector<std::string> endless =
         train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=100000000",
-               "--set", "schedule.training_steps=100000000"});
+               "--set", "lr_schedule.training_steps=100000000"});
     endless.insert(endless.end(), more.begin(), more.end());
     job_.emplace(command(endless, ranks));
     // After two evaluations, training is well under way.

@@ -16,8 +16,8 @@ class ResumedJob : public SmallBenchmark {
     std::vector<std::string> command =
         train({"--set", "run.output=" + path(output), "--set", "run.seed=3", "--set",
                "target.masked_lm_accuracy=1", "--set", "target.max_steps=800", "--set",
-               "schedule.training_steps=800", "--set", "target.eval_interval_samples=400", "--set",
-               "log.save_checkpoint=true", "--set", "log.step_trace=true", "--set",
+               "lr_schedule.training_steps=800", "--set", "target.eval_interval_samples=400",
+               "--set", "log.save_checkpoint=true", "--set", "log.step_trace=true", "--set",
                "checkpoint.every_steps=20"});
     command.insert(command.end(), more.begin(), more.end());
     return command;

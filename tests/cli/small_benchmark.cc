@@ -59,7 +59,7 @@ batch:
     strata: [16, 32, 48]
 optimizer:
   lr: 2e-4
-schedule:
+lr_schedule:
   warmup_steps: 5
   training_steps: 400
 initialization:

@@ -294,7 +294,7 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   std::vector<std::string> as_json = words;
   as_json.push_back("--json");
   const ProcessResult printed = strata(as_json);
-  EXPECT_EQ(printed.out.substr(0, 16), "{\n  \"version\": 1") << printed.out;
+  EXPECT_EQ(printed.out.substr(0, 16), "{\n  \"version\": 2") << printed.out;
   const std::string plan = folder_.write("plan.json", printed.out).string();
   const ProcessResult drawn = strata({"plot", "plan", plan, "-o", path("plan.svg")});
   EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
@@ -373,7 +373,8 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
       {{"--clip", "gently"}, "--clip"},
       {{"--stages", "3"}, "--stages 3: does not divide 8 ranks"},
       {{"--stages", "2"}, "--stages 2: needs as many micro-batches"},
-      {{"--early-words"}, "--early-words: a rank's own gradient is clipped before it is reduced"},
+      {{"--split-tied-embedding"},
+       "--split-tied-embedding: a rank's own gradient is clipped before it is reduced"},
       {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded: gradients are reduced"},
       {{"--model", path("absent.json")}, "absent.json"},
       {{"--model", model}, "model.json: \"num_hidden_layers\""}};

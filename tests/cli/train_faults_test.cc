@@ -57,8 +57,8 @@ bool computes_for(pid_t process, std::chrono::milliseconds time) {
 TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
   const auto words = command(
       train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=3000", "--set",
-             "schedule.training_steps=3000", "--set", "target.eval_interval_samples=6000", "--set",
-             "log.step_trace=true", "--set", "log.tensorboard=true", "--set",
+             "lr_schedule.training_steps=3000", "--set", "target.eval_interval_samples=6000",
+             "--set", "log.step_trace=true", "--set", "log.tensorboard=true", "--set",
              "log.save_checkpoint=true", "--set", "checkpoint.every_steps=50"}));
   Process job(words);
   const std::filesystem::path trace = result("result_0.steps.jsonl");
@@ -98,7 +98,7 @@ TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
 TEST_F(TrainFaults, ALogThatCannotGrowForAMomentIsWholeInTheEnd) {
   Process job(command(
       train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=3000", "--set",
-             "schedule.training_steps=3000", "--set", "target.eval_interval_samples=600"})));
+             "lr_schedule.training_steps=3000", "--set", "target.eval_interval_samples=600"})));
   const std::filesystem::path log = result("result_0.txt");
   const auto size = [&] {
     std::error_code absent;

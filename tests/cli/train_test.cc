@@ -210,7 +210,7 @@ TEST_F(Train, ExperimentsWithoutAConfiguredSeedDrawOne) {
   configuration.erase(seed, std::string_view("  seed: 4\n").size());
   write_file_atomically(path("drawn.yaml"), configuration);
   const ProcessResult trained = strata({"train", "--config", path("drawn.yaml"), "--experiments",
-                                        "2", "--set", "schedule.training_steps=8"});
+                                        "2", "--set", "lr_schedule.training_steps=8"});
   EXPECT_NE(trained.exit_code, 2) << trained.err;
   const auto first = values_of(events(), "seed"),
              second = values_of(events(result("result_1.txt")), "seed");

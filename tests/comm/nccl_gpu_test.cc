@@ -55,7 +55,7 @@ class Nccl : public testing::Test {
     expect_unchanged<BFloat16>(DType::kBF16, collective);
   }
 
-  std::unique_ptr<Communicator> alone_ = make_single_communicator();
+  std::unique_ptr<Communicator> single_rank_ = make_single_communicator();
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<device::Collectives> nccl_;
 };

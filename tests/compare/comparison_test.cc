@@ -92,7 +92,7 @@ TEST(ComparisonReport, NamesCannotBreakOutOfMarkdownCsvOrJson) {
   const std::string csv = comparison_csv({hostile});
   EXPECT_THAT(csv, HasSubstr("bert,\"a|b`<script>\n\"\"x\"\",\uFFFD\",new,time to train,min,3,3,"));
   const auto json = nlohmann::json::parse(comparison_json({hostile}));
-  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["version"], 2);
   EXPECT_EQ(json["comparisons"][0]["a"], "a|b`<script>\n\"x\",\xef\xbf\xbd");
   EXPECT_NEAR(json["comparisons"][0]["quantities"][0]["difference"], 0.2, 1e-12);
 }

@@ -127,8 +127,8 @@ TEST(MeasurementSideTest, NamesNegativeTimesAndNewerVersions) {
               HasSubstr("a.json: offset 0: step_seconds is -0.5, less than 0"));
   EXPECT_THAT(error_of_document(R"({"version": 1, "seconds": {"step": 1, "backward": -2}})"),
               HasSubstr("a.json: offset 0: seconds.backward is -2, less than 0"));
-  EXPECT_THAT(error_of_document(R"({"version": 1} {"version": 2, "step_seconds": 0.5})"),
-              HasSubstr("a.json: offset 15: is JSON of version 2, this program reads version 1"));
+  EXPECT_THAT(error_of_document(R"({"version": 1} {"version": 3, "step_seconds": 0.5})"),
+              HasSubstr("a.json: offset 15: is JSON of version 3, this program reads version 2"));
   read_measurement_side(
       folder.write("a.json", R"({"version": 1, "step_increase": -0.5, "step_seconds": 0})"));
 }

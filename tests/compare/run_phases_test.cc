@@ -7,7 +7,7 @@
 namespace strata::compare {
 namespace {
 
-using compliance::EventLog;
+using mllog::LogReader;
 using ::strata::testing::BertLog;
 using ::strata::testing::LogEvent;
 
@@ -18,7 +18,7 @@ LogEvent event(std::string key, double seconds) {
 std::optional<RunPhases> phases_of(const std::vector<LogEvent>& events) {
   BertLog log;
   log.events = events;
-  return read_phases(EventLog::from_text(log.text(), "log"));
+  return read_phases(LogReader::from_text(log.text(), "log"));
 }
 
 TEST(RunPhasesTest, SplitsTheTimeOfARun) {

@@ -94,8 +94,8 @@ void set(Setting setting, RunConfig& c) {
       c.optimizer.sharded = Sharding::kAll;
       c.batch.gradient_accumulation_steps = 2;
       break;
-    case kEarlyWords:
-      c.reduce.early_words = true;
+    case kSplitTiedEmbedding:
+      c.reduce.split_tied_embedding = true;
       break;
     case kHalfLayers:
       c.reduce.half_layers = true;
@@ -192,12 +192,12 @@ TEST(RunConfigChecks, ConflictsNameTheKeyThatIsAtFault) {
 TEST(RunConfigChecks, AllConflictsAreNamed) {
   RunConfig config;
   config.run.division = Division::kClosed;
-  config.schedule.warmup_steps = config.schedule.training_steps;
+  config.lr_schedule.warmup_steps = config.lr_schedule.training_steps;
   std::string keys;
   for (const std::string& conflict : conflicts_in(config, source_of)) {
     keys += conflict.substr(0, conflict.find(':')) + " ";
   }
-  EXPECT_EQ(keys, "<clip.mode> <optimizer.name> <schedule.training_steps> ");
+  EXPECT_EQ(keys, "<clip.mode> <optimizer.name> <lr_schedule.training_steps> ");
 }
 
 // The planner refuses a layout exactly if its configuration is refused.
@@ -214,14 +214,14 @@ TEST(RunConfigChecks, ThePlannerRefusesTheSameLayouts) {
     config.clip.mode =
         std::array{ClipMode::kNone, ClipMode::kAfterAllReduce, ClipMode::kBeforeAllReduce,
                    ClipMode::kBucketBeforeAllReduce}[static_cast<size_t>(clip)];
-    config.reduce.early_words = next(2) == 1;
+    config.reduce.split_tied_embedding = next(2) == 1;
     config.batch.gradient_accumulation_steps = next(2) + 1;
     const plan::Layout layout{.stages = config.parallel.stages,
                               .micro_batches = config.batch.gradient_accumulation_steps,
                               .order = static_cast<plan::Order>(config.batch.accumulation_order),
                               .sharding = static_cast<plan::Sharding>(config.optimizer.sharded),
                               .clip = static_cast<plan::Clip>(clip),
-                              .early_words = config.reduce.early_words};
+                              .split_tied_embedding = config.reduce.split_tied_embedding};
     const auto refusal = plan::refusal({}, 8, 64, layout);
     EXPECT_EQ(refusal.has_value(), !conflict_of(config).empty())
         << refusal.value_or("not refused") << "\n"
@@ -256,20 +256,22 @@ TEST(RunConfigChecks, StagesNeedAsManyMicroBatches) {
 
 TEST(RunConfigChecks, AWarmUpThatStartsAfterTheFirstStepIsRefused) {
   RunConfig config;
-  config.schedule.start_warmup_step = 1;
+  config.lr_schedule.start_warmup_step = 1;
   EXPECT_EQ(conflict_of(config), "");
-  config.schedule.start_warmup_step = 3;
-  EXPECT_EQ(conflict_of(config),
-            "<schedule.start_warmup_step>: schedule.start_warmup_step: 3 is after the first step, "
-            "so the first learning rates would be negative; with schedule.name "
-            "warmup_then_polynomial_decay use at most 1");
-  config.schedule.name = ScheduleKind::kPolynomialDecay;
-  config.schedule.start_warmup_step = 1;
-  EXPECT_EQ(conflict_of(config),
-            "<schedule.start_warmup_step>: schedule.start_warmup_step: 1 is after the first step, "
-            "so the first learning rates would be negative; with schedule.name polynomial_decay "
-            "use at most 0");
-  config.schedule.start_warmup_step = -16;
+  config.lr_schedule.start_warmup_step = 3;
+  EXPECT_EQ(
+      conflict_of(config),
+      "<lr_schedule.start_warmup_step>: lr_schedule.start_warmup_step: 3 is after the first step, "
+      "so the first learning rates would be negative; with lr_schedule.name "
+      "warmup_then_polynomial_decay use at most 1");
+  config.lr_schedule.name = LrScheduleKind::kPolynomialDecay;
+  config.lr_schedule.start_warmup_step = 1;
+  EXPECT_EQ(
+      conflict_of(config),
+      "<lr_schedule.start_warmup_step>: lr_schedule.start_warmup_step: 1 is after the first step, "
+      "so the first learning rates would be negative; with lr_schedule.name polynomial_decay "
+      "use at most 0");
+  config.lr_schedule.start_warmup_step = -16;
   EXPECT_EQ(conflict_of(config), "");
 }
 
@@ -397,18 +399,19 @@ TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
 
 TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
   RunConfig config;
-  config.schedule.end_lr = 1;
-  EXPECT_EQ(conflict_of(config),
-            "<schedule.end_lr>: schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
-            "rise");
+  config.lr_schedule.end_lr = 1;
+  EXPECT_EQ(
+      conflict_of(config),
+      "<lr_schedule.end_lr>: lr_schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
+      "rise");
 }
 
 TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
   RunConfig config;
-  config.schedule.warmup_steps = config.schedule.training_steps;
+  config.lr_schedule.warmup_steps = config.lr_schedule.training_steps;
   EXPECT_EQ(conflict_of(config),
-            "<schedule.training_steps>: schedule.training_steps: 1000 leaves no step after "
-            "schedule.warmup_steps, 1000");
+            "<lr_schedule.training_steps>: lr_schedule.training_steps: 1000 leaves no step after "
+            "lr_schedule.warmup_steps, 1000");
 }
 
 }  // namespace

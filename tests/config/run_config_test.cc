@@ -263,7 +263,7 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
   config.model.attention_dropout = 0.25;
   config.device.threads = 3;
   config.optimizer.epsilon = 1e-9;
-  config.schedule.start_warmup_step = -16;
+  config.lr_schedule.start_warmup_step = -16;
   config.target.eval_interval_samples = 77;
   config.target.max_steps = 5;
   config.log.step_trace = true;
@@ -319,7 +319,7 @@ TEST_F(RunConfigTest, DerivedValues) {
   RunConfig config = load(kSmallest);
   config.batch.micro_batch = 8;
   config.batch.gradient_accumulation_steps = 3;
-  config.schedule.training_steps = 99;
+  config.lr_schedule.training_steps = 99;
   EXPECT_EQ(global_batch_size(config, 2), 48);
   config.parallel.stages = 2;
   EXPECT_EQ(global_batch_size(config, 4), 48);
@@ -411,10 +411,18 @@ TEST_F(RunConfigTest, RenamedKeysAreNamedAndTheirDefaultsPass) {
             "run.yaml:7: device.attention: is now called device.options.attention");
   EXPECT_EQ(error_of(kSmallest, {"device.epilogues=never"}),
             "--set: device.epilogues: is now called device.options.epilogues");
+  EXPECT_EQ(error_of(kSmallest, {"reduce.early_words=true"}),
+            "--set: reduce.early_words: is now called reduce.split_tied_embedding");
+  EXPECT_EQ(error_of(kSmallest + std::string("schedule:\n  training_steps: 20\n")),
+            "run.yaml:6: schedule: is now called lr_schedule");
+  EXPECT_EQ(error_of(kSmallest, {"schedule.training_steps=20"}),
+            "--set: schedule.training_steps: is now called lr_schedule.training_steps");
   // Every resolved configuration of earlier versions has these keys.
   EXPECT_EQ(load(kSmallest + std::string("device:\n  attention: fastest\n  epilogues: fastest\n"))
                 .device.options,
             device::OptionValues{});
+  EXPECT_FALSE(
+      load(kSmallest + std::string("reduce:\n  early_words: false\n")).reduce.split_tied_embedding);
 }
 
 }  // namespace

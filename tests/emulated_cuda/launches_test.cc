@@ -18,7 +18,7 @@ using device::Stream;
 TEST(LambLaunches, DoNotGrowWithTheNumberOfTensors) {
   const auto gpu = device::cuda::make_cuda_backend(DType::kBF16, 0);
   for (const int64_t tensors : {2, 12, 60}) {
-    std::vector<Segment> segments;
+    std::vector<ParameterSegment> segments;
     for (int64_t i = 0; i < tensors; ++i) segments.push_back({i * 5000, 5000, i % 2 == 0});
     const int64_t size = tensors * 5000;
     const device::Buffer weights(*gpu, static_cast<size_t>(size) * 4),

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "compliance/log/event_log.h"
 #include "harness/time_to_train.h"
+#include "mllog/log_reader.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -133,9 +133,9 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
   // Returns "key" or "key=value" of the log's events from the run's start on.
   std::vector<std::string> timed_events(int experiment = 0) {
     std::vector<std::string> events;
-    compliance::EventLog log(tree().log(experiment), compliance::LogFormat::kMllog);
+    mllog::LogReader log(tree().log(experiment), mllog::LogFormat::kMllog);
     bool timed = false;
-    log.visit([&](const compliance::Event& event) {
+    log.visit([&](const mllog::Event& event) {
       timed |= event.key == "run_start";
       if (timed) {
         const std::string value(event.value);

@@ -70,8 +70,8 @@ TEST_F(TimeToTrain, EvaluatesAfterTheFirstStepThatReachesKIntervals) {
   config_.target.start_eval_at_sample = 60;
   run();
   std::vector<int64_t> evaluated;
-  compliance::EventLog log(tree().log(0), compliance::LogFormat::kMllog);
-  log.visit([&](const compliance::Event& event) {
+  mllog::LogReader log(tree().log(0), mllog::LogFormat::kMllog);
+  log.visit([&](const mllog::Event& event) {
     if (event.key == "eval_start") {
       const std::string metadata(event.metadata);
       evaluated.push_back(nlohmann::json::parse(metadata)["epoch_num"]);
@@ -245,8 +245,8 @@ TEST_F(TimeToTrain, ABlockStartSaysHowManySamplesTheBlockTrainsOn) {
   config_.target.max_steps = 12;
   run();
   std::vector<int64_t> counts;
-  compliance::EventLog log(tree().log(0), compliance::LogFormat::kMllog);
-  log.visit([&](const compliance::Event& event) {
+  mllog::LogReader log(tree().log(0), mllog::LogFormat::kMllog);
+  log.visit([&](const mllog::Event& event) {
     if (event.key == "block_start") {
       counts.push_back(nlohmann::json::parse(std::string(event.metadata))["epoch_count"]);
     }
@@ -325,7 +325,7 @@ TEST_F(TimeToTrain, AnInterruptedExperimentIsNotContinuedOnOtherRanks) {
   system_.named_ranks = 4;
   const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
   EXPECT_THAT(error, HasSubstr(tree().system_description().string()));
-  EXPECT_TRUE(std::filesystem::exists(tree().log(0))) << "it was set aside";
+  EXPECT_TRUE(std::filesystem::exists(tree().log(0))) << "it was archived";
 }
 
 TEST_F(TimeToTrain, AnOutputThatAnotherJobWritesIsRefused) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/files/files.h"
-#include "mllog/event_log.h"
 #include "mllog/log_keys.h"
+#include "mllog/log_reader.h"
 #include "mllog/log_writer.h"
 #include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
@@ -33,7 +33,7 @@ TEST_F(RoundTrip, TheReaderFindsWhatTheWriterWrote) {
     log.event("k\xC3\xA9y", "a \"b\"\n\xE2\x82\xAC", {{"ranks", Json{"[0, 1]"}}, {"rate", 1e-4}});
     log.end(keys::kRunStop, 12, {{keys::kStatus, keys::kSuccess}});
   }
-  const EventLog log(path_);
+  const LogReader log(path_);
   EXPECT_EQ(log.bad_line_count(), 0u);
   ASSERT_EQ(log.event_count(), 3u);
   const Event& event = log.events()[1];
@@ -56,7 +56,7 @@ TEST_F(RoundTrip, AnEventThatIsNoJsonIsNamedAndLeavesTheLogWhole) {
     EXPECT_THAT(std::string(error.what()), HasSubstr(path_.string() + ": event 'shape': not JSON"))
         << error.what();
   }
-  EXPECT_EQ(EventLog(path_).event_count(), 1u);
+  EXPECT_EQ(LogReader(path_).event_count(), 1u);
 }
 
 // Metadata may hold a field with one of the record's own names.
@@ -65,11 +65,11 @@ TEST_F(RoundTrip, AReopenedLogGoesOnAtTheLastEventsTime) {
     LogWriter log(path_, one_second_an_event());
     log.event("seed", Json{R"({"time_ms": 9999999999999})"}, {{"time_ms", 9'999'999'999'999}});
   }
-  const double before = EventLog(path_).events().back().time_ms;
+  const double before = LogReader(path_).events().back().time_ms;
   LogWriter log = LogWriter::reopen(path_, {.clock = LogClock([] { return 5; }, [] { return 0; })});
   log.event("seed", 2);
-  EXPECT_EQ(EventLog(path_).events().back().time_ms, before);
-  EXPECT_EQ(EventLog(path_).event_count(), 2u);
+  EXPECT_EQ(LogReader(path_).events().back().time_ms, before);
+  EXPECT_EQ(LogReader(path_).event_count(), 2u);
 }
 
 TEST_F(RoundTrip, TheOfficialCheckerPassesALog) {

@@ -53,8 +53,8 @@ class Adam : public testing::Test {
   }
 
   // One segment per element, so that nothing is merged.
-  std::vector<Segment> segments() const {
-    std::vector<Segment> result;
+  std::vector<ParameterSegment> segments() const {
+    std::vector<ParameterSegment> result;
     for (size_t i = 0; i < golden_.size(); ++i) {
       result.push_back({static_cast<int64_t>(i), 1, golden_[i].decay});
     }
@@ -190,8 +190,8 @@ TEST_F(Adam, NothingIsUpdatedBeforeAStepBegins) {
 }
 
 TEST_F(Adam, SegmentsMustCoverTheArena) {
-  const std::vector<Segment> gap = {{0, 50, true}, {51, 49, true}};
-  const std::vector<Segment> small = {{0, 99, true}};
+  const std::vector<ParameterSegment> gap = {{0, 50, true}, {51, 49, true}};
+  const std::vector<ParameterSegment> small = {{0, 99, true}};
   EXPECT_THROW(make_adam(backend_, arena_, gap, kOptions), Error);
   EXPECT_THROW(make_adam(backend_, arena_, small, kOptions), Error);
 }

@@ -94,7 +94,7 @@ class GoldenRun : public testing::Test {
       device::make_backend({.name = "reference", .compute_dtype = device::DType::kF64});
   device::Backend& backend_ = *reference_;
   nlohmann::json golden_;
-  std::vector<Segment> segments_;
+  std::vector<ParameterSegment> segments_;
   device::Buffer weights_, compute_weights_, gradients_, norm_{backend_, sizeof(double)};
   ParameterArena arena_;
 

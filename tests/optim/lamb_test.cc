@@ -33,8 +33,8 @@ Values flat(const nlohmann::json& tensors) {
   return values;
 }
 
-std::vector<Segment> segments_of_golden() {
-  std::vector<Segment> segments;
+std::vector<ParameterSegment> segments_of_golden() {
+  std::vector<ParameterSegment> segments;
   int64_t offset = 0;
   for (size_t t = 0; t < golden()["weights"].size(); ++t) {
     const auto size = static_cast<int64_t>(golden()["weights"][t].size());

@@ -18,7 +18,7 @@ prefix=$scratch/a\ prefix
 # Into a folder that is not the one it was configured for.
 cmake --install "$build" --component dev --prefix "$prefix" >"$scratch/install.log"
 headers=$(cd "$prefix/include/strata" && find . -type f | LC_ALL=C sort | tr '\n' ' ')
-[[ $headers == "./mllog/event_log.h ./mllog/log_clock.h ./mllog/log_keys.h ./mllog/log_value.h ./mllog/log_writer.h " ]] ||
+[[ $headers == "./mllog/log_clock.h ./mllog/log_keys.h ./mllog/log_reader.h ./mllog/log_value.h ./mllog/log_writer.h " ]] ||
   fail "other headers than the public ones were installed: $headers"
 ! grep -rnE '#include "(base|mllog)/' "$prefix/include" || fail "a header includes one that is not installed"
 ! grep -rnF "$source" "$prefix" --include='*.cmake' --include='*.pc' --include='*.h' ||

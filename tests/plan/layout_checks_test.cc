@@ -22,11 +22,13 @@ TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
        "--sharded: gradients are reduced before"},
       {{.micro_batches = 2, .sharding = Sharding::kGradients},
        "--sharded: every micro-batch's gradients are reduced"},
-      {{.early_words = true}, "--early-words"},
+      {{.split_tied_embedding = true}, "--split-tied-embedding"},
       {{.stages = 2, .micro_batches = 2, .bucket_bytes = 25e6}, "--bucket-megabytes"},
       {{.sharding = Sharding::kAll, .bucket_bytes = 25e6}, "--bucket-megabytes"},
-      {{.clip = Clip::kNone, .early_words = true, .bucket_bytes = 25e6}, "--bucket-megabytes"},
-      {{.sharding = Sharding::kState, .clip = Clip::kNone, .early_words = true}, "--early-words"}};
+      {{.clip = Clip::kNone, .split_tied_embedding = true, .bucket_bytes = 25e6},
+       "--bucket-megabytes"},
+      {{.sharding = Sharding::kState, .clip = Clip::kNone, .split_tied_embedding = true},
+       "--split-tied-embedding"}};
   for (const auto& [layout, reason] : refused) {
     const auto said = refusal({}, 8, 64, layout);
     ASSERT_TRUE(said) << reason;
@@ -41,7 +43,7 @@ TEST(LayoutChecks, TakesTheOthers) {
   for (const Layout& layout :
        {Layout{}, Layout{.stages = 2, .modular = true, .micro_batches = 2},
         Layout{.micro_batches = 2, .order = Order::kLayer, .sharding = Sharding::kAll},
-        Layout{.clip = Clip::kNone, .early_words = true}}) {
+        Layout{.clip = Clip::kNone, .split_tied_embedding = true}}) {
     EXPECT_EQ(refusal({}, 8, 64, layout), std::nullopt);
   }
 }

@@ -78,9 +78,9 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
 }
 
 // Not even what rounding leaves of sums of times.
-TEST_F(StepTimeOverANetwork, ARankAloneExposesNothing) {
-  for (const auto sharding : {Sharding::kNone, Sharding::kState, Sharding::kGradients,
-                              Sharding::kAll}) {
+TEST_F(StepTimeOverANetwork, ASingleRankExposesNothing) {
+  for (const auto sharding :
+       {Sharding::kNone, Sharding::kState, Sharding::kGradients, Sharding::kAll}) {
     for (double batch = 1; batch < 20; batch += 0.1) {
       const StepInput input{.batch = batch,
                             .network = flat_network({0, 1e6}),
@@ -145,14 +145,15 @@ TEST_F(StepTimeOverANetwork, UpdatesFillTheWaitUnlessAllAwaitTheNorm) {
   EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.8 - 0.9 * 0.02, 1e-12);
 }
 
-TEST_F(StepTimeOverANetwork, EarlyWordsLeaveTheRowsThatOccur) {
+TEST_F(StepTimeOverANetwork, TiedEmbeddingSplitLeavesTheRowsThatOccur) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
   // 0.1 x 5e5 / 100 = 500 words; 500 tokens have 500 (1 - 1 / e) different ones.
   const double late = 0.1 * (1 - std::exp(-1.0));
-  EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}, 1e9), (late + 0.09) * 1.8e-3,
+  EXPECT_NEAR(exposed({.clip = Clip::kNone, .split_tied_embedding = true}, 1e9),
+              (late + 0.09) * 1.8e-3, 1e-12);
+  EXPECT_NEAR(exposed({.clip = Clip::kNone, .split_tied_embedding = true}), (1 + late) * 1.8 - 0.02,
               1e-12);
-  EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}), (1 + late) * 1.8 - 0.02, 1e-12);
 }
 
 // Each of five micro-batches takes 2 ms forward and 4 ms backward; a layer takes a tenth.
@@ -254,7 +255,7 @@ TEST(StepTime, RecomputingGoesForwardOnceMore) {
               40e-3 + 20e-3, 1e-12);
 }
 
-TEST(StepTime, ModulesTakeTurnsOrGoBackAtOnce) {
+TEST(StepTime, ModulesTakeTurnsOrRunBackwardAtOnce) {
   ModelShape shape;
   shape.heads_share = 0;
   StepInput input{.ranks = 2, .nodes = 2, .batch = 10, .layout = {.modules = 3}};

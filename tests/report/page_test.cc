@@ -315,7 +315,7 @@ TEST_F(Page, APlanStandsBesideWhatHappened) {
                "run": {"seconds": 660, "low_seconds": 600, "high_seconds": 720}})";
   };
   const auto file =
-      folder_.write("plan.json", R"({"version": 1, "plans": [{"predictions": [)" + plan(8) + ", " +
+      folder_.write("plan.json", R"({"version": 2, "plans": [{"predictions": [)" + plan(8) + ", " +
                                      plan(64) + R"(], "checked": []}]})");
   const std::string shown = texts(page({.plans = {file}}));
   EXPECT_TRUE(has(shown, "+10.0 %")) << "11 minutes where 10 happened";
@@ -328,7 +328,7 @@ TEST_F(Page, APlanStandsBesideWhatHappened) {
 TEST_F(Page, MeasurementsStandSideBySide) {
   write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
   const auto file = [&](const char* name, double forward) {
-    return folder_.write(name, R"({"version": 1, "device": "d", "share_of_matrix_peak": 0.875,
+    return folder_.write(name, R"({"version": 2, "device": "d", "share_of_matrix_peak": 0.875,
         "seconds": {"step": 1, "forward": )" +
                                    std::to_string(forward) + R"(, "backward": 0.5}})");
   };
@@ -426,7 +426,7 @@ TEST_F(Page, APlanIsHeldAgainstTheSystemsThatItWasCalibratedFrom) {
   }
   const auto plan = [&](const char* measured) {
     return folder_.write("plan.json",
-                         std::string(R"({"version": 1, "plans": [{"measured": [{"name": ")") +
+                         std::string(R"({"version": 2, "plans": [{"measured": [{"name": ")") +
                              measured +
                              R"(", "ranks": 8, "batch": 448}], "predictions": [
             {"ranks": 16, "batch": 448, "step_seconds": {"compute": 0.1, "imbalance": 0.01,

@@ -91,7 +91,7 @@ TEST(Score, FewRunsGiveAPlainMeanThatSaysSo) {
 }
 
 TEST(Score, ASwitchWithoutAnEstimateAddsNoEnergy) {
-  EXPECT_EQ(switch_energy(compliance::EventLog::from_text("", "sw_0.txt"), 1000), 0);
+  EXPECT_EQ(switch_energy(mllog::LogReader::from_text("", "sw_0.txt"), 1000), 0);
 }
 
 TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
@@ -275,7 +275,7 @@ TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
   write("large", "result_0.txt", BertLog::passing().text());
   write("large", "result_1.txt", "");
   std::filesystem::resize_file(folder.path() / "Strata/results/large/bert/result_1.txt",
-                               compliance::EventLog::kMaxFileBytes + 1);
+                               mllog::LogReader::kMaxFileBytes + 1);
   const std::vector<Score> scores = score_directory(folder.path(), {.threads = 1});
   ASSERT_EQ(scores.size(), 5u);
   std::map<std::string, const Score*> by_system;

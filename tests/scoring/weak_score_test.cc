@@ -84,7 +84,7 @@ TEST(WeakScore, AScaleThatNoLogSaysIsLeftOpen) {
 
 // A processor counts as one accelerator.
 TEST(WeakScore, NoAcceleratorsCountAsOneANode) {
-  const auto log = compliance::EventLog::from_text(
+  const auto log = mllog::LogReader::from_text(
       BertLog::line({"number_of_nodes", "3"}) + BertLog::line({"accelerators_per_node", "0"}),
       "log");
   EXPECT_EQ(read_instance_scale(log), 3);

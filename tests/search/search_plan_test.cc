@@ -34,7 +34,7 @@ constexpr char kPlan[] =
     "  - {key: optimizer.name, choice: [adam, lamb]}\n"
     "  - {key: optimizer.lr, log_uniform: [1e-4, 1e-2], when: {optimizer.name: adam}}\n"
     "  - {key: optimizer.beta2, one_minus_log_uniform: [0.001, 0.1]}\n"
-    "  - {key: schedule.warmup_steps, integer: [1, 9]}\n"
+    "  - {key: lr_schedule.warmup_steps, integer: [1, 9]}\n"
     "  - {key: batch.load_balance.strata, choice: [[128, 512], [512]]}\n";
 
 class SearchPlanTest : public testing_support::TemporaryDirectory {
@@ -124,8 +124,8 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9.5]"),
             "space.yaml:20: space[3].integer: a list is not [LOW, HIGH], two integers");
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 60),
-            "space.yaml:20: space[3]: schedule.warmup_steps needs one of ");
-  EXPECT_EQ(refused("key: schedule.warmup_steps", "key: run.seed"),
+            "space.yaml:20: space[3]: lr_schedule.warmup_steps needs one of ");
+  EXPECT_EQ(refused("key: lr_schedule.warmup_steps", "key: run.seed"),
             "space.yaml:20: space[3]: run.seed is what the search itself sets");
   EXPECT_EQ(refused("  batch.micro_batch: 8\n", "  run.seed: 8\n"),
             "space.yaml:2: set: run.seed is what the search itself sets");
@@ -142,7 +142,7 @@ TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
   EXPECT_THAT(refused("key: optimizer.beta2", "key: optimizer.beta3"),
               HasSubstr("optimizer.beta3"));
   // Some trials draw a norm of 0 or less.
-  const std::string message = refused("{key: schedule.warmup_steps, integer: [1, 9]}",
+  const std::string message = refused("{key: lr_schedule.warmup_steps, integer: [1, 9]}",
                                       "{key: clip.max_norm, integer: [0, 2]}");
   EXPECT_THAT(message, HasSubstr("cannot run"));
   EXPECT_THAT(message, HasSubstr("clip.max_norm=0"));

@@ -29,7 +29,7 @@ std::vector<Dimension> space() {
            .low = 0.001,
            .high = 0.1},
           {.key = "clip.max_norm", .distribution = Distribution::kUniform, .low = -2, .high = 6},
-          {.key = "schedule.warmup_steps",
+          {.key = "lr_schedule.warmup_steps",
            .distribution = Distribution::kInteger,
            .low = 3,
            .high = 6}};
@@ -103,7 +103,7 @@ TEST(Space, ValuesAreSpreadAsTheirDistributionSays) {
     EXPECT_GE(norm, -2);
     EXPECT_LE(norm, 6);
     below["norm"] += norm < 2;
-    const int warmup = std::stoi(value_of(settings, "schedule.warmup_steps"));
+    const int warmup = std::stoi(value_of(settings, "lr_schedule.warmup_steps"));
     warmups.insert(warmup);
     below["warmup"] += warmup < 5;
   }

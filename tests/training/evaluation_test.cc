@@ -61,9 +61,9 @@ TEST_F(Evaluation, SeesTheModelAsItIsNow) {
 // Counts gathers without gathering, since all weights are in memory.
 class CountingGatherer final : public comm::WeightGatherer {
  public:
-  void gather(int unit) override { ++gathers[unit]; }
+  void gather(int group) override { ++gathers[group]; }
 
-  std::map<int, int> gathers;  // by unit
+  std::map<int, int> gathers;  // by gather group
 };
 
 // Every gather sends the weights to all ranks, so none may be unnecessary.
@@ -73,8 +73,8 @@ TEST_F(Evaluation, GathersWeightsOnceAMicroBatch) {
     CountingGatherer weights;
     Evaluator evaluator(model_, *source_, samples, micro_batch, *communicator_, &weights);
     EXPECT_EQ(evaluator.evaluate().next_sentence.count, samples);
-    for (const auto& [unit, gathers] : weights.gathers) {
-      EXPECT_EQ(gathers, micro_batches) << samples << " samples, unit " << unit;
+    for (const auto& [group, gathers] : weights.gathers) {
+      EXPECT_EQ(gathers, micro_batches) << samples << " samples, gather group " << group;
     }
     EXPECT_FALSE(weights.gathers.empty());
   }

@@ -27,7 +27,7 @@ struct Case {
   config::OptimizerKind optimizer = config::OptimizerKind::kAdam;
   bool sharded = false;
   config::ReduceDType reduce = config::ReduceDType::kFp32;
-  bool early_words = false;
+  bool split_tied_embedding = false;
 };
 
 config::RunConfig run_of(const Case& c, int ranks) {
@@ -36,7 +36,7 @@ config::RunConfig run_of(const Case& c, int ranks) {
   config.optimizer.name = c.optimizer;
   config.optimizer.sharded = c.sharded ? config::Sharding::kState : config::Sharding::kNone;
   config.reduce.dtype = c.reduce;
-  config.reduce.early_words = c.early_words;
+  config.reduce.split_tied_embedding = c.split_tied_embedding;
   return config;
 }
 
@@ -57,7 +57,7 @@ std::string name_of_case(const testing::TestParamInfo<Case>& test) {
   const Case& c = test.param;
   return fmt::format("{}_{}_{}{}{}", config::name_of(c.optimizer), config::name_of(c.clip),
                      config::name_of(c.reduce), c.sharded ? "_sharded" : "",
-                     c.early_words ? "_early_words" : "");
+                     c.split_tied_embedding ? "_split_tied_embedding" : "");
 }
 
 class Fp16OverRanks : public testing::TestWithParam<Case> {

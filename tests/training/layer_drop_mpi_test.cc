@@ -45,19 +45,19 @@ class LayerDropOverRanks : public testing::Test {
 };
 
 TEST_F(LayerDropOverRanks, AllRanksLeaveOutTheSameLayers) {
-  const TrainingHistory alone = on(*single_, run(1, 1)),
+  const TrainingHistory single_rank = on(*single_, run(1, 1)),
                         shared = on(*world_, run(world_->size(), 1));
-  EXPECT_LE(largest_loss_difference(shared, alone), kSame);
+  EXPECT_LE(largest_loss_difference(shared, single_rank), kSame);
   size_t dropped = 0;
-  for (size_t i = 0; i < alone.steps.size(); ++i) {
-    ASSERT_TRUE(alone.steps[i].dropped_layers);
-    EXPECT_EQ(shared.steps[i].dropped_layers, alone.steps[i].dropped_layers);
-    dropped += alone.steps[i].dropped_layers->size();
+  for (size_t i = 0; i < single_rank.steps.size(); ++i) {
+    ASSERT_TRUE(single_rank.steps[i].dropped_layers);
+    EXPECT_EQ(shared.steps[i].dropped_layers, single_rank.steps[i].dropped_layers);
+    dropped += single_rank.steps[i].dropped_layers->size();
   }
-  EXPECT_GT(dropped, alone.steps.size()) << "of 12 layers, about 4.5 a step";
+  EXPECT_GT(dropped, single_rank.steps.size()) << "of 12 layers, about 4.5 a step";
   config::RunConfig all_layers = run(1, 1);
   all_layers.layer_drop = {};
-  EXPECT_GT(largest_loss_difference(on(*single_, all_layers), alone), 10 * kSame);
+  EXPECT_GT(largest_loss_difference(on(*single_, all_layers), single_rank), 10 * kSame);
 }
 
 TEST_F(LayerDropOverRanks, EveryOrderOfWorkHasTheSameBits) {
@@ -78,11 +78,11 @@ TEST_F(LayerDropOverRanks, EveryOrderOfWorkHasTheSameBits) {
 
 TEST_F(LayerDropOverRanks, StagesLeaveOutWhatTheWholeModelDoes) {
   const int stages = world_->size();
-  const TrainingHistory alone = on(*single_, run(1, 1));
+  const TrainingHistory single_rank = on(*single_, run(1, 1));
   for (const auto pipeline : {config::PipelineKind::kContiguous, config::PipelineKind::kModular}) {
     config::RunConfig config = run(1, kGlobalBatch / 2);
     config.parallel = {stages, pipeline};
-    EXPECT_LE(largest_loss_difference(on(*world_, config), alone), kSame)
+    EXPECT_LE(largest_loss_difference(on(*world_, config), single_rank), kSame)
         << config::name_of(pipeline);
   }
 }

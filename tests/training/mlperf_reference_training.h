@@ -35,10 +35,10 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
                       .epsilon = 1e-6,
                       .weight_decay = 0.01,
                       .sharded = sharded};
-  config.schedule.name = config::ScheduleKind::kPolynomialDecay;
-  config.schedule.warmup_steps = golden.at("warmup_steps");
-  config.schedule.training_steps = golden.at("steps");
-  config.schedule.end_lr = 0;
+  config.lr_schedule.name = config::LrScheduleKind::kPolynomialDecay;
+  config.lr_schedule.warmup_steps = golden.at("warmup_steps");
+  config.lr_schedule.training_steps = golden.at("steps");
+  config.lr_schedule.end_lr = 0;
   config.clip = {config::ClipMode::kAfterAllReduce, 1.0};
   bert::Model model(bert, backend, capacity_of(*source, config.batch.micro_batch));
   model.set_weights(bert::load_weights(model.layout(), bert::reference_checkpoint(), 0).values);

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <deque>
 
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/counting_device.h"
 #include "tests/training/small_training.h"
@@ -72,9 +72,9 @@ class Oracle {
         backend_(make_backend(config)),
         model_(bert, *backend_, capacity_of(source, config.batch.micro_batch),
                {.word_gradient = bert::WordGradient::kSplitForGood}),
-        plan_(
-            loadbalance::make_batch_plan(plan_options(config, config.ouroboros.modules - 1, kSeed),
-                                         histogram_of(source.index().classes()))) {
+        batch_plan_(loadbalance::make_batch_plan(
+            batch_plan_options(config, config.ouroboros.modules - 1, kSeed),
+            histogram_of(source.index().classes()))) {
     model_.set_weights(bert::random_weights(model_.layout(), kSeed));
     const auto* first = model_.master_weights().as<double>();
     weights_.assign(first, first + model_.layout().size);
@@ -134,9 +134,9 @@ class Oracle {
   Gradient whole_gradient() {
     std::vector<uint32_t> samples;
     int64_t masked = 0;
-    for (const uint32_t place : plan_->next_step()) {
-      samples.push_back(source_.index().sample_at(place));
-      masked += source_.index().classes().of(place).masked;
+    for (const uint32_t sorted_index : batch_plan_->next_step()) {
+      samples.push_back(source_.index().sample_at(sorted_index));
+      masked += source_.index().classes().of(sorted_index).masked;
     }
     data::PackedBatch batch;
     source_.read(samples, batch);
@@ -148,8 +148,8 @@ class Oracle {
                   .next_sentence_scale = 1.0f / static_cast<float>(samples.size())},
                  {});
     const auto* own = model_.gradients().as<double>();
-    auto* words = model_.late_words().as<double>();
-    const int64_t size = model_.late_words().size();
+    auto* words = model_.sparse_word_gradient().as<double>();
+    const int64_t size = model_.sparse_word_gradient().size();
     Gradient gradient{{own, own + model_.layout().size}, {words, words + size}};
     std::fill_n(words, size, 0.0);
     return gradient;
@@ -198,7 +198,7 @@ class Oracle {
   const data::InstanceSource& source_;
   std::unique_ptr<device::Backend> backend_;
   bert::Model model_;
-  std::unique_ptr<loadbalance::BatchPlan> plan_;
+  std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   std::vector<double> weights_, first_moment_, second_moment_;
   std::deque<Gradient> queue_;  // the newest first
   int64_t step_ = 0;
@@ -226,7 +226,7 @@ class OuroborosTraining : public testing::TestWithParam<Case> {
   int modules() const { return world_->size() + 1; }
 
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  std::unique_ptr<comm::Communicator> alone_ = comm::make_single_communicator();
+  std::unique_ptr<comm::Communicator> single_rank_ = comm::make_single_communicator();
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
 
@@ -297,7 +297,7 @@ TEST_P(OuroborosTraining, WithoutDelayHasTheBitsOfOneRank) {
     const TrainingHistory found =
         train(config, *backend, *world_, *source_, kSeed, kSteps, nullptr, bert);
     const TrainingHistory expected =
-        train(whole, *backend, *alone_, *source_, kSeed, kSteps, nullptr, bert);
+        train(whole, *backend, *single_rank_, *source_, kSeed, kSteps, nullptr, bert);
     EXPECT_EQ(found.weights, expected.weights);
     EXPECT_EQ(largest_loss_difference(found, expected), 0);
     EXPECT_EQ(found.evaluation.masked_lm.correct, expected.evaluation.masked_lm.correct);
@@ -327,7 +327,7 @@ TEST_P(OuroborosTraining, EvaluationsBetweenStepsChangeNothing) {
         bert::Model whole(bert, *cpu, capacity_of(*source_, config.batch.micro_batch));
         whole.set_weights(found.trainer->weights());
         const bert::Losses of_whole =
-            Evaluator(whole, *source_, 0, config.batch.micro_batch, *alone_).evaluate();
+            Evaluator(whole, *source_, 0, config.batch.micro_batch, *single_rank_).evaluate();
         EXPECT_EQ(evaluated.masked_lm.correct, of_whole.masked_lm.correct);
         EXPECT_EQ(evaluated.masked_lm.loss, of_whole.masked_lm.loss);
       }

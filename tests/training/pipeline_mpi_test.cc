@@ -93,7 +93,7 @@ class PipelineTraining : public testing::TestWithParam<Case> {
   }
 
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  std::unique_ptr<comm::Communicator> alone_ = comm::make_single_communicator();
+  std::unique_ptr<comm::Communicator> single_rank_ = comm::make_single_communicator();
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
 
@@ -172,7 +172,7 @@ TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
     };
     config::RunConfig of_one = whole(config);
     of_one.batch.micro_batch *= replicas;
-    const Gradients found = gradients(*world_, config), expected = gradients(*alone_, of_one);
+    const Gradients found = gradients(*world_, config), expected = gradients(*single_rank_, of_one);
     double largest = 0, difference = 0;
     for (const std::string& group : found.layout.groups) {
       const Range mine = found.layout.group(group), theirs = expected.layout.group(group);
@@ -261,9 +261,9 @@ TEST_P(PipelineTraining, GoesOnFromACheckpoint) {
     const bool is_own = GetParam().clip == ClipMode::kBeforeAllReduce ||
                         GetParam().clip == ClipMode::kBucketBeforeAllReduce;
     if (is_own && world_->size() > 2) continue;  // each replica clips its own gradient
-    const TrainingHistory alone =
-        train_from_checkpoint(of_one, *cpu, *alone_, *source_, kSeed, kSteps - kBefore, folder);
-    EXPECT_LE(largest_difference(alone.weights, expected.weights), 1e-5);
+    const TrainingHistory single_rank = train_from_checkpoint(of_one, *cpu, *single_rank_, *source_,
+                                                              kSeed, kSteps - kBefore, folder);
+    EXPECT_LE(largest_difference(single_rank.weights, expected.weights), 1e-5);
     world_->barrier();
   }
   world_->barrier();

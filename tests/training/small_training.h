@@ -103,8 +103,8 @@ inline config::RunConfig small_run() {
   config.batch.load_balance = {config::BalanceStrategy::kRandom, {16, 32}};
   config.optimizer.lr = 2e-3;
   config.optimizer.epsilon = 1e-2;  // large, so that Adam's updates depend on the size of gradients
-  config.schedule.warmup_steps = 4;
-  config.schedule.training_steps = 40;
+  config.lr_schedule.warmup_steps = 4;
+  config.lr_schedule.training_steps = 40;
   config.clip = {config::ClipMode::kNone, 1.0};
   config.reduce.bucket_megabytes = 0.05;  // several buckets
   config.initialization.warmup_steps = 0;

@@ -54,12 +54,13 @@ class StandardizationOverRanks : public testing::Test {
 };
 
 TEST_F(StandardizationOverRanks, OfTokensIsTheSameHoweverBatchesAreCut) {
-  const TrainingHistory alone = on(*single_, run(Axis::kToken, 1, 1));
-  EXPECT_LE(largest_difference(on(*world_, run(Axis::kToken, world_->size(), 1)), alone), kSame);
-  EXPECT_LE(largest_difference(on(*single_, run(Axis::kToken, 1, 6)), alone), kSame);
+  const TrainingHistory single_rank = on(*single_, run(Axis::kToken, 1, 1));
+  EXPECT_LE(largest_difference(on(*world_, run(Axis::kToken, world_->size(), 1)), single_rank),
+            kSame);
+  EXPECT_LE(largest_difference(on(*single_, run(Axis::kToken, 1, 6)), single_rank), kSame);
   config::RunConfig without = run(Axis::kToken, 1, 1);
   without.standardization.weight = 0;
-  EXPECT_GT(largest_loss_difference(on(*single_, without), alone), 5 * kSame)
+  EXPECT_GT(largest_loss_difference(on(*single_, without), single_rank), 5 * kSame)
       << "the loss has changed nothing";
 }
 
@@ -91,11 +92,12 @@ TEST_F(StandardizationOverRanks, EveryOrderOfWorkHasTheSameBits) {
 
 TEST_F(StandardizationOverRanks, StagesHaveTheWholeModelsLoss) {
   const int accumulation = kGlobalBatch / 2;
-  const TrainingHistory alone = on(*single_, run(Axis::kUnit, 1, accumulation));
+  const TrainingHistory single_rank = on(*single_, run(Axis::kUnit, 1, accumulation));
   for (const auto pipeline : {config::PipelineKind::kContiguous, config::PipelineKind::kModular}) {
     config::RunConfig config = run(Axis::kUnit, 1, accumulation);
     config.parallel = {world_->size(), pipeline};
-    EXPECT_LE(largest_difference(on(*world_, config), alone), kSame) << config::name_of(pipeline);
+    EXPECT_LE(largest_difference(on(*world_, config), single_rank), kSame)
+        << config::name_of(pipeline);
   }
 }
 

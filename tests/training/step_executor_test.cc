@@ -75,10 +75,10 @@ class StepExecutorTest : public testing::Test {
 
                        .word_gradient = bert::WordGradient::kSplit});
     model.set_weights(bert::random_weights(model.layout(), 1));
-    const auto alone = comm::make_single_communicator();
-    const auto optimizer = make_optimizer(config, backend, model, *alone);
-    const auto buckets =
-        make_gradient_buckets(backend, *alone, model, bucket_options(config, model), *optimizer);
+    const auto single_rank = comm::make_single_communicator();
+    const auto optimizer = make_optimizer(config, backend, model, *single_rank);
+    const auto buckets = make_gradient_buckets(backend, *single_rank, model,
+                                               bucket_options(config, model), *optimizer);
     StepWork work(model, schedule);
     StepExecutor executor(work, *buckets,
                           graphs ? std::make_unique<device::GraphCache>(backend) : nullptr);
@@ -90,7 +90,7 @@ class StepExecutorTest : public testing::Test {
     for (uint64_t step = 1; step <= steps; ++step) {
       optimizer->begin_step(device::Stream::kCompute, static_cast<int64_t>(step), 1e-3);
       executor.begin_step(static_cast<int64_t>(step));
-      for (const Segment& segment : executor.segments()) {
+      for (const GraphSegment& segment : executor.segments()) {
         if (segment.begins) work.begin(segment.micro_batch, {.seed = 1, .step = step});
         executor.run(segment);
         if (segment.begins) upload_next();
@@ -169,10 +169,10 @@ TEST_F(StepExecutorTest, WhatIsReadyAheadOfTheUpdatesSegmentCannotBeCaptured) {
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4), {.in_flight = 2});
   model.set_weights(bert::random_weights(model.layout(), 1));
   const config::RunConfig config = small_run();
-  const auto alone = comm::make_single_communicator();
-  const auto optimizer = make_optimizer(config, *backend, model, *alone);
-  const auto buckets =
-      make_gradient_buckets(*backend, *alone, model, bucket_options(config, model), *optimizer);
+  const auto single_rank = comm::make_single_communicator();
+  const auto optimizer = make_optimizer(config, *backend, model, *single_rank);
+  const auto buckets = make_gradient_buckets(*backend, *single_rank, model,
+                                             bucket_options(config, model), *optimizer);
   StepWork work(model, layer_order(blocks, 2, false));
   EXPECT_EQ(testing_support::error_of([&] {
               StepExecutor(work, *buckets, std::make_unique<device::GraphCache>(*backend));

@@ -31,7 +31,7 @@ struct Case {
   bool layer_order = false;
 
   // Blocks share buffers, which graphs do not allow.
-  bool by_turns() const { return sharded >= config::Sharding::kGradients; }
+  bool shares_buffers() const { return sharded >= config::Sharding::kGradients; }
 };
 
 class TrainerOnStreams : public testing::TestWithParam<Case> {
@@ -47,7 +47,8 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
     if (GetParam().layer_order) {
       config.batch.accumulation_order = config::AccumulationOrder::kLayer;
     }
-    if (GetParam().by_turns()) config.reduce.bucket_megabytes = 0.02;  // every layer has a bucket
+    if (GetParam().shares_buffers())
+      config.reduce.bucket_megabytes = 0.02;  // every layer has a bucket
     config.batch.round_tokens = 32;
     config.log.loss_interval_steps = 3;
     config.device.graphs = graphs;
@@ -58,12 +59,12 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
   }
 
   std::vector<bool> with_and_without_graphs() const {
-    return GetParam().by_turns() ? std::vector{false} : std::vector{false, true};
+    return GetParam().shares_buffers() ? std::vector{false} : std::vector{false, true};
   }
   TrainingHistory train(const config::RunConfig& config, device::Backend& backend,
                         Timeline* timeline = nullptr) {
     return training::train(config, backend, *world_, *source_, 7, kSteps, timeline,
-                           small_bert(GetParam().by_turns() ? 5 : 2));
+                           small_bert(GetParam().shares_buffers() ? 5 : 2));
   }
 
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();

@@ -19,7 +19,7 @@ namespace strata::training {
 struct CheckpointHeader {
   int64_t step = 0;        // the last trained step
   int64_t parameters = 0;  // parameters of the model
-  PlanShape plan;
+  BatchPlanShape plan;
   std::optional<optim::LossScale> loss_scale;  // only with model.precision fp16
   int rank = 0;                                // the rank whose part this is
   int ranks = 1;                               // number of the checkpoint's parts

@@ -36,7 +36,7 @@ inline device::Tensor part_of(const StateArray& array, const Range& range) {
 
 // The ranks and batch sizes that samples are dealt to. They stay those of the run's first start, so
 // that global batches stay the same on other ranks.
-struct PlanShape {
+struct BatchPlanShape {
   int ranks = 1;
   int batch_per_rank = 1;
   int micro_batches = 1;
@@ -47,7 +47,7 @@ struct PlanShape {
 struct TrainingState {
   int64_t step = 0;        // the last trained step
   int64_t parameters = 0;  // parameters of the model
-  PlanShape plan;
+  BatchPlanShape plan;
   std::optional<optim::LossScale> loss_scale;  // only with model.precision fp16
   std::vector<StateArray> arrays;
 };

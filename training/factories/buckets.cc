@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/factories/sharding.h"
 
 namespace strata::training {
@@ -42,7 +42,7 @@ comm::Accumulation accumulation(const config::ReduceConfig& config) {
 comm::BucketOptions bucket_options(const config::RunConfig& config,
                                    const bert::ParameterLayout& layout) {
   comm::BucketOptions options = training::bucket_options(config);
-  if (config.reduce.early_words) options.tied_rows.table = layout.words();
+  if (config.reduce.split_tied_embedding) options.tied_rows.table = layout.words();
   return options;
 }
 
@@ -86,8 +86,8 @@ comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::Parame
   comm::BucketOptions options = bucket_options(config, layout);
   device::Arena gradients(whole);
   if (shards_gradients(config, ranks)) {
-    const comm::UnitMemory memory =
-        comm::place_units(comm::make_units(layout.boundaries, gradient_buckets(config, layout)));
+    const comm::GatherGroupMemory memory = comm::place_gather_groups(
+        comm::make_gather_groups(layout.boundaries, gradient_buckets(config, layout)));
     gradients = {{&present, kMaster, 1, memory.elements}, layout.size, memory.runs};
     options.gradient_shards = device::Arena(whole);
     options.rounds = rounds_of_reduction(config);
@@ -124,7 +124,8 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
     optimizer.finish(reduced.stream, reduced.range);
   };
   comm::BucketOptions of_model = options;
-  if (model.late_words()) of_model.tied_rows = {model.layout().words(), model.late_words()};
+  if (model.sparse_word_gradient())
+    of_model.tied_rows = {model.layout().words(), model.sparse_word_gradient()};
   return std::make_unique<comm::GradientBuckets>(
       backend, communicator, model.parameters().gradients(), model.boundaries(), of_model, update,
       comm::DeferredUpdate{optimizer.partial_sums(), finish});

@@ -43,7 +43,8 @@ std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& cl
   return histogram;
 }
 
-loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
+loadbalance::PlanOptions batch_plan_options(const config::RunConfig& config, int ranks,
+                                            uint64_t seed) {
   const config::LoadBalanceConfig& balance = config.batch.load_balance;
   return {.strategy = name_of(balance.strategy),
           .ranks = ranks / config::ranks_of_replica(config),

@@ -28,6 +28,7 @@ std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& cl
 
 // The options of the batch plan that deals samples to `ranks` ranks. All stages of a replica get
 // the same samples.
-loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
+loadbalance::PlanOptions batch_plan_options(const config::RunConfig& config, int ranks,
+                                            uint64_t seed);
 
 }  // namespace strata::training

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/factories/buckets.h"
 #include "training/factories/data.h"
 #include "training/factories/schedule.h"
@@ -19,7 +19,7 @@ namespace strata::training {
 namespace {
 
 bert::WordGradient word_gradient(const config::RunConfig& config, const Schedule& schedule) {
-  if (config.reduce.early_words) return bert::WordGradient::kSplitForGood;
+  if (config.reduce.split_tied_embedding) return bert::WordGradient::kSplitForGood;
   return schedule.micro_batches > schedule.rounds ? bert::WordGradient::kSplit
                                                   : bert::WordGradient::kTogether;
 }
@@ -35,7 +35,7 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
                              .stage = stage};
   options.layer_drop = {.theta = config.layer_drop.theta,
                         .gamma = config.layer_drop.gamma.value_or(
-                            100.0 / static_cast<double>(config.schedule.training_steps))};
+                            100.0 / static_cast<double>(config.lr_schedule.training_steps))};
   options.standardization = config.standardization;
   if (const auto delayed = make_delayed_work(config, model, stage)) {
     options.in_flight = delayed->schedule.in_flight;
@@ -93,10 +93,11 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
   if (!shards_gradients(config, communicator.size())) return options;
   const bert::ParameterLayout layout(model);
   const std::vector<Range> buckets = gradient_buckets(config, layout);
-  comm::UnitMemory memory = comm::place_units(comm::make_units(layout.boundaries, buckets));
+  comm::GatherGroupMemory memory =
+      comm::place_gather_groups(comm::make_gather_groups(layout.boundaries, buckets));
   options.sharding = {.shards = local_shards(buckets, communicator),
-                      .units = std::move(memory.runs),
-                      .unit_elements = memory.elements,
+                      .gather_groups = std::move(memory.runs),
+                      .gather_group_elements = memory.elements,
                       .weights = shards_weights(config, communicator.size())};
   return options;
 }

@@ -12,7 +12,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
                                                  const bert::ParameterLayout& layout,
                                                  const optim::ParameterArena& arena,
                                                  std::span<const Range> owned) {
-  std::vector<optim::Segment> segments;
+  std::vector<optim::ParameterSegment> segments;
   for (const bert::ParameterSegment& segment : layout.segments()) {
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
@@ -53,8 +53,8 @@ int state_per_weight(config::OptimizerKind optimizer) {
   return optimizer == config::OptimizerKind::kMadgrad ? 3 : 2;
 }
 
-optim::ScheduleOptions lr_schedule(const config::ScheduleConfig& config,
-                                   double base_learning_rate) {
+optim::LrScheduleOptions lr_schedule(const config::LrScheduleConfig& config,
+                                     double base_learning_rate) {
   return {.schedule = config.name,
           .base_learning_rate = base_learning_rate,
           .end_learning_rate = config.end_lr,

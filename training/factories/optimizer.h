@@ -10,8 +10,8 @@
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "optim/loss_scale.h"
+#include "optim/lr_schedule.h"
 #include "optim/optimizer.h"
-#include "optim/schedule.h"
 
 namespace strata::training {
 
@@ -30,7 +30,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config
 // How many numbers the optimizer keeps for every weight.
 int state_per_weight(config::OptimizerKind optimizer);
 
-optim::ScheduleOptions lr_schedule(const config::ScheduleConfig& config, double base_learning_rate);
+optim::LrScheduleOptions lr_schedule(const config::LrScheduleConfig& config,
+                                     double base_learning_rate);
 
 // The loss scale of the first step; nullopt if the loss is not scaled, as model.precision is not
 // fp16.

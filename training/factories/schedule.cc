@@ -1,7 +1,7 @@
 #include "training/factories/schedule.h"
 
 #include "bert/parameters/parameters.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "training/factories/buckets.h"
 #include "training/factories/sharding.h"
 #include "training/schedules/gathers.h"
@@ -42,8 +42,9 @@ Schedule make_schedule(const config::RunConfig& config, const bert::BertConfig& 
   const Schedule schedule = order_of(config, static_cast<int>(model.layers) + 2, ranks, stage);
   if (!shards_weights(config, ranks)) return schedule;
   const bert::ParameterLayout layout(model);
-  const auto units = comm::make_units(layout.boundaries, gradient_buckets(config, layout));
-  return with_gathers(schedule, units_of_blocks(layout, units));
+  const auto gather_groups =
+      comm::make_gather_groups(layout.boundaries, gradient_buckets(config, layout));
+  return with_gathers(schedule, gather_groups_of_blocks(layout, gather_groups));
 }
 
 std::optional<DelayedWork> make_delayed_work(const config::RunConfig& config,
@@ -60,7 +61,7 @@ StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& mode
   auto delayed = make_delayed_work(config, model, stage);
   if (delayed && delayed->after_steps == config::kNeverDelayed) delayed.reset();
   return make_step_plan(delayed ? delayed->schedule : make_schedule(config, model, ranks, stage),
-                        bert::ParameterLayout(model, stage), config.reduce.early_words,
+                        bert::ParameterLayout(model, stage), config.reduce.split_tied_embedding,
                         config.reduce.half_layers, shards_gradients(config, ranks));
 }
 

@@ -16,7 +16,7 @@ class Progress {
         backwards_(static_cast<size_t>(schedule.blocks)),
         ready_(static_cast<size_t>(schedule.blocks)),
         left_(static_cast<size_t>(schedule.micro_batches), own_blocks()),
-        weights_(schedule.units) {}
+        weights_(schedule.gather_groups) {}
 
   // Micro-batches whose gradients are reduced together.
   int in_round() const { return schedule_.micro_batches / schedule_.rounds; }
@@ -31,7 +31,7 @@ class Progress {
     if (task.block < 0 || task.block >= schedule_.blocks) return "there is no such block";
     if (!is_own(task.block)) return "another stage has this block";
     if (std::string reason = begin(task); !reason.empty()) return reason;
-    if (!schedule_.units.empty() && reads_weights(task) && !weights_.has(task.block)) {
+    if (!schedule_.gather_groups.empty() && reads_weights(task) && !weights_.has(task.block)) {
       return "its weights have not been gathered";
     }
     std::string reason = reason_against(task);
@@ -62,7 +62,7 @@ class Progress {
 
   int delay_of(int block) const { return lag_of(schedule_, {kBackward, block}); }
   // Whether backward takes the same micro-batch through the block after it, on this stage.
-  bool goes_back_together(int block) const {
+  bool continues_backward(int block) const {
     return block + 1 < schedule_.blocks && is_own(block + 1) &&
            delay_of(block + 1) == delay_of(block);
   }
@@ -84,7 +84,7 @@ class Progress {
     const auto index = static_cast<size_t>(block);
     switch (kind) {
       case kGather:
-        if (schedule_.units.empty()) return "all weights are in memory";
+        if (schedule_.gather_groups.empty()) return "all weights are in memory";
         if (weights_.has(block)) return "its weights are in memory";
         weights_.gather(block);
         return {};
@@ -113,7 +113,7 @@ class Progress {
           return "what it reads is not in memory";
         }
         if (has(kBackward, block, m) ||
-            (goes_back_together(block) && !has(kBackward, block + 1, m))) {
+            (continues_backward(block) && !has(kBackward, block + 1, m))) {
           return "backward goes back from block to block, once";
         }
         if (delay_of(block) == 0 && is_read_by_other_stage(block) &&
@@ -194,10 +194,10 @@ class Progress {
   std::vector<int> backwards_;  // micro-batches that have passed each block's backward
   std::vector<int> ready_;      // finished rounds of each block's gradients
   std::vector<int> left_;       // backwards that each micro-batch still needs
-  UnitsInMemory weights_;
+  GatherGroupsInMemory weights_;
   // The task whose activations are in memory if activations are recomputed.
   Task in_memory_;
-  int begun_ = 0;   // micro-batches that have begun
+  int begun_ = 0;  // micro-batches that have begun
   int in_flight_ = 0;
   bool updated_ = false;
 };
@@ -250,17 +250,18 @@ bool reads_message(Task::Kind kind) {
   return kind == kForward || kind == kBackward || kind == kBackwardHalf;
 }
 
-UnitsInMemory::UnitsInMemory(const std::vector<int>& units)
-    : units_(units),
-      present_(units.empty() ? 0 : static_cast<size_t>(std::ranges::max(units)) + 1) {}
+GatherGroupsInMemory::GatherGroupsInMemory(const std::vector<int>& gather_groups)
+    : gather_groups_(gather_groups),
+      present_(gather_groups.empty() ? 0
+                                     : static_cast<size_t>(std::ranges::max(gather_groups)) + 1) {}
 
-void UnitsInMemory::gather(int block) {
-  const size_t unit = unit_of(block), last = present_.size() - 1;
-  const bool stays = unit == 0 || unit == last;
+void GatherGroupsInMemory::gather(int block) {
+  const size_t group = gather_group_of(block), last = present_.size() - 1;
+  const bool stays = group == 0 || group == last;
   for (size_t other = 1; other < last && !stays; ++other) {
-    if (other % 2 == unit % 2) present_[other] = false;
+    if (other % 2 == group % 2) present_[other] = false;
   }
-  present_[unit] = true;
+  present_[group] = true;
 }
 
 void check_schedule(const Schedule& schedule) {
@@ -273,9 +274,9 @@ void check_schedule(const Schedule& schedule) {
          schedule.blocks - 2, stage.count);
   }
   check_delays(schedule);
-  if (!schedule.units.empty() && std::ssize(schedule.units) != schedule.blocks) {
-    fail("schedule {}: {} blocks have units, of {}", schedule.name, schedule.units.size(),
-         schedule.blocks);
+  if (!schedule.gather_groups.empty() && std::ssize(schedule.gather_groups) != schedule.blocks) {
+    fail("schedule {}: {} blocks have gather groups, of {}", schedule.name,
+         schedule.gather_groups.size(), schedule.blocks);
   }
   if (schedule.rounds != 1 && schedule.rounds != schedule.micro_batches) {
     fail("schedule {}: reduces gradients {} times, of {} micro-batches", schedule.name,

@@ -36,9 +36,9 @@ struct Schedule {
   // How often a block's gradients are reduced: once, or after every micro-batch, which then
   // overwrites the gradients of the one before.
   int rounds = 1;
-  // [blocks] the unit (comm/buckets/sharding/units.h) that each block's weights are gathered with,
-  // counted from the heads' unit. Empty if all weights are in memory.
-  std::vector<int> units;
+  // [blocks] the gather group (comm/buckets/sharding/gather_groups.h) that each block's weights are
+  // gathered with, counted from the heads' gather group. Empty if all weights are in memory.
+  std::vector<int> gather_groups;
   // [blocks of the model] the steps by which each block's backward is delayed, or empty. The step
   // that begins micro-batch t then runs the backward of micro-batch t - delay, with the weights
   // that its forward read.
@@ -58,20 +58,20 @@ struct DelayedWork {
 // received as old as it was sent, one step before backward reads it.
 int lag_of(const Schedule& schedule, const Task& task);
 
-// Tracks which blocks' weights are in memory. Units share two slots alternately, apart from the
-// first and the last, which stay.
-class UnitsInMemory {
+// Tracks which blocks' weights are in memory. Gather groups share two slots alternately, apart from
+// the first and the last, which stay.
+class GatherGroupsInMemory {
  public:
-  explicit UnitsInMemory(const std::vector<int>& units);
-  bool has(int block) const { return present_[unit_of(block)]; }
+  explicit GatherGroupsInMemory(const std::vector<int>& gather_groups);
+  bool has(int block) const { return present_[gather_group_of(block)]; }
   void gather(int block);
 
  private:
-  size_t unit_of(int block) const {
-    return static_cast<size_t>(units_[static_cast<size_t>(block)]);
+  size_t gather_group_of(int block) const {
+    return static_cast<size_t>(gather_groups_[static_cast<size_t>(block)]);
   }
 
-  std::vector<int> units_;
+  std::vector<int> gather_groups_;
   std::vector<bool> present_;
 };
 

@@ -71,7 +71,7 @@ class Builder {
 
  private:
   void begin_segment(const Task& task) {
-    const auto same = [&](const Segment& segment) {
+    const auto same = [&](const GraphSegment& segment) {
       return segment.micro_batch == task.micro_batch;
     };
     const bool begins = std::ranges::none_of(list_.segments, same);
@@ -111,7 +111,7 @@ class Builder {
       order_.add_updates(add(end, Lane::kCompute, {last_computed_}));
     } else if (task.kind == kGather) {
       // The weights take memory that the computation before still reads.
-      gathered_[unit_of(task)] = add(task, Lane::kGathers, {last_computed_});
+      gathered_[gather_group_of(task)] = add(task, Lane::kGathers, {last_computed_});
     } else if (peer_of(schedule_, task) >= 0) {
       int& last = last_of(task, lag);
       const bool receives = task.kind == kReceiveInput || task.kind == kReceiveGradient;
@@ -136,8 +136,8 @@ class Builder {
     std::vector<int> after = {last};
     const auto receipt = received_.find(input_of(task, lag));
     if (reads_message(task.kind) && receipt != received_.end()) after.push_back(receipt->second);
-    if (reads_weights(task) && !schedule_.units.empty()) {
-      const auto gathered = gathered_.find(unit_of(task));
+    if (reads_weights(task) && !schedule_.gather_groups.empty()) {
+      const auto gathered = gathered_.find(gather_group_of(task));
       if (gathered != gathered_.end()) after.push_back(gathered->second);
     }
     add_before_writing(task, after);
@@ -187,7 +187,9 @@ class Builder {
   static Receipt input_of(const Task& task, int lag) {
     return {task.kind == kForward, task.block, task.micro_batch, lag};
   }
-  int unit_of(const Task& task) const { return schedule_.units[static_cast<size_t>(task.block)]; }
+  int gather_group_of(const Task& task) const {
+    return schedule_.gather_groups[static_cast<size_t>(task.block)];
+  }
   Range this_half(const Task& task) const { return plan_.halves[static_cast<size_t>(task.block)]; }
   bool has_half(const Task& task) const { return this_half(task).size() > 0; }
 
@@ -202,7 +204,7 @@ class Builder {
   // The last operation of each micro-batch and lag.
   std::map<std::pair<int, int>, int> last_;
   std::map<Receipt, int> received_;
-  std::map<int, int> gathered_;  // the last gather of each unit
+  std::map<int, int> gathered_;  // the last gather of each gather group
 };
 
 }  // namespace

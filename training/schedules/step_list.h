@@ -35,7 +35,7 @@ StepPlan make_step_plan(const Schedule& schedule, const bert::ParameterLayout& l
                         bool shares_gradients = false);
 
 // Consecutive operations of one micro-batch.
-struct Segment {
+struct GraphSegment {
   int micro_batch = 0;
   bool begins = false;  // whether the micro-batch's first segment
   int first = 0, end = 0;
@@ -43,7 +43,7 @@ struct Segment {
 
 struct StepList {
   comm::OperationList operations;
-  std::vector<Segment> segments;
+  std::vector<GraphSegment> segments;
   std::vector<int> frozen;  // blocks that the step does not update
 };
 

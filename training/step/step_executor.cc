@@ -9,7 +9,7 @@ namespace strata::training {
 namespace {
 
 // Returns whether both segments have the same operations, whichever micro-batch they belong to.
-bool same_work(const comm::OperationList& list, const Segment& a, const Segment& b) {
+bool same_work(const comm::OperationList& list, const GraphSegment& a, const GraphSegment& b) {
   if (a.end - a.first != b.end - b.first) return false;
   for (int i = 0; i < a.end - a.first; ++i) {
     const comm::Operation &x = list[a.first + i], &y = list[b.first + i];
@@ -40,7 +40,7 @@ StepExecutor::StepExecutor(StepWork& work, comm::GradientBuckets& buckets,
 StepList StepExecutor::make_list(const Schedule& schedule, int delay_step) {
   const bert::Model& model = work_.model();
   const StepPlan plan =
-      make_step_plan(schedule, model.layout(), static_cast<bool>(model.late_words()),
+      make_step_plan(schedule, model.layout(), static_cast<bool>(model.sparse_word_gradient()),
                      model.has_half_layers(), model.parameters().shards_gradients());
   names_ = plan.names;
   return make_step_list(plan, buckets_.plan(), &buckets_.work(), &run_task_, delay_step);
@@ -79,38 +79,38 @@ std::vector<Range> StepExecutor::begin_step(int64_t step) {
   return frozen;
 }
 
-void StepExecutor::issue_operations(const Segment& segment, ComputeTimes* times) {
+void StepExecutor::issue_operations(const GraphSegment& segment, ComputeTimes* times) {
   work_.time(times);
   buckets_.executor().run(segment.first, segment.end);
 }
 
-comm::StepTimes StepExecutor::finish(const Segment& segment) {
+comm::StepTimes StepExecutor::finish(const GraphSegment& segment) {
   const bool is_last = segment.end == list_->operations.size();
   return is_last ? buckets_.executor().finish() : comm::StepTimes();
 }
 
-comm::StepTimes StepExecutor::issue(const Segment& segment, ComputeTimes* times) {
+comm::StepTimes StepExecutor::issue(const GraphSegment& segment, ComputeTimes* times) {
   issue_operations(segment, times);
   return finish(segment);
 }
 
-comm::StepTimes StepExecutor::run(const Segment& segment, ComputeTimes* times) {
+comm::StepTimes StepExecutor::run(const GraphSegment& segment, ComputeTimes* times) {
   if (!graphs_ || times) return issue(segment, times);
   graphs_->run(graph_key(segment), [&] { issue_operations(segment, nullptr); });
   return finish(segment);
 }
 
-bool StepExecutor::capture(const Segment& segment) {
+bool StepExecutor::capture(const GraphSegment& segment) {
   return graphs_->capture(graph_key(segment), [&] { issue_operations(segment, nullptr); });
 }
 
 // The key covers all that decides the issued work: the micro-batch's shape, the activations' memory
 // and the operations.
-device::GraphCache::Key StepExecutor::graph_key(const Segment& segment) {
+device::GraphCache::Key StepExecutor::graph_key(const GraphSegment& segment) {
   const bert::Model::Shape shape = work_.model().shape(work_.micro_batch(segment.micro_batch));
   device::GraphCache::Key key(shape.begin(), shape.end());
   key.push_back(segment.micro_batch % work_.schedule().in_flight);
-  const auto alike = std::ranges::find_if(segments(), [&](const Segment& other) {
+  const auto alike = std::ranges::find_if(segments(), [&](const GraphSegment& other) {
     return same_work(list_->operations, other, segment);
   });
   key.push_back(alike - segments().begin());

@@ -26,7 +26,7 @@ class StepExecutor {
   std::vector<Range> begin_step(int64_t step);
 
   // The segments of a step, in the order in which it runs them.
-  const std::vector<Segment>& segments() const { return list_->segments; }
+  const std::vector<GraphSegment>& segments() const { return list_->segments; }
   bool captures_graphs() const { return graphs_ != nullptr; }
   device::GraphCache::Captured captured_graphs() const {
     return graphs_ ? graphs_->captured() : device::GraphCache::Captured();
@@ -34,22 +34,22 @@ class StepExecutor {
 
   // Issues a segment's operations and times them unless `times` is null. Returns the step's times
   // after its last segment, else zeros.
-  comm::StepTimes issue(const Segment& segment, ComputeTimes* times = nullptr);
+  comm::StepTimes issue(const GraphSegment& segment, ComputeTimes* times = nullptr);
   // Launches the segment's graph if graphs are captured and `times` is null, else issues the
   // segment.
-  comm::StepTimes run(const Segment& segment, ComputeTimes* times = nullptr);
+  comm::StepTimes run(const GraphSegment& segment, ComputeTimes* times = nullptr);
   // Adds when the last timed step's operations ran, except forward and backward.
   void add_times(Timeline& timeline) const { timeline.add(buckets_.times(), names_); }
   // Captures the segment for every later run(). Requires that it has run with this shape before.
   // Returns whether there was room; see device::GraphCache.
-  bool capture(const Segment& segment);
+  bool capture(const GraphSegment& segment);
 
  private:
   StepList make_list(const Schedule& schedule, int delay_step);
   void check_captures() const;
-  void issue_operations(const Segment& segment, ComputeTimes* times);
-  comm::StepTimes finish(const Segment& segment);
-  device::GraphCache::Key graph_key(const Segment& segment);
+  void issue_operations(const GraphSegment& segment, ComputeTimes* times);
+  comm::StepTimes finish(const GraphSegment& segment);
+  device::GraphCache::Key graph_key(const GraphSegment& segment);
 
   StepWork& work_;
   comm::GradientBuckets& buckets_;

@@ -27,10 +27,10 @@ StepWork::StepWork(bert::Model& model, const Schedule& schedule, comm::Communica
 
 void StepWork::check_suits(const Schedule& schedule, comm::Communicator* stages) const {
   check_schedule(schedule);
-  if (model_.parameters().shards_weights() != !schedule.units.empty() ||
-      (weights_ != nullptr) != !schedule.units.empty()) {
+  if (model_.parameters().shards_weights() != !schedule.gather_groups.empty() ||
+      (weights_ != nullptr) != !schedule.gather_groups.empty()) {
     fail("schedule {}: {} weights, unlike the model", schedule.name,
-         schedule.units.empty() ? "does not gather" : "gathers");
+         schedule.gather_groups.empty() ? "does not gather" : "gathers");
   }
   if (schedule.blocks != std::ssize(model_.blocks())) {
     fail("schedule {}: is for {} blocks, the model has {}", schedule.name, schedule.blocks,
@@ -85,7 +85,7 @@ void StepWork::run(const Task& task, comm::BucketWork& buckets) {
     case kFreeze:
       return complete(task);
     case kGather:
-      return weights_->gather(schedule_.units[static_cast<size_t>(task.block)]);
+      return weights_->gather(schedule_.gather_groups[static_cast<size_t>(task.block)]);
     case kReceiveInput:
     case kSendOutput:
     case kReceiveGradient:

@@ -1,6 +1,6 @@
 #include "bench/micro/data/synthetic_text.h"
 #include "bench/micro/micro.h"
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::bench::micro {
 namespace {
@@ -10,7 +10,7 @@ void log_scan(benchmark::State& state) {
   const std::string text = synthetic_log(state.range(0));
   uint64_t events = 0;
   for (auto _ : state) {
-    events = compliance::EventLog::from_text(text, "log").event_count();
+    events = mllog::LogReader::from_text(text, "log").event_count();
     benchmark::DoNotOptimize(events);
   }
   count_work(state, 0, static_cast<double>(text.size()));

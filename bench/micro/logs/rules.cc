@@ -7,7 +7,7 @@ namespace {
 
 // Measures the verdict of all rules on a parsed log, with compiled rules.
 void rule_evaluation(benchmark::State& state, const std::string& ruleset) {
-  const auto log = compliance::EventLog::from_text(synthetic_log(state.range(0)), "log");
+  const auto log = mllog::LogReader::from_text(synthetic_log(state.range(0)), "log");
   compliance::RuleStore rules;
   const auto check = [&] { return compliance::check_log(log, rules, "training", ruleset); };
   if (const auto verdict = check(); !verdict.passed()) {

@@ -90,7 +90,7 @@ def accuracy(forward, model, samples, size, in_bf16):
 
 def rate(settings, step):
     """Of step 1, 2, ...: linear warm-up, then a polynomial from the full rate."""
-    schedule, full = settings["schedule"], settings["optimizer"]["lr"]
+    schedule, full = settings["lr_schedule"], settings["optimizer"]["lr"]
     warmup = schedule["warmup_steps"]
     if step <= warmup:
         return full * step / warmup
@@ -135,7 +135,7 @@ class Training:
 
 def refuse(settings):
     """Ends where the settings ask for what this program does not do."""
-    wanted = {("optimizer", "name"): "adam", ("schedule", "name"): "warmup_then_polynomial_decay"}
+    wanted = {("optimizer", "name"): "adam", ("lr_schedule", "name"): "warmup_then_polynomial_decay"}
     for (group, key), value in wanted.items():
         if settings[group][key] != value:
             sys.exit(f"{group}.{key} {settings[group][key]}: this program does {value} alone")
@@ -192,7 +192,7 @@ def main():
     samples, held_out = Samples(settings["data"]["train"][0]), Samples(settings["data"]["eval"][0])
     order = random.permutation(len(samples.lengths))
     next_evaluation, evaluating, reached, value, number = target["start_eval_at_sample"], 0.0, False, 0.0, 0
-    last = settings["schedule"]["training_steps"] if target["max_steps"] == "auto" else target["max_steps"]
+    last = settings["lr_schedule"]["training_steps"] if target["max_steps"] == "auto" else target["max_steps"]
     while not reached and number < last:
         number += 1
         chosen = order.take(range((number - 1) * global_batch, number * global_batch), mode="wrap")

@@ -43,8 +43,8 @@ def strata_update(options, folder, config):
         "model.checkpoint": folder / "weights.safetensors", "model.precision": "bf16", "model.hidden_dropout": 0,
         "model.attention_dropout": 0, "data.train": folder / "train.hdf5", "data.eval": folder / "eval.hdf5",
         "data.eval_samples": 1, "batch.micro_batch": size, "batch.load_balance.strategy": "random", "optimizer.name": "lamb",
-        "optimizer.lr": 0.01, "optimizer.epsilon": EPSILON, "optimizer.weight_decay": 0, "schedule.warmup_steps": 1,
-        "schedule.training_steps": 100, "clip.mode": "none", "target.masked_lm_accuracy": 1, "target.max_steps": 1,
+        "optimizer.lr": 0.01, "optimizer.epsilon": EPSILON, "optimizer.weight_decay": 0, "lr_schedule.warmup_steps": 1,
+        "lr_schedule.training_steps": 100, "clip.mode": "none", "target.masked_lm_accuracy": 1, "target.max_steps": 1,
         "target.eval_interval_samples": size, "initialization.warmup_steps": 0, "log.save_checkpoint": "true",
         "log.step_trace": "true", "device.threads": options.threads}
     command = [options.strata, "train", "--config", folder / "settings.yaml"]

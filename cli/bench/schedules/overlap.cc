@@ -91,9 +91,10 @@ void add_bench_overlap(CLI::App& bench) {
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"
       "Increase is what communication adds to a step, which is what one pays for it.\n"
       "Exposed is communication left after backward while no bucket is clipped or updated.\n"
-      "With model.precision fp16, rows `not agreed` update without waiting for the ranks' "
-      "agreement\n"
-      "that no gradient overflowed: what it costs is the difference to the row above.");
+      "With model.precision fp16, rows `not synced` update without waiting for the "
+      "all-reduce\n"
+      "that tells whether a gradient overflowed: what it costs is the difference to the row "
+      "above.");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       Progress progress("measuring clip modes");

@@ -118,12 +118,12 @@ void print_table(const bench::PlanBenchmark& b) {
       "on the link\n\n",
       counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
       b.calibration.costs.per_step * 1e3, b.message_seconds * 1e3);
-  fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}{:>11}{:>8}\n", "ms", "clip",
+  fmt::print("{:<35}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}{:>11}{:>8}\n", "ms", "clip",
              "ranks", "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed",
              "error", "simulated", "error");
   for (const bench::PlannedStep& step : b.steps) {
     fmt::print(
-        "{:<33}{:<25}{:>6}{:>14}{:>9.3f}{:>10.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>+7.1f}%{:>11.1f}"
+        "{:<35}{:<25}{:>6}{:>14}{:>9.3f}{:>10.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>+7.1f}%{:>11.1f}"
         "{:>+7.1f}%\n",
         step.name, config::name_of(step.clip), step.ranks, step.micro_batches,
         gigabits(step.bytes_per_second), step.measured * 1e3, step.predicted.total() * 1e3,

@@ -125,26 +125,26 @@ ordered_json to_json(const bench::Modules& section, int ranks) {
 
 void print(const std::vector<bench::Skipped>& skipped) {
   for (const bench::Skipped& each : skipped) {
-    fmt::print("{:<26} skipped: {}\n", each.name, each.reason);
+    fmt::print("{:<35} skipped: {}\n", each.name, each.reason);
   }
 }
 
 // Prints the table columns for activations.
 void print_memory_head() {
-  fmt::print("{:<25}{:>12}{:>9}{:>10}", "MB a rank", "activations", "formula", "deviation");
+  fmt::print("{:<34}{:>12}{:>9}{:>10}", "MB a rank", "activations", "formula", "deviation");
 }
 void print_memory(const std::string& order, const bench::Compared& activations) {
-  fmt::print("{:<25}{:>12.1f}{:>9.1f}{:>+9.1f}%", order, activations.measured / 1e6,
+  fmt::print("{:<34}{:>12.1f}{:>9.1f}{:>+9.1f}%", order, activations.measured / 1e6,
              activations.formula / 1e6, 100 * activations.deviation());
 }
 
 void print(const bench::DataParallelOrders& section) {
   fmt::print("\ndata parallel: {:.1f} MB of gradients a step in {}\n", section.bytes / 1e6,
              counted(section.buckets, "bucket"));
-  fmt::print("{:<25}{:>9}{:>10}{:>10}{:>7}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
+  fmt::print("{:<34}{:>9}{:>10}{:>10}{:>7}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
              "backward", "tail", "communication", "exposed", "formula", "deviation");
   for (const bench::OrderMeasurement& order : section.orders) {
-    fmt::print("{:<25}{:>9.1f}{:>+9.1f}%{:>10.1f}{:>6.1f}%{:>15.1f}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
+    fmt::print("{:<34}{:>9.1f}{:>+9.1f}%{:>10.1f}{:>6.1f}%{:>15.1f}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
                order.name, order.step * 1e3, 100 * order.step_increase(), order.backward * 1e3,
                100 * order.tail, order.communication.measured * 1e3, order.exposed.measured * 1e3,
                order.exposed.formula * 1e3, 100 * order.exposed.deviation());
@@ -165,13 +165,13 @@ const char* equality(int64_t measured, int64_t formula) {
 
 void print(const bench::Pipelines& section, int ranks) {
   fmt::print("\npipelines\n");
-  fmt::print("{:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>8}{:>9}{:>11}{:>12}{:>12}\n", "ms",
+  fmt::print("{:<34}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>8}{:>9}{:>11}{:>12}{:>12}\n", "ms",
              "step", "layers", "heads", "waiting", "bubble", "paper", "messages", "heads",
              "formula", "deviation", "MB sent", "formula");
   for (const bench::PipelineMeasurement& order : section.pipelines) {
     const auto megabytes = [&](int64_t bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
     fmt::print(
-        "{:<25}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>+9."
+        "{:<34}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>+9."
         "1f} "
         "p{:>12.3f}{:>12}\n",
         order.name, order.step * 1e3, order.slowest.layers * 1e3, order.slowest.heads * 1e3,
@@ -192,12 +192,12 @@ void print(const bench::Pipelines& section, int ranks) {
 void print(const bench::ShardedOrders& section, int ranks) {
   const auto megabytes = [&](auto bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
   fmt::print("\nsharding, MB a rank\n");
-  fmt::print("{:<25}{:>9}{:>10}{:>9}{:>10}{:>11}{:>8}{:>9}{:>10}{:>9}{:>10}\n", "", "step ms",
+  fmt::print("{:<34}{:>9}{:>10}{:>9}{:>10}{:>11}{:>8}{:>9}{:>10}{:>9}{:>10}\n", "", "step ms",
              "sent", "formula", "weights", "gradients", "state", "formula", "resident", "formula",
              "deviation");
   for (const bench::ShardingMeasurement& order : section.orders) {
     fmt::print(
-        "{:<25}{:>9.1f}{:>10.3f}{:>9}{:>10.1f}{:>11.1f}{:>8.1f}{:>9}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
+        "{:<34}{:>9.1f}{:>10.3f}{:>9}{:>10.1f}{:>11.1f}{:>8.1f}{:>9}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
         order.name, order.step * 1e3, megabytes(order.bytes_sent),
         equality(order.bytes_sent, order.bytes_sent_formula), megabytes(order.memory.weights),
         megabytes(order.memory.gradients), megabytes(order.memory.state),
@@ -210,13 +210,13 @@ void print(const bench::ShardedOrders& section, int ranks) {
 
 void print(const bench::Modules& section, int ranks) {
   fmt::print("\nmodules, one micro-batch a step\n");
-  fmt::print("{:<25}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>12}{:>12}\n", "ms", "step",
+  fmt::print("{:<34}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>12}{:>12}\n", "ms", "step",
              "forward", "backward", "longest", "waiting", "span", "formula", "deviation", "MB sent",
              "formula");
   const auto megabytes = [&](int64_t bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
   for (const bench::ModulesMeasurement& order : section.orders) {
     fmt::print(
-        "{:<25}{:>9.1f}{:>9.1f}{:>10.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>+9.1f}%{:>12.3f}{:>12}"
+        "{:<34}{:>9.1f}{:>9.1f}{:>10.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>+9.1f}%{:>12.3f}{:>12}"
         "\n",
         order.name, order.step * 1e3, order.forward * 1e3, order.backward * 1e3,
         order.longest_backward * 1e3, order.waiting * 1e3, order.span.measured * 1e3,

@@ -84,7 +84,7 @@ void add_bench_layer_drop(CLI::App& bench) {
   add_config_options(*command, options->run, ": model, precision, batch, schedule, layer_drop",
                      "layer_drop.theta=0.5")
       ->required();
-  add_step_options(*command, "Steps to measure, evenly over schedule.training_steps",
+  add_step_options(*command, "Steps to measure, evenly over lr_schedule.training_steps",
                    options->benchmark.steps, options->benchmark.micro_batch_tokens);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(

@@ -14,31 +14,32 @@ namespace {
 using device::Stream;
 using device::Tensor;
 
-// One bucket of a unit.
+// One bucket of a gather group.
 struct Part {
   Tensor kept;   // this rank's shard
   Tensor place;  // position of the shard in the bucket
   Tensor whole;
 };
 
-// [units]
+// [gather groups]
 using Parts = std::vector<std::vector<Part>>;
 
 Parts parts_of(const Communicator& communicator, const device::Arena& shards,
-               const device::Arena& units, const std::vector<Range>& buckets) {
+               const device::Arena& groups, const std::vector<Range>& buckets) {
   Parts parts;
   size_t found = 0;
-  for (const device::Arena::Run& unit : units.runs()) {
-    std::vector<Part>& of_unit = parts.emplace_back();
+  for (const device::Arena::Run& group : groups.runs()) {
+    std::vector<Part>& of_group = parts.emplace_back();
     for (const Range& bucket : buckets) {
-      if (bucket.begin < unit.range.begin || bucket.end > unit.range.end) continue;
+      if (bucket.begin < group.range.begin || bucket.end > group.range.end) continue;
       const Range shard = local_shard(bucket, communicator);
-      of_unit.push_back(
-          {elements_of(shards, shard), elements_of(units, shard), elements_of(units, bucket)});
+      of_group.push_back(
+          {elements_of(shards, shard), elements_of(groups, shard), elements_of(groups, bucket)});
       ++found;
     }
   }
-  if (found != buckets.size()) fail("weights: a bucket to gather lies in more than one unit");
+  if (found != buckets.size())
+    fail("weights: a bucket to gather lies in more than one gather group");
   return parts;
 }
 
@@ -68,8 +69,8 @@ class UnitGatherer final : public WeightGatherer {
     }
   }
 
-  void gather(int unit) override {
-    for (const Part& part : parts_[static_cast<size_t>(unit)]) {
+  void gather(int group) override {
+    for (const Part& part : parts_[static_cast<size_t>(group)]) {
       if (on_host_) {
         std::memcpy(part.place.data, part.kept.data, part.kept.bytes());
       } else if (part.kept.size() > 0) {
@@ -82,8 +83,8 @@ class UnitGatherer final : public WeightGatherer {
  private:
   // Collective libraries connect when a collective is first used.
   void connect() {
-    for (const std::vector<Part>& unit : parts_) {
-      for (const Part& part : unit) {
+    for (const std::vector<Part>& group : parts_) {
+      for (const Part& part : group) {
         collectives_->all_gather(part.whole.data, part.whole.size(), part.whole.dtype);
       }
     }
@@ -101,9 +102,9 @@ class UnitGatherer final : public WeightGatherer {
 
 std::unique_ptr<WeightGatherer> make_weight_gatherer(
     device::Backend& backend, Communicator& communicator, const device::Arena& shards,
-    const device::Arena& units, const std::vector<Range>& buckets, int max_ctas) {
+    const device::Arena& groups, const std::vector<Range>& buckets, int max_ctas) {
   return std::make_unique<UnitGatherer>(backend, communicator,
-                                        parts_of(communicator, shards, units, buckets), max_ctas);
+                                        parts_of(communicator, shards, groups, buckets), max_ctas);
 }
 
 }  // namespace strata::comm

@@ -20,7 +20,7 @@ void KeyedFindings::erase(const std::string& key) {
   if (const auto found = find(key); found != findings_.end()) findings_.erase(found);
 }
 
-std::vector<Finding> KeyedFindings::all(const EventLog& log) {
+std::vector<Finding> KeyedFindings::all(const mllog::LogReader& log) {
   std::vector<Finding> findings;
   for (auto& [finding, offset] : findings_) {
     if (offset != kNoOffset) finding.log_line = log.line_number(offset);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compliance/checks/rules/finding.h"
-#include "compliance/log/event_log.h"
+#include "mllog/log_reader.h"
 
 namespace strata::compliance {
 
@@ -20,7 +20,7 @@ class KeyedFindings {
   void put(Finding finding, uint64_t offset = kNoOffset);
   void erase(const std::string& key);
   // Moves all findings out, with their lines and summaries.
-  std::vector<Finding> all(const EventLog& log);
+  std::vector<Finding> all(const mllog::LogReader& log);
 
  private:
   struct Kept {

@@ -117,7 +117,7 @@ void RuleCheck::point_at_similar_keys(std::vector<Finding>& findings) {
   constexpr size_t kMostKeys = 1000;
   std::vector<std::string> keys;
   std::unordered_map<std::string, uint64_t> offsets;
-  log_.visit([&](const Event& event) {
+  log_.visit([&](const mllog::Event& event) {
     const auto asks = [&](const auto& file) { return file->by_key.find(event.key).has_value(); };
     if (!offsets.contains(std::string(event.key)) && std::ranges::none_of(files_, asks)) {
       keys.emplace_back(event.key);

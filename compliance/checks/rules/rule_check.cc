@@ -21,12 +21,13 @@ constexpr size_t kAddedEvents = 1000;
 
 }  // namespace
 
-Finding no_events(const EventLog& log) {
+Finding no_events(const mllog::LogReader& log) {
   const std::string why = log.bad_line_count() == 0 ? cut(log.why_no_token()) : "";
   return {"", kNoEvents, "", why, "", 0, 0, "log/no-events"};
 }
 
-RuleCheck::RuleCheck(const EventLog& log, RuleStore& rules, LogVerdict& verdict, bool werror)
+RuleCheck::RuleCheck(const mllog::LogReader& log, RuleStore& rules, LogVerdict& verdict,
+                     bool werror)
     : log_(log),
       rules_(rules),
       verdict_(verdict),
@@ -107,7 +108,7 @@ void RuleCheck::apply(const RuleFile& file) {
   };
   Evaluator evaluator(heap_, host);
   host.visit_events = [&](const std::function<void(const Value&)>& visit) {
-    log_.visit([&](const Event& event) {
+    log_.visit([&](const mllog::Event& event) {
       heap_.spend_text(event.line.size());
       visit(line_of(event, value_of(event)));
       return true;
@@ -119,7 +120,7 @@ void RuleCheck::apply(const RuleFile& file) {
   for (const KeyRule& rule : file.keys) keyed_.erase(rule.name);
   std::vector<Occurrences> occurrences(file.keys.size());
   std::vector<size_t> any_order;
-  log_.visit([&](const Event& event) {
+  log_.visit([&](const mllog::Event& event) {
     const auto found = file.by_key.find(event.key);
     if (!found) return true;
     visit_event(file.keys[*found], occurrences[*found], event, evaluator);

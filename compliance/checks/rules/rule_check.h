@@ -18,7 +18,7 @@
 namespace strata::compliance {
 
 // The finding about a log without events.
-Finding no_events(const EventLog& log);
+Finding no_events(const mllog::LogReader& log);
 
 // The occurrences of one key in a log, as far as requirements ask for them.
 struct Occurrences {
@@ -39,7 +39,7 @@ struct Occurrences {
 
 class RuleCheck {
  public:
-  RuleCheck(const EventLog& log, RuleStore& rules, LogVerdict& verdict, bool werror);
+  RuleCheck(const mllog::LogReader& log, RuleStore& rules, LogVerdict& verdict, bool werror);
 
   // Fills in the verdict's errors and warnings.
   void run();
@@ -55,10 +55,10 @@ class RuleCheck {
   uint64_t line_number(uint64_t offset) const;
 
   // Events, and code that runs for each: rule_events.cc.
-  Value value_of(const Event& event);
-  void complete(const Value& v, const Event& event);
-  Value line_of(const Event& event, const Value& v);
-  void visit_event(const KeyRule& rule, Occurrences& seen, const Event& event,
+  Value value_of(const mllog::Event& event);
+  void complete(const Value& v, const mllog::Event& event);
+  Value line_of(const mllog::Event& event, const Value& v);
+  void visit_event(const KeyRule& rule, Occurrences& seen, const mllog::Event& event,
                    Evaluator& evaluator);
   void visit_added(const RuleFile& file, const Value& line, std::vector<Occurrences>& occurrences,
                    std::vector<size_t>& any_order, Evaluator& evaluator);
@@ -70,7 +70,7 @@ class RuleCheck {
     uint64_t offset;
     std::string_view line;
     const Value& v;
-    const Event* event;  // if `v` was made of a part of it only, else null
+    const mllog::Event* event;  // if `v` was made of a part of it only, else null
   };
   void run_code(const KeyRule& rule, Occurrences& seen, const Visit& visit, Evaluator& evaluator);
   std::string shown(const Visit& visit);
@@ -90,7 +90,7 @@ class RuleCheck {
   void report_requirements(const RuleFile& file, const std::vector<Occurrences>& occurrences);
   void point_at_similar_keys(std::vector<Finding>& findings);
 
-  const EventLog& log_;
+  const mllog::LogReader& log_;
   RuleStore& rules_;
   LogVerdict& verdict_;
   bool werror_;

@@ -21,7 +21,7 @@ std::string describe_time(const std::string& key, double took_ms, double limit_m
 
 }  // namespace
 
-Value RuleCheck::value_of(const Event& event) {
+Value RuleCheck::value_of(const mllog::Event& event) {
   if (event.metadata.empty()) return value_from_json(event.value, heap_);  // round 0.6
   Value v = heap_.dict();
   complete(v, event);
@@ -30,13 +30,13 @@ Value RuleCheck::value_of(const Event& event) {
 
 // Adds the entries that the dictionary `v` was made without. Code that looks at no more than
 // v['value'] has changed nothing else.
-void RuleCheck::complete(const Value& v, const Event& event) {
+void RuleCheck::complete(const Value& v, const mllog::Event& event) {
   if (v.dict().entries.empty()) v.dict().insert(name_value_) = value_from_json(event.value, heap_);
   if (v.dict().entries.size() == 1)
     v.dict().insert(name_metadata_) = value_from_json(event.metadata, heap_);
 }
 
-Value RuleCheck::line_of(const Event& event, const Value& v) {
+Value RuleCheck::line_of(const mllog::Event& event, const Value& v) {
   Value value = heap_.line();
   Line& line = value.line();
   line.key = std::string(event.key);
@@ -47,7 +47,7 @@ Value RuleCheck::line_of(const Event& event, const Value& v) {
   return value;
 }
 
-void RuleCheck::visit_event(const KeyRule& rule, Occurrences& seen, const Event& event,
+void RuleCheck::visit_event(const KeyRule& rule, Occurrences& seen, const mllog::Event& event,
                             Evaluator& evaluator) {
   Value v;
   if (event.metadata.empty()) {

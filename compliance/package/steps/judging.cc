@@ -130,17 +130,17 @@ ReviewedFolder reviewed(const ResultFolder& folder, const PackageOptions& option
 }
 
 LogFacts read_facts(const fs::path& path, const ResultFolder& folder, const DescribedSystem& system,
-                    LogFormat format, RuleStore& rules, const PackageOptions& options) {
+                    mllog::LogFormat format, RuleStore& rules, const PackageOptions& options) {
   LogFacts facts;
   try {
-    const EventLog log(path, format);
+    const mllog::LogReader log(path, format);
     facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
     facts.convergence = read_convergence(log, options.ruleset, options.bert_train_samples);
     facts.seeds = read_seeds(log);
     facts.settings = read_settings(log);
     ReviewedRun run = review_run(log, reviewed(folder, options), system);
     facts.record = std::move(run.record);
-    facts.verdict.review = std::move(run.remarks);
+    facts.verdict.review = std::move(run.findings);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

@@ -36,7 +36,7 @@ ReviewedFolder reviewed(const ResultFolder& folder, const PackageOptions& option
 
 // Reads and judges one log. Whatever is wrong with it is its own verdict.
 LogFacts read_facts(const std::filesystem::path& path, const ResultFolder& folder,
-                    const DescribedSystem& system, LogFormat format, RuleStore& rules,
+                    const DescribedSystem& system, mllog::LogFormat format, RuleStore& rules,
                     const PackageOptions& options);
 
 // Adds the sections of a folder whose logs were read. `of_system` are the parameters that its

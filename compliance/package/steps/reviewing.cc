@@ -21,7 +21,7 @@ std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
   for (const fs::path& inner : subfolders(verdict.folder.path, &ignored)) {
     for (const fs::path& path : result_logs(inner, &ignored)) {
       try {
-        RunRecord run = read_run_record(EventLog(path));
+        RunRecord run = read_run_record(mllog::LogReader(path));
         std::vector<const RunRecord*> all;
         for (const RunRecord& other : submitted) all.push_back(&other);
         all.push_back(&run);
@@ -37,12 +37,12 @@ std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
 }
 
 void add_review(FolderVerdict& verdict, const FolderFacts& facts,
-                std::vector<std::vector<Remark>> remarks,
+                std::vector<std::vector<ReviewFinding>> findings,
                 const std::vector<PublishedConvergence>& published, const PackageOptions& options) {
-  RunsReview review = review_folder(reviewed(verdict.folder, options), std::move(remarks),
+  RunsReview review = review_folder(reviewed(verdict.folder, options), std::move(findings),
                                     facts.runs, facts.settings, runs_beside(verdict, facts.runs));
   Section section{"Review", {}, {}, {}};
-  section.remarks = std::move(review.remarks);
+  section.findings = std::move(review.findings);
   section.notes = std::move(review.notes);
   std::optional<ReferencePoints> points;
   if (verdict.rcp.judged && !verdict.rcp.submission_mean) {
@@ -61,14 +61,14 @@ void add_review(FolderVerdict& verdict, const FolderFacts& facts,
                                                         points ? &*points : nullptr, nearest);
   for (std::string& text : headroom) {
     if (verdict.rcp.outcome() == Outcome::kFailed) {
-      section.remarks.push_back(
+      section.findings.push_back(
           {"review/convergence/headroom", std::move(text), verdict.folder.path, 0});
     } else {
       section.notes.push_back(std::move(text));
     }
   }
   auto& said = options.strict ? section.errors : section.warnings;
-  for (const Remark& remark : section.remarks) said.push_back(remark.describe());
+  for (const ReviewFinding& finding : section.findings) said.push_back(finding.describe());
   verdict.sections.push_back(std::move(section));
 }
 
@@ -106,30 +106,31 @@ void review_packages(std::vector<PackageVerdict>& packages,
       for (const RunRecord& run : found->second.runs) runs.push_back(&run);
     }
   }
-  std::map<fs::path, Remark> same_runs;
-  for (Remark& remark : find_same_runs(runs)) same_runs.emplace(remark.path, std::move(remark));
+  std::map<fs::path, ReviewFinding> same_runs;
+  for (ReviewFinding& finding : find_same_runs(runs))
+    same_runs.emplace(finding.path, std::move(finding));
   for (PackageVerdict& package : packages) {
     Placeholders placeholders;
     for (FolderVerdict& folder : package.folders) {
       const auto found = judged.find(&folder);
       if (found == judged.end() || folder.logs.empty()) continue;
-      std::vector<std::vector<Remark>> remarks;
+      std::vector<std::vector<ReviewFinding>> findings;
       for (LogVerdict& log : folder.logs) {
         const auto same = same_runs.find(log.path);
         if (same != same_runs.end()) log.review.push_back(same->second);
         placeholders.take(log.review, folder.folder.path.lexically_relative(package.path).string());
-        remarks.push_back(log.review);
+        findings.push_back(log.review);
       }
       const auto others = published.find(folder.folder.benchmark);
-      add_review(folder, found->second, std::move(remarks),
+      add_review(folder, found->second, std::move(findings),
                  others == published.end() ? std::vector<PublishedConvergence>() : others->second,
                  options);
     }
     Section section{"Review", {}, {}, {}};
-    section.remarks = placeholders.remark();
-    if (section.remarks.empty()) continue;
+    section.findings = placeholders.merged();
+    if (section.findings.empty()) continue;
     auto& said = options.strict ? section.errors : section.warnings;
-    said.push_back(section.remarks.front().describe());
+    said.push_back(section.findings.front().describe());
     package.systems.push_back(std::move(section));
   }
 }

@@ -21,7 +21,7 @@ device: {{threads: 2}}
 data: {{train: data/train.hdf5, eval: data/eval.hdf5}}
 batch: {{micro_batch: 4, load_balance: {{strata: [16, 32, 48]}}}}
 optimizer: {{lr: 1e-2}}
-schedule: {{warmup_steps: 1, training_steps: 40}}
+lr_schedule: {{warmup_steps: 1, training_steps: 40}}
 initialization: {{clear_whole_cache: false}}
 target: {{masked_lm_accuracy: 0.01, eval_interval_samples: 32, max_steps: 16}}
 log: {{step_trace: true, timeline_steps: 2, save_checkpoint: true}}

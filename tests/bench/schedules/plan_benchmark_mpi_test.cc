@@ -41,8 +41,8 @@ TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllow
     EXPECT_EQ(step.simulated > 0, ranks_.first()) << step.name;
   }
   EXPECT_EQ(modes.size(), 4u);
-  for (const char* name : {"micro_batch", "layer", "layer, recompute", "micro_batch, early words",
-                           "micro_batch, sharded all"}) {
+  for (const char* name : {"micro_batch", "layer", "layer, recompute",
+                           "micro_batch, tied-embedding split", "micro_batch, sharded all"}) {
     EXPECT_TRUE(schedules.contains(name) && of_one.contains(name)) << name;
   }
   EXPECT_TRUE(schedules.contains("modular, 2 stages"));

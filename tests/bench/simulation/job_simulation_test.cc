@@ -218,7 +218,7 @@ TEST_F(SimulatedJob, StagesWaitForTheirMessages) {
   EXPECT_GE(simulate_job(input).step, fast + 2 * seconds - 1e-9);
 }
 
-TEST_F(SimulatedJob, ModulesGoBackAtOnceAfterTheirWarmUp) {
+TEST_F(SimulatedJob, ModulesRunBackwardAtOnceAfterTheirWarmUp) {
   config_.ouroboros.modules = 3;
   config_.clip.mode = ClipMode::kAfterAllReduce;
   const double forward = layers_seconds() / 3, backward = 2 * forward;

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "device/memory/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 
@@ -230,16 +230,16 @@ TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTh
   EXPECT_EQ(shared_out.gathers(), ranks > 1 ? static_cast<int64_t>(whole.bucket_count()) : 0);
 }
 
-// Gradient descent with sharded gradients: units share memory and are written as soon as it is
-// free. This rank's sums lie elsewhere.
+// Gradient descent with sharded gradients: gather groups share memory and are written as soon as it
+// is free. This rank's sums lie elsewhere.
 class ShardedDescent {
  public:
   ShardedDescent(Communicator& world, const Case& c, int rounds)
       : rank_(world.rank()),
         rounds_(rounds),
         backend_(c.master_dtype, c.memory_is_host),
-        units_(make_units(kBoundaries, make_buckets(kBoundaries, options(c)))),
-        written_(arena_of_units()),
+        groups_(make_gather_groups(kBoundaries, make_buckets(kBoundaries, options(c)))),
+        written_(arena_of_groups()),
         sums_(arena_of_shards(world, options(c))),
         weights_(backend_, kGradients * sizeof(double)),
         buckets_(backend_, world, written_, kBoundaries, sharded_options(c),
@@ -283,8 +283,8 @@ class ShardedDescent {
     memory_.emplace_back(backend_, static_cast<size_t>(elements) * size_of(dtype));
     return {memory_.back().data(), dtype, 1, elements};
   }
-  device::Arena arena_of_units() {
-    const UnitMemory memory = place_units(units_);
+  device::Arena arena_of_groups() {
+    const GatherGroupMemory memory = place_gather_groups(groups_);
     return {take(memory.elements), kGradients, memory.runs};
   }
   device::Arena arena_of_shards(const Communicator& world, const BucketOptions& options) {
@@ -310,7 +310,7 @@ class ShardedDescent {
   int rounds_;
   testing_support::HostBackend backend_;
   std::vector<device::Buffer> memory_;
-  std::vector<Range> units_;
+  std::vector<Range> groups_;
   device::Arena written_, sums_;
   device::Buffer weights_;
   GradientBuckets buckets_;
@@ -361,14 +361,14 @@ TEST_P(GradientBucketsOverRanks, ShardedGradientsAddUpOverRounds) {
   }
 }
 
-TEST(GradientBucketsByTurns, MemoryThatIsNotReducedIsNotWritten) {
+TEST(GradientBucketsInSharedBuffers, MemoryThatIsNotReducedIsNotWritten) {
   const auto world = make_mpi_communicator();
   if (world->size() == 1) GTEST_SKIP() << "one rank has all of them";
   BucketStep step;
-  const device::Arena turns({step.memory.data(), DType::kF32, 1, 64}, 128,
-                            {{{0, 64}, 0}, {{64, 128}, 0}});
+  const device::Arena shared({step.memory.data(), DType::kF32, 1, 64}, 128,
+                             {{{0, 64}, 0}, {{64, 128}, 0}});
   const std::vector<int64_t> boundaries = {0, 64, 128};
-  GradientBuckets buckets(step.backend, *world, turns, boundaries,
+  GradientBuckets buckets(step.backend, *world, shared, boundaries,
                           {.clip = ClipMode::kNone, .bucket_bytes = 256}, step.update());
   buckets.begin_writing(0, 64);
   EXPECT_THROW(buckets.begin_writing(64, 128), Error) << "bucket 0 is not ready";

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsInEveryMode,
                                          ClipMode::kBucketBeforeAllReduce),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(GradientBucketsInEveryMode, AloneApplyTheDefinitionInPlace) {
+TEST_P(GradientBucketsInEveryMode, OnASingleRankApplyTheDefinitionInPlace) {
   BucketStep step;
   const auto world = make_single_communicator();
   BucketOptions bf16 = options(GetParam());
@@ -318,9 +318,9 @@ TEST(GradientBuckets, MemoryMayBeWrittenAgainOnceWhatLaysThereIsReduced) {
   for (const bool memory_is_host : {true, false}) {
     BucketStep step(DType::kF32, memory_is_host);
     MirrorCommunicator world;
-    const device::Arena turns({step.memory.data(), DType::kF32, 1, 128}, 192,
-                              {{{0, 64}, 0}, {{64, 128}, 64}, {{128, 192}, 0}});
-    GradientBuckets buckets(step.backend, world, turns, boundaries,
+    const device::Arena shared({step.memory.data(), DType::kF32, 1, 128}, 192,
+                               {{{0, 64}, 0}, {{64, 128}, 64}, {{128, 192}, 0}});
+    GradientBuckets buckets(step.backend, world, shared, boundaries,
                             {.clip = ClipMode::kNone, .bucket_bytes = 256}, step.update());
     EXPECT_THROW(buckets.begin_writing(128, 192), Error) << "the first is not ready";
     buckets.mark_ready(0, 64);

@@ -57,7 +57,7 @@ TEST_P(StreamExecutorOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRu
 }
 
 // Checks that a bucket's events follow each other, whatever other streams do.
-void expect_in_order(const std::vector<OperationTime>& events, int buckets, bool alone,
+void expect_in_order(const std::vector<OperationTime>& events, int buckets, bool single_rank,
                      const DescentCase& c) {
   using enum Operation::Kind;
   std::map<std::pair<int, Operation::Kind>, OperationTime> last;
@@ -66,10 +66,10 @@ void expect_in_order(const std::vector<OperationTime>& events, int buckets, bool
     last[{event.object, event.kind}] = event;
   }
   std::vector<Operation::Kind> kinds = {kClip};
-  if (!alone) kinds.push_back(kReduce);
+  if (!single_rank) kinds.push_back(kReduce);
   kinds.insert(kinds.end(), {kCastBack, kUpdate});
-  if (!alone && c.deferred) kinds.push_back(kFinishUpdate);
-  if (!alone && c.sharded) kinds.push_back(kGatherUpdated);
+  if (!single_rank && c.deferred) kinds.push_back(kFinishUpdate);
+  if (!single_rank && c.sharded) kinds.push_back(kGatherUpdated);
   for (int bucket = 0; bucket < buckets; ++bucket) {
     for (size_t i = 0; i < kinds.size(); ++i) {
       ASSERT_TRUE(last.contains({bucket, kinds[i]})) << bucket << ", kind " << i;
@@ -78,7 +78,7 @@ void expect_in_order(const std::vector<OperationTime>& events, int buckets, bool
     }
   }
   const bool exchanged =
-      !alone && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.deferred));
+      !single_rank && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.deferred));
   EXPECT_EQ(last.contains({kNoObject, kReduceNorm}) || last.contains({kNoObject, kReduceSums}),
             exchanged);
 }
@@ -88,7 +88,7 @@ TEST_P(StreamExecutorOverRanks, StepsThatAreTimedHaveTheSameBits) {
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
                                       [](Stream, const std::function<void()>& work) { work(); });
   const std::vector<float> expected = in_host_memory.run();
-  const bool alone = world_->size() == 1;
+  const bool single_rank = world_->size() == 1;
   for (uint64_t seed = 0; seed < 5; ++seed) {
     DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
     device.use_collectives(device::cuda::make_nccl_collectives);
@@ -102,12 +102,12 @@ TEST_P(StreamExecutorOverRanks, StepsThatAreTimedHaveTheSameBits) {
     // Checks all steps but the first and the third.
     const auto check = [&](const StepTimes& times) {
       if (timed) {
-        expect_in_order(buckets.times(), static_cast<int>(buckets.buckets().size()), alone,
+        expect_in_order(buckets.times(), static_cast<int>(buckets.buckets().size()), single_rank,
                         GetParam());
         EXPECT_GT(times.update_seconds, 0);
         EXPECT_GE(times.wait_seconds + 1e-9, times.exposed_communication_seconds);
         EXPECT_LE(times.exposed_communication_seconds, times.communication_seconds + 1e-9);
-        EXPECT_EQ(times.communication_seconds > 0, !alone);
+        EXPECT_EQ(times.communication_seconds > 0, !single_rank);
       } else {
         EXPECT_EQ(times.wait_seconds, 0);
       }
@@ -210,7 +210,7 @@ TEST(NcclOverRanks, HalvesOfAnAllReduceAreTwoCollectivesAtMost) {
 
 TEST(NcclOverRanks, ReducesByAtMostSoManyThreadBlocks) {
   const auto world = make_mpi_communicator();
-  if (world->size() == 1) GTEST_SKIP() << "alone, there is no NCCL";
+  if (world->size() == 1) GTEST_SKIP() << "with a single rank there is no NCCL";
   HostBackend host;
   DeferredBackend device(host, 1);
   device.use_collectives(device::cuda::make_nccl_collectives);

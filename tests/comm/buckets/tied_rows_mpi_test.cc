@@ -32,14 +32,14 @@ class TiedRowsOverRanks : public testing::TestWithParam<Case> {
         .max_norm = kMaxNorm,
         .reduce_dtype = GetParam().reduce_dtype,
         .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(GetParam().reduce_dtype)),
-        .tied_rows = {table(), {late_.data(), DType::kF32, rows(), kColumns}}};
+        .tied_rows = {table(), {sparse_.data(), DType::kF32, rows(), kColumns}}};
   }
 
   // Ranks share some of the rows that they touch; the last rank touches none.
   bool touches(int rank, int64_t row, int step) const {
     return rank + 1 < world_->size() && (row + step) % (rank + 2) == 0;
   }
-  static float late_gradient(int rank, int64_t place, int step) {
+  static float sparse_gradient(int rank, int64_t place, int step) {
     return gradient_of(rank, 7 + step)[static_cast<size_t>(place)];
   }
 
@@ -49,7 +49,7 @@ class TiedRowsOverRanks : public testing::TestWithParam<Case> {
     std::vector<double> whole(early.begin(), early.end());
     for (int64_t i = 0; i < table().size(); ++i) {
       if (!touches(rank, i / kColumns, step)) continue;
-      whole[static_cast<size_t>(table().begin + i)] += late_gradient(rank, i, step);
+      whole[static_cast<size_t>(table().begin + i)] += sparse_gradient(rank, i, step);
     }
     return whole;
   }
@@ -70,11 +70,11 @@ class TiedRowsOverRanks : public testing::TestWithParam<Case> {
         buckets.mark_ready(table().end, kBoundaries[i]);
       }
     }
-    const device::Tensor late = options().tied_rows.sparse;
-    for (int64_t i = 0; i < late.size(); ++i) {
-      EXPECT_EQ(element(late, i), 0) << "cleared by the step before";
+    const device::Tensor sparse = options().tied_rows.sparse;
+    for (int64_t i = 0; i < sparse.size(); ++i) {
+      EXPECT_EQ(element(sparse, i), 0) << "cleared by the step before";
       if (touched[static_cast<size_t>(i / kColumns)]) {
-        set_element(late, i, late_gradient(world_->rank(), i, step));
+        set_element(sparse, i, sparse_gradient(world_->rank(), i, step));
       }
     }
     buckets.mark_rows_ready();
@@ -83,7 +83,7 @@ class TiedRowsOverRanks : public testing::TestWithParam<Case> {
 
   std::unique_ptr<Communicator> world_ = make_mpi_communicator();
   BucketStep step_;
-  device::Buffer late_{step_.backend, kGradients * sizeof(float)};
+  device::Buffer sparse_{step_.backend, kGradients * sizeof(float)};
 };
 
 std::vector<Case> cases() {
@@ -141,8 +141,8 @@ TEST_P(TiedRowsOverRanks, AreAppliedAsIfTheyHadBeenThereAllAlong) {
 TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
   const auto world = make_mpi_communicator();
   BucketStep step, on_device(DType::kF32, false);
-  const device::Buffer late(step.backend, kGradients * sizeof(float));
-  BucketOptions options{.tied_rows = {{1000, 1700}, {late.data(), DType::kF32, 70, kColumns}}};
+  const device::Buffer sparse(step.backend, kGradients * sizeof(float));
+  BucketOptions options{.tied_rows = {{1000, 1700}, {sparse.data(), DType::kF32, 70, kColumns}}};
   const auto make = [&](BucketStep& of) {
     return testing_support::error_of([&] {
       GradientBuckets(of.backend, *world, of.gradients(), kBoundaries, options, of.update());
@@ -157,12 +157,12 @@ TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
 }
 
 TEST(TiedRows, MustBeReadyByTheEndOfAStep) {
-  const auto alone = make_single_communicator();
+  const auto single_rank = make_single_communicator();
   BucketStep step;
-  const device::Buffer late(step.backend, kGradients * sizeof(float));
-  GradientBuckets buckets(step.backend, *alone, step.gradients(), kBoundaries,
+  const device::Buffer sparse(step.backend, kGradients * sizeof(float));
+  GradientBuckets buckets(step.backend, *single_rank, step.gradients(), kBoundaries,
                           {.clip = ClipMode::kNone,
-                           .tied_rows = {{1000, 1700}, {late.data(), DType::kF32, 70, kColumns}}},
+                           .tied_rows = {{1000, 1700}, {sparse.data(), DType::kF32, 70, kColumns}}},
                           step.update());
   EXPECT_THROW(buckets.mark_rows_ready(), Error) << "not announced";
   EXPECT_THROW(buckets.announce_rows(std::vector<uint8_t>(69)), Error);

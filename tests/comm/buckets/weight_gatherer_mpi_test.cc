@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 #include "comm/buckets/sharding/weight_gatherer.h"
 #include "device/memory/buffer.h"
 #include "tests/support/host_backend.h"
@@ -25,14 +25,14 @@ class WeightGathererOverRanks : public testing::TestWithParam<bool> {
  protected:
   WeightGathererOverRanks()
       : backend_(DType::kF32, GetParam()),
-        units_(make_units(kBoundaries, kBuckets)),
-        memory_(place_units(units_)),
-        unit_memory_(backend_, static_cast<size_t>(memory_.elements) * sizeof(float)) {
+        groups_(make_gather_groups(kBoundaries, kBuckets)),
+        memory_(place_gather_groups(groups_)),
+        group_memory_(backend_, static_cast<size_t>(memory_.elements) * sizeof(float)) {
     for (const Range& bucket : kBuckets) shards_.push_back(local_shard(bucket, *world_));
     const int64_t kept = device::total_size(shards_);
     shard_memory_ = device::Buffer(backend_, static_cast<size_t>(kept) * sizeof(float));
     kept_ = {{shard_memory_.data(), DType::kF32, 1, kept}, kWeights, device::packed(shards_)};
-    gathered_ = {{unit_memory_.data(), DType::kF32, 1, memory_.elements}, kWeights, memory_.runs};
+    gathered_ = {{group_memory_.data(), DType::kF32, 1, memory_.elements}, kWeights, memory_.runs};
     gatherer_ = make_weight_gatherer(backend_, *world_, kept_, gathered_, kBuckets);
   }
 
@@ -47,41 +47,43 @@ class WeightGathererOverRanks : public testing::TestWithParam<bool> {
       }
     }
   }
-  void expect_weights(size_t unit, int step) {
-    const device::Tensor whole = elements_of(gathered_, units_[unit]);
+  void expect_weights(size_t group, int step) {
+    const device::Tensor whole = elements_of(gathered_, groups_[group]);
     for (int64_t i = 0; i < whole.size(); ++i) {
-      ASSERT_EQ(whole.as<float>()[i], weight(units_[unit].begin + i, step)) << i << " of " << unit;
+      ASSERT_EQ(whole.as<float>()[i], weight(groups_[group].begin + i, step))
+          << i << " of " << group;
     }
   }
 
   std::unique_ptr<Communicator> world_ = make_mpi_communicator();
   testing_support::HostBackend backend_;
-  std::vector<Range> units_;
-  UnitMemory memory_;
-  device::Buffer unit_memory_, shard_memory_;
+  std::vector<Range> groups_;
+  GatherGroupMemory memory_;
+  device::Buffer group_memory_, shard_memory_;
   std::vector<Range> shards_;
   device::Arena kept_, gathered_;
   std::unique_ptr<WeightGatherer> gatherer_;
 
-  // Gathers the units in this order, each one before `use`.
-  void gather(const std::vector<int>& units, const std::function<void(int unit)>& use) {
+  // Gathers the groups in this order, each one before `use`.
+  void gather(const std::vector<int>& groups, const std::function<void(int group)>& use) {
     OperationList list;
     std::vector<int> gathered;
     int last = kNoObject;
-    const auto add_gather = [&](int unit) {
+    const auto add_gather = [&](int group) {
       gathered.push_back(
           list.add({.kind = Operation::Kind::kGather,
-                    .object = unit,
+                    .object = group,
                     .lane = Lane::kGathers,
                     .after = last == kNoObject ? std::vector<int>() : std::vector{last},
-                    .run = [this, unit] { gatherer_->gather(unit); }}));
+                    .run = [this, group] { gatherer_->gather(group); }}));
     };
-    add_gather(units.front());
-    for (size_t i = 0; i < units.size(); ++i) {
-      if (i + 1 < units.size()) add_gather(units[i + 1]);
-      last = list.add({.object = units[i], .after = {gathered[i]}, .run = [&use, unit = units[i]] {
-                         use(unit);
-                       }});
+    add_gather(groups.front());
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (i + 1 < groups.size()) add_gather(groups[i + 1]);
+      last =
+          list.add({.object = groups[i], .after = {gathered[i]}, .run = [&use, group = groups[i]] {
+                      use(group);
+                    }});
     }
     executor_->begin(list);
     executor_->run(0, list.size());
@@ -95,12 +97,12 @@ INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOverRanks, testing::Bool(), [](co
   return test.param ? "of_the_host" : "of_a_device";
 });
 
-// Gathers one unit ahead of its use, from the last to the first, as forward does.
-TEST_P(WeightGathererOverRanks, EveryRankSeesAllWeightsOfAUnit) {
-  ASSERT_EQ(units_.size(), 5u);
+// Gathers one group ahead of its use, from the last to the first, as forward does.
+TEST_P(WeightGathererOverRanks, EveryRankSeesAllWeightsOfAGatherGroup) {
+  ASSERT_EQ(groups_.size(), 5u);
   for (int step = 0; step < 3; ++step) {
     set_shards(step);
-    gather({4, 3, 2, 1, 0}, [&](int unit) { expect_weights(static_cast<size_t>(unit), step); });
+    gather({4, 3, 2, 1, 0}, [&](int group) { expect_weights(static_cast<size_t>(group), step); });
     expect_weights(4, step);  // it keeps its memory
   }
 }
@@ -126,7 +128,7 @@ TEST_P(WeightGathererOverRanks, IsTimed) {
   EXPECT_LE(times[0].end_ns, times[1].begin_ns);
 }
 
-TEST_P(WeightGathererOverRanks, BucketsLieInOneUnit) {
+TEST_P(WeightGathererOverRanks, BucketsLieInOneGatherGroup) {
   const std::vector<Range> across = {{0, 150}, {150, 512}};
   EXPECT_THROW(
       make_weight_gatherer(backend_, *world_, device::Arena(kept_.memory()), gathered_, across),

@@ -16,24 +16,27 @@ namespace {
 using device::DType;
 using device::Stream;
 
-constexpr int64_t kUnit = 64, kShard = kUnit / 2;  // shard of the first of two ranks
-const std::vector<Range> kGathered = {{0, kUnit}, {kUnit, 2 * kUnit}};
+constexpr int64_t kGroupElements = 64,
+                  kShard = kGroupElements / 2;  // shard of the first of two ranks
+const std::vector<Range> kGathered = {{0, kGroupElements}, {kGroupElements, 2 * kGroupElements}};
 
-// Two units of one bucket each.
+// Two gather groups of one bucket each.
 struct Weights {
   explicit Weights(device::Backend& backend)
-      : shards(backend, 2 * kShard * sizeof(float)), units(backend, 2 * kUnit * sizeof(float)) {}
+      : shards(backend, 2 * kShard * sizeof(float)),
+        groups(backend, 2 * kGroupElements * sizeof(float)) {}
 
   std::unique_ptr<WeightGatherer> gatherer(device::Backend& backend, Communicator& ranks) const {
     std::vector<Range> kept;
-    for (const Range& unit : kGathered) kept.push_back(local_shard(unit, ranks));
-    const device::Arena from({shards.data(), DType::kF32, 1, 2 * kShard}, 2 * kUnit,
+    for (const Range& group : kGathered) kept.push_back(local_shard(group, ranks));
+    const device::Arena from({shards.data(), DType::kF32, 1, 2 * kShard}, 2 * kGroupElements,
                              device::packed(kept)),
-        to({units.data(), DType::kF32, 1, 2 * kUnit}, 2 * kUnit, device::packed(kGathered));
+        to({groups.data(), DType::kF32, 1, 2 * kGroupElements}, 2 * kGroupElements,
+           device::packed(kGathered));
     return make_weight_gatherer(backend, ranks, from, to, kGathered);
   }
 
-  device::Buffer shards, units;
+  device::Buffer shards, groups;
 };
 
 class BrokenLink final : public MirrorCommunicator {
@@ -42,7 +45,7 @@ class BrokenLink final : public MirrorCommunicator {
   std::unique_ptr<Communicator> duplicate() override { return std::make_unique<BrokenLink>(); }
 };
 
-// Lists `before`, a gather of unit 0, and `behind`.
+// Lists `before`, a gather of group 0, and `behind`.
 OperationList list_of(WeightGatherer& gatherer, std::function<void()> before,
                       std::function<void()> behind) {
   OperationList list;
@@ -81,8 +84,8 @@ class Late final : public testing_support::DeferredBackend {
   const bool memory_is_host_;
 };
 
-// Gathers the weights at the time of the request. They reach a unit's memory after its earlier
-// uses, and before its later ones.
+// Gathers the weights at the time of the request. They reach a gather group's memory after its
+// earlier uses, and before its later ones.
 class WeightGathererOfALateDevice : public testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOfALateDevice, testing::Bool(),
@@ -99,7 +102,7 @@ TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
     const auto gatherer = weights.gatherer(late, two_ranks);
     const auto executor = make_executor(late);
     constexpr int kSteps = 3;
-    std::vector<std::vector<float>> written, found(kSteps, std::vector<float>(kUnit));
+    std::vector<std::vector<float>> written, found(kSteps, std::vector<float>(kGroupElements));
     for (int step = 0; step < kSteps; ++step) {
       written.emplace_back(kShard, static_cast<float>(100 + step));
     }
@@ -111,8 +114,8 @@ TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
                                 kShard * sizeof(float));
           },
           [&] {
-            late.copy_to_host(Stream::kCompute, found[step].data(), weights.units.data(),
-                              kUnit * sizeof(float));
+            late.copy_to_host(Stream::kCompute, found[step].data(), weights.groups.data(),
+                              kGroupElements * sizeof(float));
           });
       executor->begin(list);
       executor->run(0, list.size());
@@ -121,7 +124,7 @@ TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
     late.synchronize(Stream::kCompute);
     for (size_t step = 0; step < kSteps; ++step) {
       std::vector<float> expected = written[step];
-      expected.resize(kUnit, 7.0f);  // the other rank's shard
+      expected.resize(kGroupElements, 7.0f);  // the other rank's shard
       EXPECT_EQ(found[step], expected) << "schedule " << seed << ", step " << step;
     }
   }

@@ -43,7 +43,7 @@ class Rank {
   std::vector<OperationCost> costs_;
 };
 
-SimulatedStep simulate_alone(const Rank& rank, SimulatedExecutor executor) {
+SimulatedStep simulate_single_rank(const Rank& rank, SimulatedExecutor executor) {
   return simulate(std::vector{rank.simulated()}, {.executor = executor});
 }
 
@@ -59,7 +59,7 @@ TEST(Simulation, ReductionsFollowBackwardOneAfterAnother) {
     last = rank.compute(1, last == kNoObject ? std::vector<int>{} : std::vector{last});
     rank.reduce(2, {last});
   }
-  const SimulatedStep step = simulate_alone(rank, SimulatedExecutor::kThreads);
+  const SimulatedStep step = simulate_single_rank(rank, SimulatedExecutor::kThreads);
   EXPECT_THAT(step.spans.front(),
               testing::ElementsAre(span_is(0, 1), span_is(1, 3), span_is(1, 2), span_is(3, 5),
                                    span_is(2, 3), span_is(5, 7)));
@@ -74,10 +74,10 @@ TEST(Simulation, AStreamRunsClippingAndReductionsInTurn) {
   rank.reduce(2, {first});
   const int second = rank.clip(0.5, {backward});
   rank.reduce(2, {second});
-  EXPECT_THAT(simulate_alone(rank, SimulatedExecutor::kThreads).spans.front(),
+  EXPECT_THAT(simulate_single_rank(rank, SimulatedExecutor::kThreads).spans.front(),
               testing::ElementsAre(span_is(0, 1), span_is(1, 1.5), span_is(1.5, 3.5),
                                    span_is(1.5, 2), span_is(3.5, 5.5)));
-  EXPECT_THAT(simulate_alone(rank, SimulatedExecutor::kStreams).spans.front(),
+  EXPECT_THAT(simulate_single_rank(rank, SimulatedExecutor::kStreams).spans.front(),
               testing::ElementsAre(span_is(0, 1), span_is(1, 1.5), span_is(1.5, 3.5),
                                    span_is(3.5, 4), span_is(4, 6)));
 }
@@ -88,8 +88,10 @@ TEST(Simulation, AThreadRunsTheFirstReadyArithmeticAStreamTheNext) {
   rank.clip(1, {backward});
   rank.clip(1);
   rank.reduce(1, {backward});  // else there is no thread for arithmetic
-  EXPECT_THAT(simulate_alone(rank, SimulatedExecutor::kThreads).spans.front()[2], span_is(0, 1));
-  EXPECT_THAT(simulate_alone(rank, SimulatedExecutor::kStreams).spans.front()[2], span_is(4, 5));
+  EXPECT_THAT(simulate_single_rank(rank, SimulatedExecutor::kThreads).spans.front()[2],
+              span_is(0, 1));
+  EXPECT_THAT(simulate_single_rank(rank, SimulatedExecutor::kStreams).spans.front()[2],
+              span_is(4, 5));
 }
 
 // An event is recorded when it is first needed, so it covers all that was issued before.
@@ -98,7 +100,8 @@ TEST(Simulation, AStreamsEventCoversWhatWasIssuedBefore) {
   const int first = rank.compute(1);
   rank.compute(5);
   rank.clip(1, {first});
-  EXPECT_THAT(simulate_alone(rank, SimulatedExecutor::kStreams).spans.front()[2], span_is(6, 7));
+  EXPECT_THAT(simulate_single_rank(rank, SimulatedExecutor::kStreams).spans.front()[2],
+              span_is(6, 7));
 }
 
 TEST(Simulation, ASingleRanksThreadDoesEverything) {
@@ -106,7 +109,7 @@ TEST(Simulation, ASingleRanksThreadDoesEverything) {
   const int first = rank.compute(1);
   rank.clip(2, {first});
   rank.compute(3, {first});
-  EXPECT_THAT(simulate_alone(rank, SimulatedExecutor::kThreads).spans.front(),
+  EXPECT_THAT(simulate_single_rank(rank, SimulatedExecutor::kThreads).spans.front(),
               testing::ElementsAre(span_is(0, 1), span_is(4, 6), span_is(1, 4)));
 }
 
@@ -123,7 +126,7 @@ TEST(Simulation, TransfersOfARankShareItsLinkButNotTheirLatency) {
   Rank rank;
   rank.add(kReduce, Lane::kCollectives, {2, 1, 0});
   rank.add(kGatherUpdated, Lane::kGathers, {3, 0, 1});
-  const SimulatedStep step = simulate_alone(rank, SimulatedExecutor::kThreads);
+  const SimulatedStep step = simulate_single_rank(rank, SimulatedExecutor::kThreads);
   EXPECT_THAT(step.spans.front(), testing::ElementsAre(span_is(0, 5), span_is(0, 5)));
 }
 
@@ -164,9 +167,9 @@ TEST(Simulation, ACollectiveSlowsComputeDown) {
 }
 
 TEST(Simulation, RanksThatWaitForEverAreNamed) {
-  Rank alone, other;
-  alone.compute(1, {alone.add(kReceiveInput, Lane::kMessages, {0, 0, 7})});
-  EXPECT_THAT([&] { simulate_alone(alone, SimulatedExecutor::kThreads); },
+  Rank single_rank, other;
+  single_rank.compute(1, {single_rank.add(kReceiveInput, Lane::kMessages, {0, 0, 7})});
+  EXPECT_THAT([&] { simulate_single_rank(single_rank, SimulatedExecutor::kThreads); },
               Throws<Error>(Property(&Error::what, HasSubstr("operation 1: backward"))));
   other.add(kReduceNorm, Lane::kCollectives, {1, 0, 0});
   other.reduce(1, {0});
@@ -183,7 +186,7 @@ TEST(Simulation, RefusesCostsThatAreNoTimes) {
   for (const double seconds : {-1.0, std::nan(""), HUGE_VAL}) {
     Rank rank;
     rank.compute(seconds);
-    EXPECT_THAT([&] { simulate_alone(rank, SimulatedExecutor::kThreads); },
+    EXPECT_THAT([&] { simulate_single_rank(rank, SimulatedExecutor::kThreads); },
                 Throws<Error>(Property(&Error::what, HasSubstr("must be finite"))));
   }
 }
@@ -225,7 +228,7 @@ TEST(Simulation, RandomListsKeepTheirOrder) {
       sums[rank.list()[place].lane] += seconds;
     }
     for (const auto executor : {SimulatedExecutor::kThreads, SimulatedExecutor::kStreams}) {
-      const SimulatedStep step = simulate_alone(rank, executor);
+      const SimulatedStep step = simulate_single_rank(rank, executor);
       const std::vector<SimulatedSpan>& spans = step.spans.front();
       EXPECT_LE(step.seconds, sum + 1e-9);
       for (const auto& [lane, seconds] : sums) EXPECT_GE(step.seconds + 1e-9, seconds);
@@ -254,7 +257,7 @@ TEST(Simulation, TimesAreThoseThatExecutorsReport) {
   Rank rank;
   const int backward = rank.compute(1);
   rank.reduce(2, {rank.clip(0.5, {backward})});
-  const SimulatedStep step = simulate_alone(rank, SimulatedExecutor::kThreads);
+  const SimulatedStep step = simulate_single_rank(rank, SimulatedExecutor::kThreads);
   const std::vector<OperationTime> times = operation_times(rank.list(), step.spans.front());
   ASSERT_EQ(times.size(), 2u);  // backward times itself
   EXPECT_EQ(times[1].kind, kReduce);

@@ -22,7 +22,8 @@ using testing_support::error_of;
 LogVerdict check_text(const std::string& text, const std::string& ruleset = "5.0.0",
                       bool werror = false) {
   RuleStore rules;
-  return check_log(EventLog::from_text(text, "test.txt"), rules, "training", ruleset, werror);
+  return check_log(mllog::LogReader::from_text(text, "test.txt"), rules, "training", ruleset,
+                   werror);
 }
 
 LogVerdict verdict_of(const BertLog& log, const std::string& ruleset = "5.0.0") {

@@ -109,8 +109,8 @@ TEST(PublishedLogs, EveryOfficialRulesetWantsAStatusAndTakesAborted) {
       ::strata::testing::BertLog log = ::strata::testing::BertLog::passing();
       log.set("submission_benchmark", '"' + std::string(benchmarks.front()) + '"');
       log.at("run_stop").metadata = has_status ? R"("status": "aborted")" : "";
-      const LogVerdict verdict = check_log(EventLog::from_text(log.text(), "result_0.txt"), rules,
-                                           match[1].str(), match[2].str());
+      const LogVerdict verdict = check_log(mllog::LogReader::from_text(log.text(), "result_0.txt"),
+                                           rules, match[1].str(), match[2].str());
       EXPECT_EQ(verdict.not_judged, "") << folder;
       const bool wrong = std::ranges::any_of(
           verdict.errors, [](const Finding& finding) { return finding.key == "run_stop"; });
@@ -133,7 +133,7 @@ void compare_convergence(const fs::path& directory, const std::string& only) {
     if (known == folders.end()) {
       std::vector<RunConvergence> runs;
       for (const fs::path& log : result_logs(unpacked(row[0]))) {
-        runs.push_back(read_convergence(EventLog(log, LogFormat::kMllog), row[1]));
+        runs.push_back(read_convergence(mllog::LogReader(log, mllog::LogFormat::kMllog), row[1]));
       }
       known = folders.emplace(row[0], combine(runs)).first;
     }

@@ -169,7 +169,8 @@ TEST(Rcp, WhatCannotBeJudgedSaysWhy) {
 TEST(Rcp, ABatchSizeOfMinusOneIsNone) {
   testing::BertLog log = testing::BertLog::passing("closed");
   log.set("global_batch_size", "-1");
-  const RunConvergence run = read_convergence(EventLog::from_text(log.text(), "test.txt"), "5.0.0");
+  const RunConvergence run =
+      read_convergence(mllog::LogReader::from_text(log.text(), "test.txt"), "5.0.0");
   EXPECT_EQ(run.batch_size, std::nullopt);
   EXPECT_EQ(check(combine({run})).message, "Could not detect global_batch_size");
 }
@@ -181,7 +182,7 @@ TEST(Convergence, ARunSaysSuccessWhereEveryStopDoes) {
       text += R"(:::MLLOG {"time_ms": 1, "key": "run_stop", "value": null, "metadata": )" +
               std::string(fields) + "}\n";
     }
-    return says_success(EventLog::from_text(text, "test.txt"));
+    return says_success(mllog::LogReader::from_text(text, "test.txt"));
   };
   const char *success = R"({"status": "success"})", *aborted = R"({"status": "aborted"})";
   EXPECT_TRUE(says({success}));
@@ -192,8 +193,8 @@ TEST(Convergence, ARunSaysSuccessWhereEveryStopDoes) {
   for (const char* other : {"{}", "null", "[]", R"({"status": true})", R"("success")"})
     EXPECT_FALSE(says({other})) << other;
   const auto of_round_06 = [](const std::string& record) {
-    return says_success(EventLog::from_text(":::MLL 1558631910.748 run_stop: " + record + "\n",
-                                            "test.txt", LogFormat::kMll));
+    return says_success(mllog::LogReader::from_text(
+        ":::MLL 1558631910.748 run_stop: " + record + "\n", "test.txt", mllog::LogFormat::kMll));
   };
   EXPECT_TRUE(of_round_06(R"({"value": null, "metadata": {"status": "success"}})"));
   EXPECT_FALSE(of_round_06(R"({"value": null, "metadata": {"status": "aborted"}})"));
@@ -204,7 +205,7 @@ TEST(Convergence, ARunSaysSuccessWhereEveryStopDoes) {
 TEST(Convergence, SuccessWithoutAnEvaluationIsAProblem) {
   const auto problem_of = [](const std::string& evaluation) {
     return read_convergence(
-               EventLog::from_text(
+               mllog::LogReader::from_text(
                    evaluation + R"(:::MLLOG {"time_ms": 1, "key": "run_stop", "value": null,)"
                                 R"( "metadata": {"status": "success"}})"
                                 "\n",

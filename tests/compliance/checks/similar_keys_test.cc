@@ -36,8 +36,8 @@ TEST(SimilarKeys, AreFoundBySeveralKindsOfLikeness) {
 
 LogVerdict verdict_on(const BertLog& log, bool werror = false) {
   RuleStore rules;
-  return check_log(EventLog::from_text(log.text(), "result_0.txt"), rules, "training", "2.1.0",
-                   werror);
+  return check_log(mllog::LogReader::from_text(log.text(), "result_0.txt"), rules, "training",
+                   "2.1.0", werror);
 }
 
 TEST(SimilarKeys, OfAMissingOneAreNamedWithTheirLine) {

@@ -68,7 +68,8 @@ TEST(RuleFile, AFindingShowsTheWholeEvent) {
     write_file_atomically(folder.path() / "training_2.0.0/common.yaml",
                           fmt::format("- KEY: {{NAME: k, CHECK: \"{}\"}}\n", check));
     RuleStore rules(folder.path());
-    const auto verdict = check_log(EventLog::from_text(line, "log"), rules, "training", "2.0.0");
+    const auto verdict =
+        check_log(mllog::LogReader::from_text(line, "log"), rules, "training", "2.0.0");
     ASSERT_EQ(verdict.errors.size(), 1u) << check;
     EXPECT_TRUE(verdict.errors[0].found.starts_with("{'value': 7, 'metadata': {'a': 'b'}}"))
         << check << ": " << verdict.errors[0].found;
@@ -182,8 +183,8 @@ LogVerdict check_with(const std::string& common) {
   folder.write("training_5.0.0/common.yaml", common);
   folder.write("secret.yaml", "- KEY: {NAME: secret, REQ: EXACTLY_ONE}");
   RuleStore rules(folder.path());
-  return check_log(EventLog::from_text(BertLog::passing().text(), "test"), rules, "training",
-                   "5.0.0");
+  return check_log(mllog::LogReader::from_text(BertLog::passing().text(), "test"), rules,
+                   "training", "5.0.0");
 }
 
 TEST(RuleStore, HostileRulesAreStopped) {
@@ -228,12 +229,12 @@ TEST(RuleStore, LoopsAreChargedByTheLengthOfEvents) {
                "        for line in loglines: pass\n");
   const auto check_event = [&](size_t bytes) {
     RuleStore rules(folder.path());
-    return check_log(
-        EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "k", "value": 1, "metadata": {}, )"
-                            R"("other": ")" +
-                                std::string(bytes, 'x') + "\"}\n",
-                            "test"),
-        rules, "training", "5.0.0");
+    return check_log(mllog::LogReader::from_text(
+                         R"(:::MLLOG {"time_ms": 1, "key": "k", "value": 1, "metadata": {}, )"
+                         R"("other": ")" +
+                             std::string(bytes, 'x') + "\"}\n",
+                         "test"),
+                     rules, "training", "5.0.0");
   };
   EXPECT_TRUE(check_event(100).passed());
   const LogVerdict verdict = check_event(1 << 20);
@@ -302,8 +303,8 @@ TEST(RuleStore, RulesMayAddEventsForLaterFiles) {
       " loglines.append(copy)\n"
       "- KEY: {NAME: aggregate, REQ: EXACTLY_ONE, CHECK: \"1.72 <= v['value'] <= 1.73\"}\n");
   RuleStore rules(folder.path());
-  const LogVerdict verdict =
-      check_log(EventLog::from_text(BertLog::passing().text(), "test"), rules, "training", "5.0.0");
+  const LogVerdict verdict = check_log(
+      mllog::LogReader::from_text(BertLog::passing().text(), "test"), rules, "training", "5.0.0");
   EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
 }
 

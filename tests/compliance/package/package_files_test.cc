@@ -53,11 +53,11 @@ TEST(Package, WhatIsNoRegularFileIsSaidAndNotRead) {
 TEST(Package, ALogThatCannotBeReadIsItsOwnVerdict) {
   const TemporaryFolder folder;
   write_package(folder, "open");
-  fs::resize_file(folder.path() / kResults / "result_3.txt", EventLog::kMaxFileBytes + 1);
+  fs::resize_file(folder.path() / kResults / "result_3.txt", mllog::LogReader::kMaxFileBytes + 1);
   const PackageVerdict one = check(folder);
   EXPECT_EQ(one.outcome(), Outcome::kPassed) << package_text(one);
   EXPECT_THAT(package_text(one), HasSubstr("result_3; accepted"));
-  fs::resize_file(folder.path() / kResults / "result_4.txt", EventLog::kMaxFileBytes + 1);
+  fs::resize_file(folder.path() / kResults / "result_4.txt", mllog::LogReader::kMaxFileBytes + 1);
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
 }
 

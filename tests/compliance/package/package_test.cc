@@ -162,7 +162,7 @@ TEST(Package, AFolderThatTheRoundDoesNotHaveLeavesTheOthersVerdict) {
   EXPECT_EQ(verdict.folders[1].outcome(), Outcome::kNotJudged);
 }
 
-TEST(Package, RunsThatWereNotMadeAlikeAreRemarkedOn) {
+TEST(Package, RunsThatWereNotMadeAlikeAreFound) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   BertLog log = BertLog::passing();

@@ -211,14 +211,14 @@ TEST(Report, AsJsonHoldsWhatTheTextHolds) {
 TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
   RuleStore rules;
   const LogVerdict verdict =
-      check_log(EventLog::from_text("no events\n", "x.txt"), rules, "training", "5.0.0");
+      check_log(mllog::LogReader::from_text("no events\n", "x.txt"), rules, "training", "5.0.0");
   const std::string text = log_text(verdict);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // with the rules' line
   EXPECT_THAT(text, HasSubstr("no line holds ':::MLLOG'"));
   EXPECT_THAT(text, HasSubstr("13 findings"));
   // One that has lines, though broken ones, is another matter.
   const LogVerdict broken =
-      check_log(EventLog::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");
+      check_log(mllog::LogReader::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");
   EXPECT_THAT(log_text(broken), HasSubstr("parsing errors"));
 }
 

@@ -9,9 +9,10 @@ namespace {
 TEST(Seeds, AreComparedAsPythonCompares) {
   const auto log_with = [](const std::string& name, const std::string& seed,
                            const std::string& metadata) {
-    return read_seeds(EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": )" +
-                                              seed + R"(, "metadata": )" + metadata + "}\n",
-                                          name));
+    return read_seeds(
+        mllog::LogReader::from_text(R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": )" + seed +
+                                        R"(, "metadata": )" + metadata + "}\n",
+                                    name));
   };
   const std::string at = R"({"file": "train.cc", "lineno": 1})",
                     a = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "a\"}",
@@ -38,11 +39,11 @@ TEST(Seeds, AreComparedAsPythonCompares) {
 // sys.int_info.default_max_str_digits of Python, which counts neither the sign nor underscores.
 TEST(Seeds, ATextMayHaveAsManyDigitsAsPythonReads) {
   const auto problem_of = [](const std::string& seed) {
-    return read_seeds(EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": ")" +
-                                              seed +
-                                              R"(", "metadata": {"file": "a", "lineno": 1}})"
-                                              "\n",
-                                          "a.txt"))
+    return read_seeds(mllog::LogReader::from_text(
+                          R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": ")" + seed +
+                              R"(", "metadata": {"file": "a", "lineno": 1}})"
+                              "\n",
+                          "a.txt"))
         .problem;
   };
   const std::string most(4300, '1');
@@ -60,7 +61,7 @@ TEST(Seeds, EverySeedOfALogCounts) {
       text += R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": )" + std::to_string(seed) +
               R"(, "metadata": {"file": "train.cc", "lineno": 1}})" + "\n";
     }
-    return read_seeds(EventLog::from_text(text, name));
+    return read_seeds(mllog::LogReader::from_text(text, name));
   };
   const Section section =
       check_seeds({log_with("a.txt", {1, 2, 3}), log_with("b.txt", {4}), log_with("c.txt", {3})});

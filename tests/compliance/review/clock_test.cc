@@ -24,7 +24,7 @@ RunRecord steady_run() {
 
 Ids clock_ids(const RunRecord& run) { return ids_of(review_clock(run)); }
 
-TEST(Clock, OfASteadyRunHasNoRemark) { EXPECT_EQ(clock_ids(steady_run()), Ids{}); }
+TEST(Clock, OfASteadyRunHasNoFinding) { EXPECT_EQ(clock_ids(steady_run()), Ids{}); }
 
 TEST(Clock, ARunThatTookNoTimeIsNoticed) {
   RunRecord run = steady_run();

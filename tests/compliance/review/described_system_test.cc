@@ -50,7 +50,7 @@ TEST(DescribedSystem, OfAnyTextIsRead) {
   }
 }
 
-TEST(DescribedSystem, ThatAgreesHasNoRemark) {
+TEST(DescribedSystem, ThatAgreesHasNoFinding) {
   EXPECT_EQ(system_ids(kRun, kSystem), Ids{});
   EXPECT_EQ(system_ids(run_saying({}), kSystem), Ids{});
 }
@@ -248,10 +248,10 @@ TEST(DescribedSystem, RunsOfOneFolderSayTheSame) {
     runs[i] = run_saying({{"platform", "dgx" + std::to_string(i) + "\n"}});
     runs[i].path = "bert/result_" + std::to_string(i) + ".txt";
   }
-  const auto remarks = review_same_system(runs);
-  ASSERT_EQ(ids_of(remarks), Ids{"review/system/mixed"});
-  EXPECT_EQ(remarks[0].path, "bert/result_1.txt");
-  EXPECT_THAT(remarks[0].text,
+  const auto findings = review_same_system(runs);
+  ASSERT_EQ(ids_of(findings), Ids{"review/system/mixed"});
+  EXPECT_EQ(findings[0].path, "bert/result_1.txt");
+  EXPECT_THAT(findings[0].text,
               HasSubstr(R"('8xNVIDIA DGX A100', 'dgx1\x0a', 'dgx2\x0a', 'dgx3\x0a' and 2 more)"));
 }
 

@@ -23,7 +23,7 @@ RunRecord bert_run(double batch, double first, double distance, int evaluations)
 
 Ids schedule_ids(const RunRecord& run) { return ids_of(review_evaluations(run, "2.0.0")); }
 
-TEST(EvaluationSchedule, OfTheFormulaHasNoRemark) {
+TEST(EvaluationSchedule, OfTheFormulaHasNoFinding) {
   EXPECT_EQ(schedule_ids(bert_run(448, 150080, 150080, 17)),
             Ids{});  // whole batches, each rounded up
   EXPECT_EQ(schedule_ids(bert_run(3072, 175000, 175000, 15)), Ids{});   // samples

@@ -52,7 +52,7 @@ LogVerdict check_log_of(const BertLog& log, bool strict) {
   RuleStore rules;
   CheckOptions options;
   options.ruleset = "5.0.0";
-  options.then = [&](const EventLog& events, LogVerdict& verdict) {
+  options.then = [&](const mllog::LogReader& events, LogVerdict& verdict) {
     review_verdict(events, strict, verdict);
   };
   return check_log(folder.write("result_0.txt", log.text()), rules, options);
@@ -126,7 +126,7 @@ TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
     BertLog log = BertLog::passing();
     one.change(log);
     const LogVerdict verdict = check_log_of(log, false);
-    const auto found = std::ranges::find(verdict.review, one.id, &Remark::id);
+    const auto found = std::ranges::find(verdict.review, one.id, &ReviewFinding::id);
     ASSERT_NE(found, verdict.review.end()) << one.what;
     EXPECT_THAT(found->text, HasSubstr(one.text)) << one.what;
     const auto at = std::ranges::find(log.events, one.key, &LogEvent::key);
@@ -139,11 +139,11 @@ TEST(Review, NamesTheLineWithTwoEvents) {
   std::string text = BertLog::passing().text();
   const size_t stop = text.find("\"eval_accuracy\"");
   text.erase(text.find('\n', stop), 1);
-  const EventLog log = EventLog::from_text(text, "result_0.txt");
-  const auto remarks = review_log(log, read_run_record(log), "5.0.0");
-  ASSERT_EQ(ids_of(remarks), Ids{"review/log/several-on-a-line"});
-  EXPECT_THAT(remarks[0].text, HasSubstr("lost: eval_accuracy"));
-  EXPECT_EQ(remarks[0].line, 1 + std::ranges::count(text.substr(0, stop), '\n'));
+  const mllog::LogReader log = mllog::LogReader::from_text(text, "result_0.txt");
+  const auto findings = review_log(log, read_run_record(log), "5.0.0");
+  ASSERT_EQ(ids_of(findings), Ids{"review/log/several-on-a-line"});
+  EXPECT_THAT(findings[0].text, HasSubstr("lost: eval_accuracy"));
+  EXPECT_EQ(findings[0].line, 1 + std::ranges::count(text.substr(0, stop), '\n'));
 }
 
 TEST(Review, TimesThatCountFromTheStartAreNoFinding) {
@@ -167,8 +167,8 @@ TEST(Review, OfAPackageChangesNoVerdict) {
   EXPECT_TRUE(verdict.passed()) << package_text(verdict);
   const Section& review = review_in(verdict);
   EXPECT_TRUE(review.passed());
-  ASSERT_EQ(ids_of(review.remarks), Ids{"review/system/submitter"});
-  EXPECT_EQ(review.remarks[0].path.filename(), "result_0.txt");
+  ASSERT_EQ(ids_of(review.findings), Ids{"review/system/submitter"});
+  EXPECT_EQ(review.findings[0].path.filename(), "result_0.txt");
   ASSERT_EQ(review.warnings.size(), 1u);
   EXPECT_TRUE(review.warnings[0].starts_with("result_0.txt, line 4: submission_org is 'Acme'"))
       << review.warnings[0];
@@ -206,7 +206,8 @@ TEST(Review, AMissingNameIsOneFindingOfASubmission) {
   size_t found = 0;
   for (const FolderVerdict& one : verdict.folders) {
     for (const Section& section : one.sections)
-      found += static_cast<size_t>(std::ranges::count(section.remarks, kPlaceholder, &Remark::id));
+      found += static_cast<size_t>(
+          std::ranges::count(section.findings, kPlaceholder, &ReviewFinding::id));
     for (const LogVerdict& log : one.logs) EXPECT_EQ(ids_of(log.review), Ids{});
   }
   EXPECT_EQ(found, 0u);
@@ -228,7 +229,7 @@ TEST(Review, FindsRunsBesideThoseSubmitted) {
     log.at("run_stop").time_ms += 20'000;  // makes the run slower
     folder.write("Acme/results/box/bert/all/result_" + std::to_string(i) + ".txt", log.text());
   }
-  EXPECT_EQ(ids_of(review_in(check_acme(folder)).remarks), Ids{"review/runs/window"});
+  EXPECT_EQ(ids_of(review_in(check_acme(folder)).findings), Ids{"review/runs/window"});
 }
 
 TEST(Review, ARunInTwoFoldersIsNoticed) {
@@ -261,8 +262,8 @@ TEST(Review, IsInEveryFormat) {
   }
   const auto json = nlohmann::json::parse(package_json({check_acme(folder)}));
   const auto sections = json["packages"][0]["folders"][0]["sections"];
-  EXPECT_EQ(sections.back()["remarks"][0]["id"], "review/system/submitter");
-  EXPECT_EQ(sections.back()["remarks"][0]["line"], 4);
+  EXPECT_EQ(sections.back()["findings"][0]["id"], "review/system/submitter");
+  EXPECT_EQ(sections.back()["findings"][0]["line"], 4);
   EXPECT_THAT(round_text({check_acme(folder)}),
               HasSubstr("1 folder: review/system/submitter, first in "
                         "Acme/box/bert"));
@@ -278,13 +279,13 @@ TEST(Review, PrintsNoControlCharactersOfALog) {
 }
 
 TEST(Review, MergesWhatLogsHaveInCommon) {
-  const Remark one{"a", "text", "result_0.txt", 1}, two{"b", "other", "result_1.txt", 2};
-  const auto merged = merge_remarks({{one, one}, {two, one}, {}});
+  const ReviewFinding one{"a", "text", "result_0.txt", 1}, two{"b", "other", "result_1.txt", 2};
+  const auto merged = merge_findings({{one, one}, {two, one}, {}});
   ASSERT_EQ(ids_of(merged), (Ids{"a", "b"}));
   EXPECT_EQ(merged[0].text, "text (2 of 3 logs)");
   EXPECT_EQ(merged[1].text, "other (1 of 3 logs)");
-  EXPECT_EQ(merge_remarks({{one}})[0].text, "text");
-  EXPECT_TRUE(merge_remarks({}).empty());
+  EXPECT_EQ(merge_findings({{one}})[0].text, "text");
+  EXPECT_TRUE(merge_findings({}).empty());
 }
 
 }  // namespace

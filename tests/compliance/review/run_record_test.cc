@@ -14,7 +14,7 @@ using ::strata::testing::BertLog;
 using ::strata::testing::LogEvent;
 
 RunRecord record_of(const std::string& text) {
-  return read_run_record(EventLog::from_text(text, "result_0.txt"));
+  return read_run_record(mllog::LogReader::from_text(text, "result_0.txt"));
 }
 
 TEST(RunRecord, HoldsWhoWhenAndHowMuch) {
@@ -172,15 +172,16 @@ TEST(RunRecord, OfALogWithoutEventsIsEmpty) {
   EXPECT_FALSE(record.success);
 }
 
-TEST(RunRecord, RemarksCountTheirLine) {
-  const EventLog log = EventLog::from_text("text\n" + BertLog::passing().text(), "result_0.txt");
+TEST(RunRecord, FindingsCountTheirLine) {
+  const mllog::LogReader log =
+      mllog::LogReader::from_text("text\n" + BertLog::passing().text(), "result_0.txt");
   const RunRecord record = read_run_record(log);
-  const auto remarks = place({{"a", "b", record.run_stop->offset}, {"c", "d", std::nullopt}}, log);
-  ASSERT_EQ(remarks.size(), 2u);
-  EXPECT_EQ(remarks[0].line, log.event_count() + 1);
-  EXPECT_EQ(remarks[0].describe(),
-            "result_0.txt, line " + std::to_string(remarks[0].line) + ": b [a]");
-  EXPECT_EQ(remarks[1].describe(), "result_0.txt: d [c]");
+  const auto findings = place({{"a", "b", record.run_stop->offset}, {"c", "d", std::nullopt}}, log);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].line, log.event_count() + 1);
+  EXPECT_EQ(findings[0].describe(),
+            "result_0.txt, line " + std::to_string(findings[0].line) + ": b [a]");
+  EXPECT_EQ(findings[1].describe(), "result_0.txt: d [c]");
 }
 
 TEST(RunRecord, TextsAreFitToBePrinted) {

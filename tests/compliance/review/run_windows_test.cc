@@ -22,7 +22,7 @@ std::vector<RunRecord> series(const std::vector<double>& minutes, int first = 0,
 
 Ids runs_ids(const std::vector<RunRecord>& runs, size_t wanted = 5,
              const std::vector<RunRecord>& others = {}) {
-  return ids_of(review_runs(runs, others, wanted, 1).remarks);
+  return ids_of(review_runs(runs, others, wanted, 1).findings);
 }
 
 TEST(RunWindows, AScoreDropsTheFastestAndTheSlowest) {
@@ -66,8 +66,8 @@ TEST(RunWindows, TheFastestOfManyIsNoticed) {
   // The fast runs come first and are submitted.
   const auto runs = series({10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20, 20, 20});
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
-  ASSERT_EQ(ids_of(reviewed.remarks), Ids{"review/runs/window"});
-  const std::string& text = reviewed.remarks[0].text;
+  ASSERT_EQ(ids_of(reviewed.findings), Ids{"review/runs/window"});
+  const std::string& text = reviewed.findings[0].text;
   EXPECT_THAT(text,
               HasSubstr("5 of 14 runs score 10 min; the median of 10 windows is 20 min, 2 score as "
                         "little or less"));
@@ -124,7 +124,7 @@ TEST(RunWindows, ChanceIsThatOfChoicesAtRandom) {
 TEST(RunWindows, NumbersCountFromZeroOrOneWithoutHoles) {
   EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 0)), Ids{});
   EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 1)), Ids{});
-  const auto later = review_runs(series({5, 5, 5, 5, 5}, 31), {}, 5, 1).remarks;
+  const auto later = review_runs(series({5, 5, 5, 5, 5}, 31), {}, 5, 1).findings;
   ASSERT_EQ(ids_of(later), Ids{"review/runs/numbering"});
   EXPECT_THAT(later[0].text, HasSubstr("numbered 31 to 35, not from 0 or 1 on"));
   auto holes = series({5, 5, 5, 5, 5});
@@ -144,8 +144,8 @@ TEST(RunWindows, AHoleInANumberingIsNamed) {
   const auto text = [](const std::vector<int>& numbers) {
     std::vector<RunRecord> runs;
     for (const int number : numbers) runs.push_back(run_of(number, 10.0 * number, 5));
-    const auto remarks = review_runs(runs, {}, 0, 1).remarks;
-    return remarks.empty() ? "" : remarks[0].text;
+    const auto findings = review_runs(runs, {}, 0, 1).findings;
+    return findings.empty() ? "" : findings[0].text;
   };
   EXPECT_EQ(text({0, 1, 2, 3, 5, 6}),
             "the runs are numbered 0 to 6, without 4: were others made and left out?");
@@ -164,9 +164,9 @@ TEST(RunWindows, AHoleInANumberingIsNamed) {
 
 TEST(RunWindows, WeakScalingHasNoOrderOfRuns) {
   auto runs = series({5, 5, 5, 5, 5}, 31);
-  EXPECT_FALSE(review_runs(runs, {}, 5, 1).remarks.empty());
+  EXPECT_FALSE(review_runs(runs, {}, 5, 1).findings.empty());
   const RunsReview weak = review_runs(runs, {}, 5, 1, true);
-  EXPECT_EQ(ids_of(weak.remarks), Ids{});
+  EXPECT_EQ(ids_of(weak.findings), Ids{});
   EXPECT_TRUE(weak.notes.empty());
 }
 
@@ -190,10 +190,10 @@ TEST(RunWindows, ASameRunTwiceIsNoticed) {
   RunRecord again = runs[1];
   again.path = "bert/result_9.txt";
   EXPECT_EQ(ids_of(find_same_runs({&runs[0], &runs[1], &runs[2]})), Ids{});
-  const auto remarks = find_same_runs({&runs[0], &runs[1], &runs[2], &again});
-  ASSERT_EQ(ids_of(remarks), Ids{"review/runs/same-run"});
-  EXPECT_EQ(remarks[0].path, "bert/result_9.txt");
-  EXPECT_THAT(remarks[0].text, HasSubstr("same run as result_1.txt"));
+  const auto findings = find_same_runs({&runs[0], &runs[1], &runs[2], &again});
+  ASSERT_EQ(ids_of(findings), Ids{"review/runs/same-run"});
+  EXPECT_EQ(findings[0].path, "bert/result_9.txt");
+  EXPECT_THAT(findings[0].text, HasSubstr("same run as result_1.txt"));
   again.path = "other/result_1.txt";
   EXPECT_THAT(find_same_runs({&runs[1], &again})[0].text, HasSubstr("bert/result_1.txt"));
   // Runs without times cannot be compared.
@@ -205,7 +205,7 @@ TEST(RunWindows, RunsAtOnceAreANote) {
   std::vector<RunRecord> runs;
   for (int i = 0; i < 5; ++i) runs.push_back(run_of(i, i, 2.5));
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
-  EXPECT_EQ(ids_of(reviewed.remarks), Ids{});
+  EXPECT_EQ(ids_of(reviewed.findings), Ids{});
   ASSERT_EQ(reviewed.notes.size(), 1u);
   EXPECT_THAT(reviewed.notes[0], HasSubstr("up to 3 runs"));
   // A run that starts when another ends does not overlap it.
@@ -215,10 +215,10 @@ TEST(RunWindows, RunsAtOnceAreANote) {
 TEST(RunWindows, AHoleInASeriesIsNoticed) {
   auto runs = series({10, 10, 10});
   for (RunRecord& run : series({10, 10, 10}, 3, 33 + 25)) runs.push_back(run);
-  const auto remarks = review_runs(runs, {}, 6, 1).remarks;
-  ASSERT_EQ(ids_of(remarks), Ids{"review/runs/gap"});
-  EXPECT_EQ(remarks[0].path, "bert/result_3.txt");
-  EXPECT_THAT(remarks[0].text,
+  const auto findings = review_runs(runs, {}, 6, 1).findings;
+  ASSERT_EQ(ids_of(findings), Ids{"review/runs/gap"});
+  EXPECT_EQ(findings[0].path, "bert/result_3.txt");
+  EXPECT_THAT(findings[0].text,
               HasSubstr("result_3 follows result_2 after 26 min, where the median pause is "
                         "60 s: time for 2 more runs"));
 }

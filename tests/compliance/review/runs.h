@@ -28,9 +28,9 @@ inline std::vector<std::string> ids_of(const std::vector<Doubt>& doubts) {
   return ids;
 }
 
-inline std::vector<std::string> ids_of(const std::vector<Remark>& remarks) {
+inline std::vector<std::string> ids_of(const std::vector<ReviewFinding>& findings) {
   std::vector<std::string> ids;
-  for (const Remark& remark : remarks) ids.push_back(remark.id);
+  for (const ReviewFinding& finding : findings) ids.push_back(finding.id);
   return ids;
 }
 

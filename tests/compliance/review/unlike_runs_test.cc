@@ -12,7 +12,7 @@ using ::strata::testing::TemporaryFolder;
 
 RunSettings settings_of(const TemporaryFolder& folder, int number, const BertLog& log) {
   return read_settings(
-      EventLog(folder.write("result_" + std::to_string(number) + ".txt", log.text())));
+      mllog::LogReader(folder.write("result_" + std::to_string(number) + ".txt", log.text())));
 }
 
 TEST(UnlikeRuns, EachKindOfSettingIsNoticed) {
@@ -31,14 +31,14 @@ TEST(UnlikeRuns, EachKindOfSettingIsNoticed) {
       if (i == 1) log.set(one.key, one.value);
       runs.push_back(settings_of(folder, i, log));
     }
-    const auto remarks = review_settings(runs, 0.72);
-    ASSERT_EQ(ids_of(remarks), Ids{one.id});
-    EXPECT_THAT(remarks[0].text, HasSubstr(one.text));
-    EXPECT_EQ(remarks[0].path.filename(), "result_1.txt");
+    const auto findings = review_settings(runs, 0.72);
+    ASSERT_EQ(ids_of(findings), Ids{one.id});
+    EXPECT_THAT(findings[0].text, HasSubstr(one.text));
+    EXPECT_EQ(findings[0].path.filename(), "result_1.txt");
   }
 }
 
-TEST(UnlikeRuns, RunsMadeAlikeHaveNoRemark) {
+TEST(UnlikeRuns, RunsMadeAlikeHaveNoFinding) {
   const TemporaryFolder folder;
   std::vector<RunSettings> runs;
   for (int i = 0; i < 3; ++i) {
@@ -63,10 +63,10 @@ TEST(UnlikeRuns, ATargetIsHeldAgainstTheBenchmarksAndTheOtherRuns) {
     log.events.insert(log.events.begin() + 3, {"quality_target", target, "", 1.7e12});
     runs.push_back(settings_of(folder, static_cast<int>(runs.size()), log));
   }
-  const auto remarks = review_settings(runs, 0.72);
-  ASSERT_EQ(ids_of(remarks), (Ids{"review/runs/target", "review/runs/target"}));
-  EXPECT_THAT(remarks[0].text, HasSubstr("quality_target is 0.72 and 0.4"));
-  EXPECT_THAT(remarks[1].text, HasSubstr("target 0.4, the benchmark's is 0.72 (1 of 3 logs)"));
+  const auto findings = review_settings(runs, 0.72);
+  ASSERT_EQ(ids_of(findings), (Ids{"review/runs/target", "review/runs/target"}));
+  EXPECT_THAT(findings[0].text, HasSubstr("quality_target is 0.72 and 0.4"));
+  EXPECT_THAT(findings[1].text, HasSubstr("target 0.4, the benchmark's is 0.72 (1 of 3 logs)"));
   runs.pop_back();
   EXPECT_TRUE(review_settings(runs, 0.72).empty());
   EXPECT_TRUE(review_settings(runs, std::nullopt).empty());

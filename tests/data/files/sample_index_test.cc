@@ -56,11 +56,11 @@ TEST_F(SampleIndexTest, PlacesAreInOrderOfLengthThenOfMaskedPositions) {
     EXPECT_EQ(index->classes().samples(), lengths_.size());
     EXPECT_TRUE(std::ranges::equal(index->lengths(), lengths_));
     EXPECT_TRUE(std::ranges::equal(index->masked_counts(), masked_counts_));
-    for (uint32_t place = 0; place < index->size(); ++place) {
-      const uint32_t sample = index->sample_at(place);
-      ASSERT_EQ(sample, expected[place]) << place;
-      ASSERT_EQ(index->classes().of(place).length, lengths_[sample]);
-      ASSERT_EQ(index->classes().of(place).masked, masked_counts_[sample]);
+    for (uint32_t sorted_index = 0; sorted_index < index->size(); ++sorted_index) {
+      const uint32_t sample = index->sample_at(sorted_index);
+      ASSERT_EQ(sample, expected[sorted_index]) << sorted_index;
+      ASSERT_EQ(index->classes().of(sorted_index).length, lengths_[sample]);
+      ASSERT_EQ(index->classes().of(sorted_index).masked, masked_counts_[sample]);
     }
   }
   EXPECT_TRUE(std::ranges::equal(built.classes().all(), opened.classes().all()));
@@ -92,11 +92,12 @@ TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
   write_file_atomically(path_, bytes);
   const SampleIndex damaged = SampleIndex::open(path_, files_);
   EXPECT_TRUE(contains(error_of([&] {
-                         for (uint32_t place = 0; place < damaged.size(); ++place) {
-                           damaged.sample_at(place);
+                         for (uint32_t sorted_index = 0; sorted_index < damaged.size();
+                              ++sorted_index) {
+                           damaged.sample_at(sorted_index);
                          }
                        }),
-                       "damaged at place"));
+                       "damaged at sorted index"));
 }
 
 TEST_F(SampleIndexTest, OtherDataIsNamed) {

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/matchers.h"
@@ -63,7 +63,7 @@ class FullDisk : public RunLogTest {
   }
   void give_space() { setrlimit(RLIMIT_FSIZE, &before_); }
   static void log_seed(ExperimentLog& log, int64_t seed) {
-    log.write([&](EventLog& events) { events.event("seed", seed); });
+    log.write([&](mllog::LogWriter& events) { events.event("seed", seed); });
   }
 
  private:
@@ -131,7 +131,7 @@ TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
   try {
     ExperimentLog log(path_);
     log.run_start();
-    log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
+    log.write([](mllog::LogWriter& events) { events.event("seed", int64_t{1}); });
     fail("the data went away");
   } catch (const Error&) {
   }
@@ -185,7 +185,7 @@ TEST_F(RunLogTest, WithoutMemoryForALogThereIsNone) {
 TEST_F(RunLogTest, ARunThatNeverStartedLeavesNoLog) {
   try {
     ExperimentLog log(path_);
-    log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    log.write([](mllog::LogWriter& events) { events.start(log_keys::kInitStart); });
     EXPECT_TRUE(std::filesystem::exists(path_));
     fail("no such checkpoint");
   } catch (const Error&) {
@@ -211,12 +211,12 @@ int signalled(int number, bool start, const std::filesystem::path& path) {
   const pid_t child = ::fork();
   if (child == 0) {
     ExperimentLog log(path);
-    log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    log.write([](mllog::LogWriter& events) { events.start(log_keys::kInitStart); });
     if (start) log.run_start();
     ::raise(number);
     // Training goes on until the watching thread ends the process.
     for (int i = 0; i < 100'000; ++i) {
-      log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
+      log.write([](mllog::LogWriter& events) { events.event("seed", int64_t{1}); });
       ::usleep(200);
     }
     ::_exit(0);

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
+#include "harness/record/run_log.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
@@ -15,7 +15,7 @@ class ExperimentResultTest : public testing_support::TemporaryDirectory {
   // Writes a log up to an evaluation.
   void begin(ExperimentLog& log) {
     log.run_start();
-    log.write([](EventLog& events) {
+    log.write([](mllog::LogWriter& events) {
       events.event(log_keys::kSeed, uint64_t{1} << 63);
       events.event(log_keys::kGlobalBatchSize, 16);
       events.event(log_keys::kEvalAccuracy, 0.25);

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
-#include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/output_lock.h"
+#include "harness/record/run_log.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -55,7 +55,7 @@ TEST_F(LogKeeperTest, EndsTheLogOfAKilledProcess) {
   kill_after([&](LogKeeper& keeper) {
     ExperimentLog log(path_, &keeper);
     log.run_start();
-    log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
+    log.write([](mllog::LogWriter& events) { events.event("seed", int64_t{1}); });
     std::raise(SIGKILL);
   });
   ASSERT_EQ(events().size(), 3u);
@@ -67,7 +67,7 @@ TEST_F(LogKeeperTest, EndsTheLogOfAKilledProcess) {
 TEST_F(LogKeeperTest, ARunThatHadNotBegunLeavesNoLog) {
   kill_after([&](LogKeeper& keeper) {
     ExperimentLog log(path_, &keeper);
-    log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    log.write([](mllog::LogWriter& events) { events.start(log_keys::kInitStart); });
     write_file_atomically(std::filesystem::path(path_).replace_extension(".yaml"), "a: 1\n");
     std::raise(SIGKILL);
   });

@@ -64,14 +64,14 @@ TEST_F(ResultTreeTest, ResultsThatAreThereMayBeKept) {
   EXPECT_TRUE(find_results(tree, 1, ExistingResults::kKeep).empty());
 }
 
-TEST_F(ResultTreeTest, AnInterruptedExperimentIsSetAsideUnderANameOfItsOwn) {
+TEST_F(ResultTreeTest, AnInterruptedExperimentIsArchivedUnderANameOfItsOwn) {
   const ResultTree tree{directory_, "Org", "box"};
   for (const std::string number : {"1", "2", "3"}) {
     write_file_atomically(tree.log(0), "log " + number);
     if (number != "2") write_file_atomically(tree.step_trace(0), "trace " + number);
-    const auto aside = set_aside(tree, 0);
-    EXPECT_EQ(aside, tree.results() / ("result_0.txt.interrupted." + number));
-    EXPECT_EQ(read_file(aside), "log " + number);
+    const auto archived = archive(tree, 0);
+    EXPECT_EQ(archived, tree.results() / ("result_0.txt.interrupted." + number));
+    EXPECT_EQ(read_file(archived), "log " + number);
     EXPECT_FALSE(std::filesystem::exists(tree.log(0)));
     EXPECT_FALSE(std::filesystem::exists(tree.step_trace(0)));
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/files/files.h"
-#include "harness/record/event_log.h"
+#include "harness/record/run_log.h"
 #include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
@@ -23,8 +23,8 @@ class LogRunTest : public testing_support::TemporaryDirectory {
     const std::filesystem::path path = directory_ / "result_0.txt";
     std::filesystem::remove(path);
     int64_t steady = 0;
-    EventLog log = make_log(
-        path, LogClock([] { return 1'700'000'000'000; }, [&steady] { return steady += 1000; }));
+    mllog::LogWriter log = make_log(path, mllog::LogClock([] { return 1'700'000'000'000; },
+                                                          [&steady] { return steady += 1000; }));
     log.event(log_keys::kCacheClear, true);
     log.start(log_keys::kInitStart);
     log_run_description(log, config, facts_);
@@ -86,8 +86,8 @@ std::vector<std::string> tensors_of_bert_large() {
 TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
   config::RunConfig config;
   config.batch.gradient_accumulation_steps = 3;
-  config.schedule.power = 0.75;
-  config.schedule.end_lr = 1e-6;
+  config.lr_schedule.power = 0.75;
+  config.lr_schedule.end_lr = 1e-6;
   config.optimizer.weight_decay = 0.03125;
   std::istringstream lines(read_file(write_run(config, 0.3, log_keys::kSuccess)));
   std::map<std::string, nlohmann::json> values;

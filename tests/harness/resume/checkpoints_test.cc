@@ -46,7 +46,7 @@ TEST_F(Resume, NoCheckpointsAreTakenUnasked) {
   EXPECT_EQ(timed_events().size(), without_checkpoints(timed_events()).size());
 }
 
-TEST_F(Resume, CheckpointsWithoutALogAreSetAside) {
+TEST_F(Resume, CheckpointsWithoutALogAreArchived) {
   interrupt_at(8);
   std::filesystem::remove(tree().log(0));
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);

@@ -24,13 +24,13 @@ TEST_F(Resume, GoesOnAfterTheLastCheckpoint) {
 // Every rank sees the disk as the first rank says.
 TEST_F(Resume, EveryRankMakesTheSameCalls) {
   interrupt_at(8);
-  const std::filesystem::path aside = directory_ / "aside";
-  std::filesystem::copy(config_.run.output, aside, std::filesystem::copy_options::recursive);
+  const std::filesystem::path saved = directory_ / "saved";
+  std::filesystem::copy(config_.run.output, saved, std::filesystem::copy_options::recursive);
   broadcasts_.clear();
   const auto of_first = run(ExistingResults::kResume);
   const std::string calls = std::exchange(system_.calls, "");
   std::filesystem::remove_all(config_.run.output);
-  std::filesystem::rename(aside, config_.run.output);
+  std::filesystem::rename(saved, config_.run.output);
   rank_ = 1;
   const auto of_second = run(ExistingResults::kResume);
   EXPECT_EQ(system_.calls, calls);

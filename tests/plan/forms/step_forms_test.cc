@@ -51,7 +51,7 @@ TEST(StepForms, MessagesDelayARunThatComesRound) {
               12 + 3, 1e-12);
 }
 
-TEST(StepForms, TheFirstRankOfARingGoesBackWithTwoModules) {
+TEST(StepForms, TheFirstRankOfARingRunsBackwardOfTwoModules) {
   EXPECT_NEAR(longest_backward_share(3, 24, 0), 2.0 / 3, 1e-12);
   EXPECT_NEAR(longest_backward_share(3, 24, 0.1), (16.0 / 24 + 0.1) / 1.1, 1e-12);
   // Twelve layers in five modules: 2, 3, 3, 2, 2, with the first and the last on one rank.

@@ -7,6 +7,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  plan::read_published_run(compliance::EventLog::from_text(text, "fuzz"));
+  plan::read_published_run(mllog::LogReader::from_text(text, "fuzz"));
   return 0;
 }

@@ -33,7 +33,7 @@ BertLog log_of(const std::vector<End>& ends, int batch, double train_samples = 0
 }
 
 PublishedRun read(const BertLog& log) {
-  return read_published_run(compliance::EventLog::from_text(log.text(), "run.txt"));
+  return read_published_run(mllog::LogReader::from_text(log.text(), "run.txt"));
 }
 
 TEST(PublishedRun, CountsSamplesWhereEvaluationsDo) {

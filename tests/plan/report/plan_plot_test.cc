@@ -98,15 +98,15 @@ TEST(PlanPlot, BarsStandOnALinearAxis) {
 
 TEST(PlanPlot, AnythingElseIsRefusedByName) {
   std::string version = plan_json(std::vector{report_of({8})});
-  version.replace(version.find("\"version\": 1"), 12, "\"version\": 2");
+  version.replace(version.find("\"version\": 2"), 12, "\"version\": 1");
   std::string negative = plan_json(std::vector{report_of({8})}), endless = negative;
   const std::string term = "\"bubble\": 0.0";
   negative.replace(negative.find(term), term.size(), "\"bubble\": -0.5");
   endless.replace(endless.find(term), term.size(), "\"bubble\": 1e308");
   for (const std::string& text :
-       {negative, endless, std::string("{"), std::string("[]"), std::string(R"({"version": 1})"),
-        std::string(R"({"version": 1, "plans": []})"),
-        std::string(R"({"version": 1, "plans": [{"predictions": [3], "checked": []}]})"),
+       {negative, endless, std::string("{"), std::string("[]"), std::string(R"({"version": 2})"),
+        std::string(R"({"version": 2, "plans": []})"),
+        std::string(R"({"version": 2, "plans": [{"predictions": [3], "checked": []}]})"),
         version}) {
     const std::string error = error_of([&] { plot_plan(text, "plan.json"); });
     EXPECT_EQ(error.find("plan.json: "), 0u) << error;

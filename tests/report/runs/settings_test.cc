@@ -13,7 +13,7 @@ using ::strata::testing::TemporaryFolder;
 
 Settings of_log(BertLog log) {
   Settings settings;
-  add_log_settings(compliance::EventLog::from_text(log.text(), "log"), settings);
+  add_log_settings(mllog::LogReader::from_text(log.text(), "log"), settings);
   return settings;
 }
 

@@ -117,7 +117,7 @@ TEST_F(Plots, ALogThatCannotBeReadIsLeftOutWithTheReason) {
   write("small", 0, log_of({{0.5, 0.2}}));
   write("small", 1, "");
   std::filesystem::resize_file(folder_.path() / "Acme/results/small/bert/result_1.txt",
-                               compliance::EventLog::kMaxFileBytes + 1);
+                               mllog::LogReader::kMaxFileBytes + 1);
   const Plot plot = plot_curves(curves());
   EXPECT_EQ(plot.drawn, 1u);
   ASSERT_EQ(plot.left_out.size(), 1u);

@@ -23,7 +23,7 @@ TEST(ModelFactory, TheConfigurationOverridesTheModelsDropout) {
 TEST(ModelFactory, LayersAreDroppedFasterTheShorterTheTrainingIs) {
   config::RunConfig config = small_run();
   config.layer_drop.theta = 0.5;
-  config.schedule.training_steps = 250;
+  config.lr_schedule.training_steps = 250;
   EXPECT_DOUBLE_EQ(model_options(config, small_bert()).layer_drop.gamma, 0.4);
   config.layer_drop.gamma = 0.01;
   EXPECT_EQ(model_options(config, small_bert()).layer_drop.gamma, 0.01);

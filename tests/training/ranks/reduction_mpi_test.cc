@@ -68,18 +68,18 @@ TEST(TrainerSums, InBf16AreThoseInFp32OfTwoRanksAlone) {
 }
 
 // The head's part of the words' gradient first, the input's part last: sums in another order.
-class EarlyWords : public TrainerOverRanks {};
+class TiedEmbeddingSplit : public TrainerOverRanks {};
 INSTANTIATE_TEST_SUITE_P(
-    Modes, EarlyWords,
+    Modes, TiedEmbeddingSplit,
     testing::Values(Mode{config::ClipMode::kNone, 1, kRandom, kF32, kFp32},
                     Mode{config::ClipMode::kNone, 1, kRandom, kBF16, kBf16},
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kLamb}),
     name_of_mode);
-TEST_P(EarlyWords, TrainTheSame) {
-  const TrainingHistory whole = alone(1);
+TEST_P(TiedEmbeddingSplit, TrainsTheSame) {
+  const TrainingHistory whole = on_a_single_rank(1);
   config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
-  config.reduce.early_words = true;
+  config.reduce.split_tied_embedding = true;
   const TrainingHistory early = train(config, *world_, *source_, 7, kSteps);
   EXPECT_LE(largest_loss_difference(early, whole), GetParam().bound);
   config.batch.accumulation_order = config::AccumulationOrder::kLayer;

@@ -15,7 +15,7 @@
 namespace strata::training {
 namespace {
 
-// So many layers, each a unit.
+// So many layers, each a gather group.
 constexpr int kDeepLayers = 5;
 
 // A model with gaps between the parameters of a layer.
@@ -25,8 +25,8 @@ bert::BertConfig deep_bert() {
   return bert;
 }
 
-config::RunConfig run_in_units(config::Sharding sharded, int micro_batch, int accumulation,
-                               config::Precision precision, config::ReduceDType reduce) {
+config::RunConfig run_in_gather_groups(config::Sharding sharded, int micro_batch, int accumulation,
+                                       config::Precision precision, config::ReduceDType reduce) {
   config::RunConfig config =
       run_of({config::ClipMode::kNone, 1, kRandom, reduce}, micro_batch, accumulation);
   config.model.precision = precision;
@@ -59,8 +59,8 @@ class ShardingOverRanks : public testing::TestWithParam<ShardedRun> {
  protected:
   ShardingOverRanks() {
     const ShardedRun& run = GetParam();
-    config_ = run_in_units(run.sharded, kGlobalBatch / run.accumulation / world_->size(),
-                           run.accumulation, run.precision, run.reduce);
+    config_ = run_in_gather_groups(run.sharded, kGlobalBatch / run.accumulation / world_->size(),
+                                   run.accumulation, run.precision, run.reduce);
     if (run.layer_order) config_.batch.accumulation_order = config::AccumulationOrder::kLayer;
     cpu_ = make_backend(config_);
     model_.emplace(deep_bert(), *cpu_, capacity_of(*source_, config_.batch.micro_batch),
@@ -140,15 +140,15 @@ TEST_P(ShardingOverRanks, TakesTheMemoryOfTheFormula) {
   const ShardedRun& run = GetParam();
   const BlockSizes sizes(model_->layout());
   const int64_t ranks = world_->size();
-  const bool bf16 = run.precision == config::Precision::kBf16, alone = ranks == 1;
+  const bool bf16 = run.precision == config::Precision::kBf16, single_rank = ranks == 1;
   const int64_t whole = sizes.all, shard = whole / ranks;
-  const int64_t turns = 2 * sizes.layer + sizes.embeddings + sizes.heads;
-  const auto shares = [&](config::Sharding what) { return run.sharded >= what && !alone; };
+  const int64_t buffers = 2 * sizes.layer + sizes.embeddings + sizes.heads;
+  const auto shares = [&](config::Sharding what) { return run.sharded >= what && !single_rank; };
   const int64_t kept = 4 + (bf16 ? 2 : 0);
   const ParameterMemory memory = trainer_->parameter_memory();
-  EXPECT_EQ(memory.weights, shares(kAll) ? kept * shard + (bf16 ? 2 : 4) * turns : kept * whole);
+  EXPECT_EQ(memory.weights, shares(kAll) ? kept * shard + (bf16 ? 2 : 4) * buffers : kept * whole);
   const bool sums_first = run.accumulation > 1 && (run.layer_order || !shares(kGradients));
-  EXPECT_EQ(memory.gradients, (shares(kGradients) ? 4 * shard + 4 * turns : 4 * whole) +
+  EXPECT_EQ(memory.gradients, (shares(kGradients) ? 4 * shard + 4 * buffers : 4 * whole) +
                                   (sums_first ? 4 * sizes.words : 0));
   EXPECT_EQ(memory.state, 8 * (shares(kState) ? shard : whole));
 }
@@ -166,7 +166,7 @@ TEST_P(ShardingOverRanks, StepsTakeNoMemory) {
   EXPECT_EQ(device.allocations, before);
 }
 
-// Weights, gradients and both together take turns in memory; activations and sums are in bf16.
+// Weights, gradients and both together share buffers; activations and sums are in bf16.
 TEST_P(ShardingOverRanks, HasTheWeightsOfUnshardedState) {
   const ShardedRun& run = GetParam();
   const auto trained = [&](const config::RunConfig& config) {
@@ -186,12 +186,12 @@ TEST_P(ShardingOverRanks, HasTheWeightsOfUnshardedState) {
   }
 }
 
-// Layers take turns in memory: there are more of them than it is for.
+// Layers share buffers: there are more layers than buffers.
 TEST_P(TrainerOverRanks, ShardedGradientsGiveTheSameWeights) {
-  constexpr int kTurns = 2;
+  constexpr int kTrainedSteps = 2;
   if (GetParam().clip == config::ClipMode::kBeforeAllReduce) GTEST_SKIP() << "is refused";
   const auto trained = [&](const config::RunConfig& config, device::Backend& backend) {
-    return train(config, backend, *world_, *source_, 7, kTurns, nullptr, small_bert(5));
+    return train(config, backend, *world_, *source_, 7, kTrainedSteps, nullptr, small_bert(5));
   };
   for (const int accumulation : {1, 2}) {
     config::RunConfig config =

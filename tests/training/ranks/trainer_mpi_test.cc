@@ -40,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(OwnModes, TrainerOverRanks, kOwn, name_of_mode);
 
 // Dropout is keyed by sample, so where a sample is computed makes no difference.
 TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
-  const TrainingHistory shared = on_all_ranks(), whole = alone(1), accumulated = alone(2);
+  const TrainingHistory shared = on_all_ranks(), whole = on_a_single_rank(1),
+                        accumulated = on_a_single_rank(2);
   const double difference = largest_loss_difference(shared, whole);
   EXPECT_LE(difference, GetParam().bound);
   EXPECT_LE(largest_loss_difference(accumulated, whole), 1e-4);
@@ -86,7 +87,7 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
   }
 }
 
-// Also where devices lag behind, so that gradients are reduced while other blocks go back.
+// Also where devices lag behind, so that gradients are reduced while other blocks run backward.
 TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
   for (const auto sharded : {kNone, kState}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
@@ -159,14 +160,14 @@ TEST(TrainingOverRanks, FollowsMlperfsReference) {
 
 // Every sample once, whichever rank evaluates it.
 TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
-  const auto world = comm::make_mpi_communicator(), alone = comm::make_single_communicator();
+  const auto world = comm::make_mpi_communicator(), single_rank = comm::make_single_communicator();
   const auto source = open_small(counting_instances(21));
   const auto cpu = make_backend(small_run());
   bert::Model model(small_bert(), *cpu, capacity_of(*source, 4));
   model.set_weights(bert::random_weights(model.layout(), 3));
   for (const int64_t samples : {0, 3}) {
     const bert::Losses shared = Evaluator(model, *source, samples, 4, *world).evaluate();
-    const bert::Losses whole = Evaluator(model, *source, samples, 4, *alone).evaluate();
+    const bert::Losses whole = Evaluator(model, *source, samples, 4, *single_rank).evaluate();
     EXPECT_EQ(shared.masked_lm.count, whole.masked_lm.count);
     EXPECT_EQ(shared.masked_lm.correct, whole.masked_lm.correct);
     EXPECT_EQ(shared.next_sentence.count, whole.next_sentence.count);

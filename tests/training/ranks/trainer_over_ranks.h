@@ -44,7 +44,7 @@ class TrainerOverRanks : public testing::TestWithParam<Mode> {
                  steps);
   }
   // `accumulation` micro-batches, without any other rank.
-  TrainingHistory alone(int accumulation) {
+  TrainingHistory on_a_single_rank(int accumulation) {
     return train(run_of(GetParam(), kGlobalBatch / accumulation, accumulation), *single_, *source_,
                  7, kSteps);
   }

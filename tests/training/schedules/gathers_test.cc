@@ -13,8 +13,8 @@ namespace {
 
 using enum Task::Kind;
 
-// Embeddings, four layers and heads are a unit each.
-const std::vector<int> kUnits = {5, 4, 3, 2, 1, 0};
+// Embeddings, four layers and heads are a gather group each.
+const std::vector<int> kGroups = {5, 4, 3, 2, 1, 0};
 constexpr int kBlocks = 6, kLayers = 4;
 
 std::map<int, int> gathers_by_block(const Schedule& schedule) {
@@ -24,7 +24,7 @@ std::map<int, int> gathers_by_block(const Schedule& schedule) {
 }
 
 TEST(Gathers, ALayersWeightsAreGatheredOneAheadOfUse) {
-  const Schedule schedule = with_gathers(micro_batch_order(kBlocks, 1), kUnits);
+  const Schedule schedule = with_gathers(micro_batch_order(kBlocks, 1), kGroups);
   const std::vector<Task> expected = {
       {kGather, 0, 0},   {kGather, 1, 0},  {kForward, 0, 0},  {kGather, 2, 0},  {kForward, 1, 0},
       {kGather, 3, 0},   {kForward, 2, 0}, {kGather, 4, 0},   {kForward, 3, 0}, {kGather, 5, 0},
@@ -39,7 +39,7 @@ TEST(Gathers, LayerOrderGathersAsMuchForManyMicroBatchesAsForOne) {
   for (const bool recompute : {false, true}) {
     for (const int micro_batches : {1, 2, 5}) {
       const Schedule schedule =
-          with_gathers(layer_order(kBlocks, micro_batches, recompute), kUnits);
+          with_gathers(layer_order(kBlocks, micro_batches, recompute), kGroups);
       check_schedule(schedule);
       const std::map<int, int> expected = {{0, 1}, {1, 2}, {2, 2}, {3, 1}, {4, 1}, {5, 1}};
       EXPECT_EQ(gathers_by_block(schedule), expected) << micro_batches;
@@ -50,7 +50,7 @@ TEST(Gathers, LayerOrderGathersAsMuchForManyMicroBatchesAsForOne) {
 TEST(Gathers, MicroBatchOrderGathersForEach) {
   for (const int micro_batches : {1, 2, 5}) {
     const Schedule schedule =
-        with_gathers(micro_batch_rounds(kBlocks, micro_batches, false), kUnits);
+        with_gathers(micro_batch_rounds(kBlocks, micro_batches, false), kGroups);
     check_schedule(schedule);
     int layers = 0;
     for (const auto& [block, gathers] : gathers_by_block(schedule)) {
@@ -64,23 +64,23 @@ TEST(Gathers, MicroBatchOrderGathersForEach) {
   }
 }
 
-TEST(Gathers, BlocksOfOneUnitAreGatheredTogether) {
-  const std::vector<int> units = {1, 1, 1, 0, 0, 0};
-  const Schedule schedule = with_gathers(layer_order(kBlocks, 2, false), units);
+TEST(Gathers, BlocksOfOneGatherGroupAreGatheredTogether) {
+  const std::vector<int> gather_groups = {1, 1, 1, 0, 0, 0};
+  const Schedule schedule = with_gathers(layer_order(kBlocks, 2, false), gather_groups);
   check_schedule(schedule);
   EXPECT_EQ(gathers_by_block(schedule),
             (std::map<int, int>{{0, 1}, {1, 0}, {2, 0}, {3, 1}, {4, 0}, {5, 0}}));
 }
 
 TEST(Gathers, SegmentsStayWhole) {
-  const Schedule gathering = with_gathers(micro_batch_rounds(kBlocks, 3, false), kUnits);
+  const Schedule gathering = with_gathers(micro_batch_rounds(kBlocks, 3, false), kGroups);
   for (size_t i = 1; i < gathering.tasks.size(); ++i) {
     EXPECT_LE(gathering.tasks[i - 1].micro_batch, gathering.tasks[i].micro_batch);
   }
 }
 
 TEST(Gathers, WeightsThatAreNotThereAreFound) {
-  const Schedule whole = with_gathers(layer_order(kBlocks, 2, false), kUnits);
+  const Schedule whole = with_gathers(layer_order(kBlocks, 2, false), kGroups);
   for (size_t i = 0; i < whole.tasks.size(); ++i) {
     if (whole.tasks[i].kind != kGather) continue;
     Schedule lacks = whole;

@@ -58,7 +58,7 @@ bool comes_after(const comm::OperationList& list, int place, int before) {
   });
 }
 
-TEST(Segments, AreTheOperationsOfOneMicroBatchThatFollowEachOther) {
+TEST(GraphSegments, AreTheOperationsOfOneMicroBatchThatFollowEachOther) {
   const comm::BucketPlan one = buckets_of({{0, 10}}, comm::ClipMode::kNone, 1);
   const StepList turns = make_step_list(plan_of(micro_batch_order(3, 2)),
                                         buckets_of({{0, 30}}, comm::ClipMode::kNone, 1));

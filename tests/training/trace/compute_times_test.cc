@@ -61,8 +61,8 @@ TEST_F(ComputeTimesTest, AreTheDevices) {
 }
 
 TEST_F(ComputeTimesTest, SpansFollowEachOtherAndNameTheirTask) {
-  const auto alone = comm::make_single_communicator();
-  Timeline timeline(*alone);
+  const auto single_rank = comm::make_single_communicator();
+  Timeline timeline(*single_rank);
   issue_micro_batch(0);
   times_.read(&timeline);
   timeline.write(directory_ / "timeline.json");

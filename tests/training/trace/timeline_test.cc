@@ -32,11 +32,11 @@ class TimelineTest : public testing_support::TemporaryDirectory {
     return result;
   }
 
-  std::unique_ptr<comm::Communicator> alone_ = comm::make_single_communicator();
+  std::unique_ptr<comm::Communicator> single_rank_ = comm::make_single_communicator();
 };
 
 TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
-  Timeline timeline(*alone_);
+  Timeline timeline(*single_rank_);
   const auto begin = Clock::now();
   timeline.add(comm::Lane::kCompute, "forward", nanoseconds(begin),
                nanoseconds(begin + microseconds(1500)));
@@ -50,7 +50,7 @@ TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
 }
 
 TEST_F(TimelineTest, NamesOfAnyBytesMakeAValidTrace) {
-  Timeline timeline(*alone_);
+  Timeline timeline(*single_rank_);
   timeline.add(comm::Lane::kCompute, "caf\xe9", nanoseconds(Clock::now()),
                nanoseconds(Clock::now()));
   const auto all = spans(written(timeline));
@@ -59,7 +59,7 @@ TEST_F(TimelineTest, NamesOfAnyBytesMakeAValidTrace) {
 }
 
 TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
-  Timeline timeline(*alone_);
+  Timeline timeline(*single_rank_);
   using enum comm::Operation::Kind;
   constexpr auto kArithmetic = comm::Lane::kArithmetic, kCollectives = comm::Lane::kCollectives;
   const std::vector<comm::OperationTime> events = {
@@ -159,7 +159,7 @@ TEST_F(TimelineTest, HoldsTheSpansOfEveryRank) {
 
 TEST_F(TimelineTest, APlaceThatCannotBeWrittenIsNamed) {
   write_file_atomically(directory_ / "file", "");
-  EXPECT_THROW(Timeline(*alone_).write(directory_ / "file" / "timeline.json"), Error);
+  EXPECT_THROW(Timeline(*single_rank_).write(directory_ / "file" / "timeline.json"), Error);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "mllog/event_log.h"
+#include "mllog/log_reader.h"
 
 #include <cmath>
 #include <map>
@@ -18,10 +18,10 @@ constexpr const char* kRecord =
 
 std::string event_line(const std::string& record = kRecord) { return ":::MLLOG " + record + "\n"; }
 
-EventLog parse(const std::string& text) { return EventLog::from_text(text, "test"); }
+LogReader parse(const std::string& text) { return LogReader::from_text(text, "test"); }
 
-TEST(EventLog, ReadsTheFieldsOfARecord) {
-  const EventLog log = parse(event_line());
+TEST(LogReader, ReadsTheFieldsOfARecord) {
+  const LogReader log = parse(event_line());
   ASSERT_EQ(log.events().size(), 1u);
   EXPECT_EQ(log.events()[0].key, "seed");
   EXPECT_EQ(log.events()[0].value, "7");
@@ -29,19 +29,19 @@ TEST(EventLog, ReadsTheFieldsOfARecord) {
   EXPECT_EQ(log.events()[0].time_ms, 5);
 }
 
-TEST(EventLog, TakesTheLastTokenOfALine) {
-  const EventLog log = parse("rank 0: :::MLLOG {\"broken\": rank 1: " + event_line());
+TEST(LogReader, TakesTheLastTokenOfALine) {
+  const LogReader log = parse("rank 0: :::MLLOG {\"broken\": rank 1: " + event_line());
   EXPECT_EQ(log.events().size(), 1u);
   EXPECT_EQ(log.bad_line_count(), 0u);
 }
 
-TEST(EventLog, TellsWhatTheLastTokenOfALineHides) {
+TEST(LogReader, TellsWhatTheLastTokenOfALineHides) {
   const std::string key =
       "{\"namespace\": \"\", \"time_ms\": 5, \"event_type\": \"POINT_IN_TIME\", \"key\": ";
   const auto event = [&](const std::string& name) {
     return ":::MLLOG " + key + '"' + name + "\", \"value\": 1, \"metadata\": {}}";
   };
-  const EventLog log =
+  const LogReader log =
       parse("0: " + event("a") + " " + event("b") + event("c") + "\n" + event("d") +
             "\n\n:::MLLOG {\"broken\": :::MLLOG {\"more\": " + event("e") + "\n" +
             "grep ':::MLLOG ' x | grep -c ':::MLLOG ' " + event("f") + "\n");
@@ -54,7 +54,7 @@ TEST(EventLog, TellsWhatTheLastTokenOfALineHides) {
   EXPECT_EQ(log.line_number(log.crowded_lines()[1].offset), 4u);
 }
 
-TEST(EventLog, SaysWhyItHasNoToken) {
+TEST(LogReader, SaysWhyItHasNoToken) {
   using namespace std::string_literals;
   for (const auto& [text, said] : std::map<std::string, std::string>{
            {"", "the file is empty"},
@@ -63,16 +63,16 @@ TEST(EventLog, SaysWhyItHasNoToken) {
            {":::MLLOG\t{}\n", "line 1 has ':::MLLOG' where"},
            {":::MLLOGv0.5.0 bert 1.5 (x)\n", "line 1 has ':::MLLOGv0.5.0' where"},
            {"\xff\xfe:\0:\0"s, "iconv -f UTF-16"}}) {
-    const EventLog log = parse(text);
+    const LogReader log = parse(text);
     EXPECT_EQ(log.event_count(), 0u);
     EXPECT_THAT(log.why_no_token(), HasSubstr(said));
   }
 }
 
-TEST(EventLog, EndsLinesAtCarriageReturnToo) {
+TEST(LogReader, EndsLinesAtCarriageReturnToo) {
   std::string crlf = ":::MLLOG " + std::string(kRecord) + "\r\n";
   std::string cr = ":::MLLOG " + std::string(kRecord) + "\r";
-  const EventLog log = parse(crlf + cr + cr + event_line());
+  const LogReader log = parse(crlf + cr + cr + event_line());
   EXPECT_EQ(log.events().size(), 4u);
   EXPECT_EQ(log.bad_line_count(), 0u);
   // Lines are counted as grep counts them.
@@ -81,28 +81,28 @@ TEST(EventLog, EndsLinesAtCarriageReturnToo) {
   EXPECT_EQ(parse("\n\r\n\r" + event_line()).line_number(4), 3u);
 }
 
-TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
+TEST(LogReader, LetsNoiseNulsAndLatin1Pass) {
   std::string noise(1000, '\0');
   noise += "caf\xE9 \xFF\xFE\n";
-  const EventLog log = parse(noise + event_line(R"({"time_ms": 5, "key": "caf\u00e9", "value": ")"
-                                                "\xE9"
-                                                R"(", "metadata": {}})"));
+  const LogReader log = parse(noise + event_line(R"({"time_ms": 5, "key": "caf\u00e9", "value": ")"
+                                                 "\xE9"
+                                                 R"(", "metadata": {}})"));
   ASSERT_EQ(log.events().size(), 1u);
   EXPECT_EQ(log.events()[0].key, "caf\xC3\xA9");
   // Surrogates that do not form a pair stay separate, as in Python.
-  const EventLog surrogates =
+  const LogReader surrogates =
       parse(event_line(R"({"time_ms": 5, "key": "\udc00\udc01", "value": 1, "metadata": {}})"));
   ASSERT_EQ(surrogates.events().size(), 1u);
   EXPECT_EQ(surrogates.events()[0].key, "\xED\xB0\x80\xED\xB0\x81");
   // The first and the last non-ASCII byte.
-  const EventLog bytes =
+  const LogReader bytes =
       parse(event_line("{\"time_ms\": 5, \"key\": \"\x80\xFF\", \"value\": 1, "
                        "\"metadata\": {}}"));
   ASSERT_EQ(bytes.events().size(), 1u);
   EXPECT_EQ(bytes.events()[0].key, "\xC2\x80\xC3\xBF");
 }
 
-TEST(EventLog, ReportsEveryKindOfBrokenRecord) {
+TEST(LogReader, ReportsEveryKindOfBrokenRecord) {
   for (const char* record :
        {"", "{", "[1]", "7", "{\"time_ms\": 5}", R"({"time_ms": 5, "key": "k", "value": 1})",
         R"({"time_ms": 5, "key": "k", "metadata": {}})",
@@ -116,17 +116,17 @@ TEST(EventLog, ReportsEveryKindOfBrokenRecord) {
         R"({"time_ms": 5, "key": "k", "value": 1, "metadata": {},})",
         R"({'time_ms': 5, "key": "k", "value": 1, "metadata": {}})",
         R"({"time_ms": 5, "key": "k", "value": True, "metadata": {}})"}) {
-    const EventLog log = parse(":::MLLOG " + std::string(record) + "\n" + event_line());
+    const LogReader log = parse(":::MLLOG " + std::string(record) + "\n" + event_line());
     EXPECT_EQ(log.bad_line_count(), 1u) << record;
     EXPECT_EQ(log.events().size(), 1u) << record;
   }
 }
 
-TEST(EventLog, AcceptsWhatPythonAccepts) {
+TEST(LogReader, AcceptsWhatPythonAccepts) {
   for (const char* value :
        {"NaN", "Infinity", "-Infinity", "123456789012345678901234567890", "1e999", "-0", "1E+5",
         "null", "\"\\ud800\"", "\"\\/\"", "{\"a\": 1, \"a\": 2}"}) {
-    const EventLog log = parse(event_line(
+    const LogReader log = parse(event_line(
         std::string(R"({"time_ms": 5, "key": "k", "metadata": null, "value": )") + value + "}"));
     EXPECT_EQ(log.bad_line_count(), 0u) << value;
     ASSERT_EQ(log.events().size(), 1u) << value;
@@ -144,7 +144,7 @@ TEST(EventLog, AcceptsWhatPythonAccepts) {
                      .time_ms));
 }
 
-TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
+TEST(LogReader, ReadsTimesAsPythonReadsFloats) {
   const auto read = [](const std::string& time) {
     return parse(
         event_line(R"({"key": "k", "value": 1, "metadata": {}, "time_ms": )" + time + "}"));
@@ -164,7 +164,7 @@ TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
                                                   {R"("\u0967_\u0966\u0966\u0966")", 1000},
                                                   {R"("-\ud835\udfd9")", -1}};
   for (const auto& [text, value] : times) {
-    const EventLog log = read(text);
+    const LogReader log = read(text);
     ASSERT_EQ(log.events().size(), 1u) << text;
     EXPECT_EQ(log.events()[0].time_ms, value) << text;
   }
@@ -177,7 +177,7 @@ TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
   EXPECT_EQ(read("1" + std::string(400, '0')).bad_line_count(), 1u) << "an OverflowError there";
 }
 
-TEST(EventLog, RefusesWhatWouldExhaustTheStackOrPython) {
+TEST(LogReader, RefusesWhatWouldExhaustTheStackOrPython) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_EQ(
       parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" + deep + "}"))
@@ -191,8 +191,8 @@ TEST(EventLog, RefusesWhatWouldExhaustTheStackOrPython) {
   }
 }
 
-TEST(EventLog, ReadsTheFormatOfRound06) {
-  const EventLog log = EventLog::from_text(
+TEST(LogReader, ReadsTheFormatOfRound06) {
+  const LogReader log = LogReader::from_text(
       ":::MLL 1558631910.748 eval_accuracy: {\"value\": 0.5, \"metadata\": {}}\n:::MLL x: 1\n",
       "test", LogFormat::kMll);
   ASSERT_EQ(log.events().size(), 1u);
@@ -201,26 +201,26 @@ TEST(EventLog, ReadsTheFormatOfRound06) {
   EXPECT_EQ(log.bad_line_count(), 1u);
   // Python's json.loads() decides about the text after the key.
   for (const char* record : {"{\"value\": 0.5", "{", "", "0.5 0.5", "{} x", "{'a': 1}", "nul"}) {
-    const EventLog broken =
-        EventLog::from_text(":::MLL 1558631910.748 eval_accuracy: " + std::string(record) + "\n",
-                            "test", LogFormat::kMll);
+    const LogReader broken =
+        LogReader::from_text(":::MLL 1558631910.748 eval_accuracy: " + std::string(record) + "\n",
+                             "test", LogFormat::kMll);
     EXPECT_EQ(broken.bad_line_count(), 1u) << record;
     EXPECT_TRUE(broken.events().empty()) << record;
   }
 }
 
-TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
+TEST(LogReader, LargeFilesAreReadInPiecesWithTheSameResult) {
   const TemporaryFolder folder;
   std::string text = "\n";
   size_t events = 0;
-  while (text.size() < EventLog::kWholeFileBytes + 3'000'000) {
+  while (text.size() < LogReader::kWholeFileBytes + 3'000'000) {
     text += std::string(997 + events % 13, 'n') + "\nrank 3 " + event_line();
     ++events;
     if (events % 1000 == 0) text += ":::MLLOG {broken\n";
   }
   text += ":::MLLOG {\"truncated";
-  const EventLog whole = parse(text);
-  const EventLog pieces(folder.write("large.txt", text), LogFormat::kMllog);
+  const LogReader whole = parse(text);
+  const LogReader pieces(folder.write("large.txt", text), LogFormat::kMllog);
   EXPECT_FALSE(pieces.is_whole());
   EXPECT_EQ(pieces.event_count(), events);
   EXPECT_EQ(pieces.event_count(), whole.event_count());
@@ -240,12 +240,12 @@ TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
             whole.line_number(whole.events().back().offset));
 }
 
-TEST(EventLog, EndlessLineIsOneBadLine) {
+TEST(LogReader, EndlessLineIsOneBadLine) {
   const TemporaryFolder folder;
   const std::string text = "noise\n:::MLLOG {\"key\": \"" +
-                           std::string(EventLog::kMaxLineBytes + 4'000'000, 'x') + "\n" +
+                           std::string(LogReader::kMaxLineBytes + 4'000'000, 'x') + "\n" +
                            event_line();
-  const EventLog log(folder.write("endless.txt", text), LogFormat::kMllog);
+  const LogReader log(folder.write("endless.txt", text), LogFormat::kMllog);
   EXPECT_EQ(log.bad_line_count(), 1u);
   EXPECT_EQ(log.event_count(), 1u);
   EXPECT_EQ(log.bad_lines()[0].offset, text.find(":::"));
@@ -253,8 +253,8 @@ TEST(EventLog, EndlessLineIsOneBadLine) {
   EXPECT_EQ(log.bad_lines()[0].text.size(), 160u);
 }
 
-TEST(EventLog, MissingFileIsAnError) {
-  EXPECT_THROW(EventLog("/nonexistent/log.txt", LogFormat::kMllog), Error);
+TEST(LogReader, MissingFileIsAnError) {
+  EXPECT_THROW(LogReader("/nonexistent/log.txt", LogFormat::kMllog), Error);
 }
 
 }  // namespace

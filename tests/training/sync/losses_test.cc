@@ -1,4 +1,4 @@
-#include "training/agreement/losses.h"
+#include "training/sync/losses.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "loadbalance/plans/moved_numbers.h"
+#include "loadbalance/plans/sparse_shuffle.h"
 
 #include <algorithm>
 #include <bit>
@@ -24,23 +24,23 @@ bool is_of(uint64_t entry, uint32_t place) { return entry >> 32 == uint64_t{plac
 
 }  // namespace
 
-MovedNumbers::MovedNumbers(uint32_t count) : count_(count), table_(make_table(kLeastSlots)) {}
+SparseShuffle::SparseShuffle(uint32_t count) : count_(count), table_(make_table(kLeastSlots)) {}
 
-MovedNumbers::Table MovedNumbers::make_table(size_t capacity) const {
+SparseShuffle::Table SparseShuffle::make_table(size_t capacity) const {
   Table table{.mask = capacity - 1, .first = next_, .scale = (capacity << 32) / (count_ - next_)};
   table.slots.reset(static_cast<uint64_t*>(std::calloc(capacity, sizeof(uint64_t))));
   if (!table.slots) throw std::bad_alloc();
   return table;
 }
 
-size_t MovedNumbers::Table::find(uint32_t place) const {
+size_t SparseShuffle::Table::find(uint32_t place) const {
   size_t slot = home(place);
   while (slots[slot] != 0 && !is_of(slots[slot], place)) slot = (slot + 1) & mask;
   return slot;
 }
 
 // Moves up the entries that follow, so that linear probing still finds them.
-void MovedNumbers::Table::erase(size_t slot) {
+void SparseShuffle::Table::erase(size_t slot) {
   for (size_t next = (slot + 1) & mask; slots[next] != 0; next = (next + 1) & mask) {
     const size_t from_home = (next - home(place_of(slots[next]))) & mask;
     if (from_home < ((next - slot) & mask)) continue;
@@ -50,7 +50,7 @@ void MovedNumbers::Table::erase(size_t slot) {
   slots[slot] = 0;
 }
 
-uint32_t MovedNumbers::take() {
+uint32_t SparseShuffle::take() {
   const uint32_t place = next_++;
   size_t slot = table_.find(place);
   if (const uint64_t entry = table_.slots[slot]; entry != 0) {
@@ -65,7 +65,7 @@ uint32_t MovedNumbers::take() {
   return number_of(std::exchange(old_.slots[slot], kGone));
 }
 
-uint32_t MovedNumbers::exchange(uint32_t place, uint32_t number) {
+uint32_t SparseShuffle::exchange(uint32_t place, uint32_t number) {
   if (old_.slots) {
     move_some();
   } else if (is_full()) {
@@ -91,16 +91,16 @@ uint32_t MovedNumbers::exchange(uint32_t place, uint32_t number) {
   return place;
 }
 
-void MovedNumbers::prefetch(uint32_t place) const {
+void SparseShuffle::prefetch(uint32_t place) const {
   __builtin_prefetch(&table_.slots[table_.home(place)], 1);
   if (old_.slots) __builtin_prefetch(&old_.slots[old_.home(place)], 1);
 }
 
-bool MovedNumbers::is_full() const {
+bool SparseShuffle::is_full() const {
   return 16 * size_ * (count_ - table_.first) > kMostTaken * table_.capacity() * (count_ - next_);
 }
 
-void MovedNumbers::grow() {
+void SparseShuffle::grow() {
   const size_t wanted = std::bit_ceil(2 * 16 * size_ / kMostTaken);
   Table larger = make_table(std::max(kLeastSlots, wanted));
   old_ = std::exchange(table_, std::move(larger));
@@ -108,7 +108,7 @@ void MovedNumbers::grow() {
   wrapped_ = false;
 }
 
-void MovedNumbers::move_some() {
+void SparseShuffle::move_some() {
   for (const size_t end = moved_ + kMovedACall; moved_ < end; ++moved_) {
     uint64_t& entry = old_.slots[moved_];
     if (entry == 0 || entry == kGone) continue;

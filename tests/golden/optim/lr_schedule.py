@@ -1,6 +1,6 @@
 """Learning rates of both schedules, as the PyTorch and TensorFlow codes that define them step.
 
-Writes schedule.csv: name,step,rate with step counted from 1.
+Writes lr_schedule.csv: name,step,rate with step counted from 1.
 """
 import csv
 import pathlib
@@ -43,7 +43,7 @@ def reference_rates(base, end, start, warmup, total, power, steps):
 
 
 def main():
-    path = pathlib.Path(__file__).with_name("schedule.csv")
+    path = pathlib.Path(__file__).with_name("lr_schedule.csv")
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         for name, (kind, base, end, start, warmup, total, power) in CASES.items():

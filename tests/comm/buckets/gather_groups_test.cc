@@ -1,4 +1,4 @@
-#include "comm/buckets/sharding/units.h"
+#include "comm/buckets/sharding/gather_groups.h"
 
 #include <gtest/gtest.h>
 
@@ -15,49 +15,50 @@ using Ranges = std::vector<Range>;
 // Buckets [0, 40) [40, 104) [104, 140) [140, 240) [240, 300) [300, 310).
 const std::vector<int64_t> kBoundaries = {0, 20, 40, 140, 240, 300, 310};
 const Ranges kBuckets = {{0, 40}, {40, 104}, {104, 140}, {140, 240}, {240, 300}, {300, 310}};
-const Ranges kUnits = {{0, 40}, {40, 140}, {140, 240}, {240, 300}, {300, 310}};
+const Ranges kGroups = {{0, 40}, {40, 140}, {140, 240}, {240, 300}, {300, 310}};
 
-TEST(Units, BeginAndEndWithABlockAndABucket) {
-  EXPECT_EQ(make_units(kBoundaries, kBuckets), kUnits);
-  EXPECT_EQ(make_units(std::vector<int64_t>{0, 7, 100}, {{0, 60}, {60, 100}}), (Ranges{{0, 100}}));
+TEST(GatherGroups, BeginAndEndWithABlockAndABucket) {
+  EXPECT_EQ(make_gather_groups(kBoundaries, kBuckets), kGroups);
+  EXPECT_EQ(make_gather_groups(std::vector<int64_t>{0, 7, 100}, {{0, 60}, {60, 100}}),
+            (Ranges{{0, 100}}));
 }
 
-TEST(Units, NeighboursAndBothEndsAreInMemoryAtOnce) {
-  const UnitMemory memory = place_units(kUnits);
+TEST(GatherGroups, NeighboursAndBothEndsAreInMemoryAtOnce) {
+  const GatherGroupMemory memory = place_gather_groups(kGroups);
   EXPECT_EQ(memory.elements, 2 * 100 + 40 + 10);
-  const auto at = [&](size_t unit) {
-    const auto& [range, place] = memory.runs[unit];
-    EXPECT_EQ(range, kUnits[unit]);
+  const auto at = [&](size_t group) {
+    const auto& [range, place] = memory.runs[group];
+    EXPECT_EQ(range, kGroups[group]);
     EXPECT_LE(place + range.size(), memory.elements);
     return Range{place, place + range.size()};
   };
   const auto apart = [](const Range& a, const Range& b) {
     return a.end <= b.begin || b.end <= a.begin;
   };
-  for (size_t unit = 1; unit + 1 < kUnits.size(); ++unit) {
-    EXPECT_TRUE(apart(at(unit), at(unit + 1)));
-    EXPECT_TRUE(apart(at(unit), at(0)));
-    EXPECT_TRUE(apart(at(unit), at(4)));
+  for (size_t group = 1; group + 1 < kGroups.size(); ++group) {
+    EXPECT_TRUE(apart(at(group), at(group + 1)));
+    EXPECT_TRUE(apart(at(group), at(0)));
+    EXPECT_TRUE(apart(at(group), at(4)));
   }
   EXPECT_TRUE(apart(at(0), at(4)));
   EXPECT_FALSE(apart(at(1), at(3)));
-  EXPECT_EQ(place_units({{0, 64}}).elements, 64);
-  EXPECT_EQ(place_units({{0, 64}, {64, 96}}).elements, 96);
+  EXPECT_EQ(place_gather_groups({{0, 64}}).elements, 64);
+  EXPECT_EQ(place_gather_groups({{0, 64}, {64, 96}}).elements, 96);
 }
 
 TEST(SharedBuffers, AWriteWaitsForWhatLiesThere) {
-  const UnitMemory memory = place_units(kUnits);
+  const GatherGroupMemory memory = place_gather_groups(kGroups);
   const device::Arena arena({nullptr, device::DType::kF32, 1, memory.elements}, 310, memory.runs);
   const SharedBuffers buffers(arena.runs(), kBuckets);
   EXPECT_EQ(buffers.last_bucket({50, 60}), 2);
   EXPECT_EQ(buffers.reductions_before({0, 20}, 0), 0);
   EXPECT_EQ(buffers.reductions_before({40, 140}, 0), 0);
   EXPECT_EQ(buffers.reductions_before({140, 240}, 0), 0);
-  EXPECT_EQ(buffers.reductions_before({240, 300}, 0), 3) << "buckets 0, 1 and 2, of unit 1";
+  EXPECT_EQ(buffers.reductions_before({240, 300}, 0), 3) << "buckets 0, 1 and 2, of gather group 1";
   EXPECT_EQ(buffers.reductions_before({300, 310}, 0), 0);
   // In the next round.
   EXPECT_EQ(buffers.reductions_before({0, 20}, 1), 1);
-  EXPECT_EQ(buffers.reductions_before({40, 140}, 1), 5) << "unit 3 came last";
+  EXPECT_EQ(buffers.reductions_before({40, 140}, 1), 5) << "gather group 3 came last";
   EXPECT_EQ(buffers.reductions_before({140, 240}, 1), 4);
   EXPECT_EQ(buffers.reductions_before({240, 300}, 1), 6 + 3);
   EXPECT_EQ(buffers.reductions_before({300, 310}, 1), 6);

@@ -1,4 +1,4 @@
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,14 @@
 namespace strata::optim {
 namespace {
 
-double decayed(const ScheduleOptions& options, double progress) {
+double decayed(const LrScheduleOptions& options, double progress) {
   return options.end_learning_rate + (options.base_learning_rate - options.end_learning_rate) *
                                          std::pow(1.0 - std::min(1.0, progress), options.power);
 }
 
 }  // namespace
 
-void check_schedule(const ScheduleOptions& options) {
+void check_lr_schedule(const LrScheduleOptions& options) {
   const auto check_rate = [](const char* key, double value) {
     if (!(value >= 0) || !std::isfinite(value)) {
       fail("{} is {}: a learning rate must be a number of at least 0", key, value);
@@ -32,7 +32,7 @@ void check_schedule(const ScheduleOptions& options) {
   }
   if (options.total_steps < 1)
     fail("total_steps is {}: it must be at least 1", options.total_steps);
-  if (options.schedule == Schedule::kWarmupThenPolynomialDecay &&
+  if (options.schedule == LrSchedule::kWarmupThenPolynomialDecay &&
       options.total_steps <= options.warmup_steps) {
     fail("total_steps is {}, warmup_steps is {}: the decay needs at least one step after warm-up",
          options.total_steps, options.warmup_steps);
@@ -42,8 +42,8 @@ void check_schedule(const ScheduleOptions& options) {
   }
 }
 
-double learning_rate(const ScheduleOptions& options, int64_t step) {
-  const bool published = options.schedule == Schedule::kWarmupThenPolynomialDecay;
+double learning_rate(const LrScheduleOptions& options, int64_t step) {
+  const bool published = options.schedule == LrSchedule::kWarmupThenPolynomialDecay;
   const int64_t t = step - 1 + first_t(options.schedule);
   const int64_t ramp = t - options.start_warmup_step;
   if (ramp < options.warmup_steps) {

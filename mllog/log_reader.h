@@ -43,7 +43,7 @@ enum class LogFormat {
 // A line ends at \n or \r, as in Python's text mode. If a line has several tokens, the last one
 // counts, and crowded_lines() lists the line. Files up to kWholeFileBytes are held in memory.
 // Larger ones are read again in pieces at every visit, so that memory use is constant.
-class EventLog {
+class LogReader {
  public:
   static constexpr uint64_t kWholeFileBytes = 16u << 20;
   // A larger file is refused.
@@ -52,12 +52,12 @@ class EventLog {
   static constexpr size_t kMaxLineBytes = 32u << 20;
 
   // Throws Error, a std::runtime_error, if `path` is not a readable regular file or is too large.
-  explicit EventLog(const std::filesystem::path& path, LogFormat format = LogFormat::kMllog);
-  EventLog(EventLog&&) = default;
-  EventLog& operator=(EventLog&&) = default;
+  explicit LogReader(const std::filesystem::path& path, LogFormat format = LogFormat::kMllog);
+  LogReader(LogReader&&) = default;
+  LogReader& operator=(LogReader&&) = default;
   // Reads the events of a text in memory; `name` stands for the path in messages.
-  static EventLog from_text(std::string text, std::string name,
-                            LogFormat format = LogFormat::kMllog);
+  static LogReader from_text(std::string text, std::string name,
+                             LogFormat format = LogFormat::kMllog);
 
   // Calls `visit` with every event in order, until it returns false.
   void visit(const std::function<bool(const Event&)>& visit) const;
@@ -85,7 +85,7 @@ class EventLog {
   uint64_t line_number(uint64_t offset) const;
 
  private:
-  EventLog() = default;
+  LogReader() = default;
   void scan_text();
   void scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines);
   void add_bad_line(uint64_t offset, std::string_view text, const char* reason);

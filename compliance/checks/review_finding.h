@@ -7,7 +7,7 @@
 
 namespace strata::compliance {
 
-struct Remark {
+struct ReviewFinding {
   std::string id;              // id of the check, the same in every log: "review/system/submitter"
   std::string text;            // a sentence, printable
   std::filesystem::path path;  // the file or folder it is about

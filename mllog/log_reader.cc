@@ -1,4 +1,4 @@
-#include "mllog/event_log.h"
+#include "mllog/log_reader.h"
 
 #include <fmt/format.h>
 
@@ -252,7 +252,7 @@ size_t find_last_token(std::string_view text, std::string_view token, size_t fir
 
 }  // namespace
 
-EventLog::EventLog(const std::filesystem::path& path, LogFormat format)
+LogReader::LogReader(const std::filesystem::path& path, LogFormat format)
     : path_(path), format_(format) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);  // fails unless it is a regular file
@@ -268,8 +268,8 @@ EventLog::EventLog(const std::filesystem::path& path, LogFormat format)
   }
 }
 
-EventLog EventLog::from_text(std::string text, std::string name, LogFormat format) {
-  EventLog log;
+LogReader LogReader::from_text(std::string text, std::string name, LogFormat format) {
+  LogReader log;
   log.path_ = std::move(name);
   log.format_ = format;
   log.text_ = std::move(text);
@@ -277,7 +277,7 @@ EventLog EventLog::from_text(std::string text, std::string name, LogFormat forma
   return log;
 }
 
-void EventLog::add_bad_line(uint64_t offset, std::string_view text, const char* reason) {
+void LogReader::add_bad_line(uint64_t offset, std::string_view text, const char* reason) {
   constexpr size_t kShownBytes = 160;
   ++bad_line_count_;
   if (bad_lines_.size() >= kMaxBadLines) return;
@@ -285,7 +285,7 @@ void EventLog::add_bad_line(uint64_t offset, std::string_view text, const char* 
 }
 
 // `tokens` reaches from the first token of a line to its last.
-void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
+void LogReader::note_crowded(std::string_view tokens, uint64_t offset) {
   const std::string_view token = token_of(format_);
   std::deque<std::string> decoded_keys;
   LineParser parser(decoded_keys);
@@ -311,7 +311,7 @@ void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
   if (crowded_lines_.size() < kMaxBadLines) crowded_lines_.push_back(std::move(line));
 }
 
-std::string EventLog::why_no_token() const {
+std::string LogReader::why_no_token() const {
   constexpr std::string_view kAnyToken = ":::MLL";
   constexpr size_t kBeginning = 64;
   if (whole_ && text_.empty()) return "the file is empty";
@@ -325,7 +325,7 @@ std::string EventLog::why_no_token() const {
   return fmt::format("no line holds '{}'", strip_right(token_of(format_)));
 }
 
-void EventLog::scan_text() {
+void LogReader::scan_text() {
   const std::string_view token = token_of(format_);
   const std::string_view text = text_;
   LineParser parser(decoded_keys_);
@@ -346,9 +346,9 @@ void EventLog::scan_text() {
   event_count_ = events_.size();
 }
 
-void EventLog::visit(const std::function<bool(const Event&)>& visit) const {
+void LogReader::visit(const std::function<bool(const Event&)>& visit) const {
   if (!whole_) {
-    const_cast<EventLog*>(this)->scan_file(visit, false);
+    const_cast<LogReader*>(this)->scan_file(visit, false);
     return;
   }
   for (const Event& event : events_) {
@@ -356,7 +356,7 @@ void EventLog::visit(const std::function<bool(const Event&)>& visit) const {
   }
 }
 
-void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines) {
+void LogReader::scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines) {
   constexpr size_t kPieceBytes = 1u << 20;
   const std::string_view token = token_of(format_);
   std::ifstream file = open_to_read(path_, std::ios::binary);
@@ -417,7 +417,7 @@ void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool co
   }
 }
 
-uint64_t EventLog::line_number(uint64_t offset) const {
+uint64_t LogReader::line_number(uint64_t offset) const {
   uint64_t lines = 1;
   const auto count = [&](std::string_view piece) {
     lines += static_cast<uint64_t>(std::ranges::count(piece, '\n'));

@@ -1,16 +1,15 @@
-#include "training/agreement/amax_agreement.h"
+#include "training/sync/amax_sync.h"
 
 namespace strata::training {
 
-AmaxAgreement::AmaxAgreement(const bert::Model& model, comm::Communicator& communicator)
-    : model_(model) {
+AmaxSync::AmaxSync(const bert::Model& model, comm::Communicator& communicator) : model_(model) {
   if (!model.in_float8() || communicator.size() == 1) return;
   collectives_ = comm::make_collectives(communicator, model.backend(), device::Stream::kCompute);
-  agree();
+  all_reduce();
   model.backend().synchronize(device::Stream::kCompute);
 }
 
-void AmaxAgreement::agree() {
+void AmaxSync::all_reduce() {
   if (!collectives_) return;
   const device::Tensor largest = model_.float8_amax();
   collectives_->all_reduce_max(largest.as<float>(), largest.size());

@@ -10,15 +10,15 @@
 
 namespace strata::training {
 
-class AmaxAgreement {
+class AmaxSync {
  public:
   // Does nothing with one rank, or a model without FP8. All ranks construct together, which
   // connects them. References must outlive the object.
-  AmaxAgreement(const bert::Model& model, comm::Communicator& communicator);
+  AmaxSync(const bert::Model& model, comm::Communicator& communicator);
 
   // All-reduces the values. Call after a step's last micro-batch, when its updates have waited for
   // all reductions and no other collective is in flight. All ranks call together.
-  void agree();
+  void all_reduce();
 
  private:
   const bert::Model& model_;

@@ -5,7 +5,7 @@
 
 namespace strata::optim {
 
-enum class Schedule : uint8_t {
+enum class LrSchedule : uint8_t {
   // Published open-division runs. Step 1 is t = 1. While t - start < warmup, the rate is base * (t
   // - start) / warmup, then end + (base - end) * (1 - min(1, (t - warmup) / (total -
   // warmup)))^power.
@@ -15,8 +15,8 @@ enum class Schedule : uint8_t {
   kPolynomialDecay,
 };
 
-struct ScheduleOptions {
-  Schedule schedule = Schedule::kWarmupThenPolynomialDecay;
+struct LrScheduleOptions {
+  LrSchedule schedule = LrSchedule::kWarmupThenPolynomialDecay;
   double base_learning_rate = 0;
   double end_learning_rate = 0;
   // At most the first t, so that rates are not negative. If negative, the ramp starts above zero.
@@ -30,14 +30,14 @@ struct ScheduleOptions {
 
 // The t of step 1, and the latest start_warmup_step: a later one would begin the ramp with negative
 // rates.
-constexpr int64_t first_t(Schedule schedule) {
-  return schedule == Schedule::kWarmupThenPolynomialDecay ? 1 : 0;
+constexpr int64_t first_t(LrSchedule schedule) {
+  return schedule == LrSchedule::kWarmupThenPolynomialDecay ? 1 : 0;
 }
 
 // Throws Error if the options do not define a schedule.
-void check_schedule(const ScheduleOptions& options);
+void check_lr_schedule(const LrScheduleOptions& options);
 
 // Returns the rate of update number `step`, counted from 1 (Adam's t).
-double learning_rate(const ScheduleOptions& options, int64_t step);
+double learning_rate(const LrScheduleOptions& options, int64_t step);
 
 }  // namespace strata::optim

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata::compliance;
   static RuleStore rules;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  EventLog::from_text(text, "fuzz", LogFormat::kMll);
-  const EventLog log = EventLog::from_text(text, "fuzz");
+  strata::mllog::LogReader::from_text(text, "fuzz", strata::mllog::LogFormat::kMll);
+  const strata::mllog::LogReader log = strata::mllog::LogReader::from_text(text, "fuzz");
   for (const char* ruleset : {"2.0.0", "5.0.0"}) {
     for (const Finding& finding : check_log(log, rules, "training", ruleset).errors)
       describe(finding);

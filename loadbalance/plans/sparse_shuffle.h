@@ -1,6 +1,5 @@
 // A sparse shuffle: a shuffled order (a deck) of the numbers below `count` that stores only the
-// moved numbers. A place here is a position in the deck, not a sample's sorted index in
-// data::SampleIndex.
+// moved numbers. A place is a position in the deck.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +13,10 @@ namespace strata::loadbalance {
 // among the remaining places. The hash table uses linear probing with slots in order of place, so
 // that only moves access memory at random. It grows by a few entries per call, so that no call
 // waits for all of it.
-class MovedNumbers {
+class SparseShuffle {
  public:
   // For the places below `count`.
-  explicit MovedNumbers(uint32_t count);
+  explicit SparseShuffle(uint32_t count);
 
   // Takes the first remaining place and returns its number.
   uint32_t take();
