@@ -23,7 +23,10 @@ target_compile_options(strata_flags INTERFACE
 if(STRATA_SANITIZE)
   # GCC mistakes the standard library's checked code for reads of uninitialized memory.
   target_compile_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-omit-frame-pointer
-                                                -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+                                                -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(strata_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
   target_link_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 

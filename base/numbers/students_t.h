@@ -1,5 +1,5 @@
 // Student's t distribution in double. By default Boost computes in long double, and does so before
-// main() begins. Valgrind, whose long double is shorter, ends such a program at its start.
+// main() begins. Under valgrind, whose long double is shorter, that may abort.
 #pragma once
 
 #include <boost/math/distributions/students_t.hpp>
