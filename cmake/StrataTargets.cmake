@@ -9,9 +9,15 @@ endif()
 if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH AND NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
-# All users can enter installed folders, whatever umask the installer has.
-set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
-    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+# These rules come before those of all folders.
+function(strata_open_folders component)
+  install(CODE "set(FOLDERS \"${ARGN}\")\ninclude(\"${PROJECT_SOURCE_DIR}/cmake/OpenFolders.cmake\")" COMPONENT ${component})
+endfunction()
+strata_open_folders(${STRATA_PROGRAM_COMPONENT} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata)
+strata_open_folders(dev ${CMAKE_INSTALL_LIBDIR}/cmake/strata ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_INCLUDEDIR}/strata/mllog)
+if(STRATA_TRAINING)
+  strata_open_folders(training ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts/slurm)
+endif()
 
 # The target that provides {fmt}.
 set(STRATA_FMT fmt::fmt)
