@@ -1,8 +1,18 @@
 # Makes a library and a test executable of every folder, so that the folders' own files only list sources.
 
+# ccache compiles nothing if it cannot write its cache, for example without a home directory.
 find_program(STRATA_CCACHE ccache)
-if(STRATA_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
+if(STRATA_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  file(WRITE ${PROJECT_BINARY_DIR}/CMakeFiles/strata_ccache/trial.cc "int main() {}\n")
+  execute_process(COMMAND ${STRATA_CCACHE} ${CMAKE_CXX_COMPILER} -c trial.cc -o trial.o
+                  WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/CMakeFiles/strata_ccache
+                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said ERROR_STRIP_TRAILING_WHITESPACE)
+  if(status EQUAL 0)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
+  else()
+    message(STATUS "ccache is left out, because it does not work: ${said}")
+    set(STRATA_CCACHE)
+  endif()
 endif()
 
 # Installed programs find the libraries of a prefix in their present place. A distribution's packages name no folders.

@@ -31,6 +31,7 @@ cases=(
   "cmake_versions            other versions of CMake configure all presets"
   "other_folder              sources and build in folders with spaces and accents"
   "untouched_sources         a configuration writes nothing into the sources"
+  "ccache_unusable           a ccache that cannot write its cache is left out"
   "bare_environment          without HOME, in another locale and with umask 077"
 )
 
@@ -357,6 +358,13 @@ case_untouched_sources() {
   chmod -R u+w sources
   [[ $status -eq 0 ]] || { cat log; return 1; }
   [[ -z $touched ]] || give_up "written: $touched"
+}
+
+case_ccache_unusable() {
+  program bin/ccache <<<'echo "ccache: error: Failed to create directory /nonexistent" >&2; exit 1'
+  PATH=$PWD/bin:$PATH configure build tools-only "${without_tests[@]}"
+  said 'ccache is left out, because it does not work: ccache: error: Failed to create directory /nonexistent' build.log
+  ! grep -q "$PWD/bin/ccache" build/build.ninja || give_up "the build calls ccache"
 }
 
 case_bare_environment() {

@@ -16,6 +16,12 @@ give_up() {
   exit 2
 }
 
+# needs_writable_checkout: gives up if this user cannot write into the checkout.
+needs_writable_checkout() {
+  [[ -w $root ]] || give_up "$root: you cannot write there, and this script makes build/, data-cache/ and runs/ in it. Copy the folder, or build
+elsewhere: cmake -S '$root' -B DIR -G Ninja && cmake --build DIR"
+}
+
 # set_aside FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on, so that nothing is lost. Says where it is.
 set_aside() {
   local folder=$1 name=$1.$2 number=2

@@ -18,6 +18,7 @@ for kind in "${kinds[@]}"; do
 done
 jobs=${JOBS:-$(nproc)}
 packages=$root/build/packages
+needs_writable_checkout
 mkdir -p "$packages"
 
 # configure_and_build FOLDER PRESET TARGET... -- CMAKE_OPTION...
