@@ -16,6 +16,7 @@ cases=(
   "libraries_in_prefix       each source that includes a library in a prefix is given its folder"
   "library_without_pc        a library in a prefix is found without its .pc file"
   "hdf5_root                 HDF5_ROOT names an HDF5 without hdf5.pc"
+  "hdf5_parallel             a parallel HDF5, whose headers include MPI's, is linked with MPI"
   "hdf5_missing              a missing HDF5 is named"
   "cuda_choice               the CUDA compiler is the user's choice before the default folder's"
   "cuda_refused              an nvcc that cannot compile is an error only with STRATA_CUDA=ON"
@@ -47,6 +48,7 @@ configure() {
   (cd "$root" && "${CMAKE:-cmake}" --preset "$preset" -B "$OLDPWD/$folder" "$@") >"$folder.log" 2>&1 ||
     { cat "$folder.log"; return 1; }
 }
+without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
 # refuses FOLDER PRESET OPTION...: fails if CMake does not refuse the build.
 refuses() { ! configure "$@" >/dev/null || give_up "the build was configured"; }
 # said TEXT FILE: fails if the file does not have the text. CMake breaks its messages into lines.
@@ -148,20 +150,36 @@ case_library_without_pc() {
   said "microhttpd: $PWD/prefix/lib/libmicrohttpd.so" build.log
 }
 
-case_hdf5_root() {
-  needs_training
+# hdf5_prefix: makes a prefix of the system's HDF5, without hdf5.pc.
+hdf5_prefix() {
   local folder library
   folder=$(pkg-config --variable=includedir hdf5 2>/dev/null || true)
   [[ -n $folder ]] || folder=$(dirname "$(find /usr/include -name hdf5.h -print -quit)")
   library=$(find /usr/lib /usr/lib64 -path "*${folder##*/}/libhdf5.so" -print -quit 2>/dev/null)
   [[ -n $library ]] || library=$(find /usr/lib /usr/lib64 -name libhdf5.so -print -quit 2>/dev/null)
-  mkdir -p prefix/lib
-  ln -s "$folder" prefix/include
+  mkdir -p prefix/lib prefix/include
+  ln -s "$folder"/* prefix/include/
   ln -s "$(realpath "$library")" prefix/lib/libhdf5.so
+}
+
+case_hdf5_root() {
+  needs_training
+  hdf5_prefix
   configure build release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DHDF5_ROOT="$PWD/prefix"
   grep -qE "^-- HDF5 .*$PWD/prefix/lib/libhdf5.so" build.log || { cat build.log; give_up "HDF5_ROOT was not taken"; }
   HDF5_ROOT=$PWD/prefix configure other release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF
   grep -qE "^-- HDF5 .*$PWD/prefix/lib/libhdf5.so" other.log || { cat other.log; give_up "the variable HDF5_ROOT was not taken"; }
+}
+
+case_hdf5_parallel() {
+  needs_training
+  hdf5_prefix
+  local header
+  header=$(realpath prefix/include/hdf5.h)
+  rm prefix/include/hdf5.h
+  printf '#include <mpi.h>\n#include "%s"\n' "$header" >prefix/include/hdf5.h
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=OFF -DHDF5_ROOT="$PWD/prefix"
+  said 'HDF5 is parallel: it is linked with MPI' build.log
 }
 
 case_hdf5_missing() {
@@ -176,8 +194,6 @@ old_nvcc() {
 }
 # left_out NVCC: fails unless the last configuration tried NVCC and left CUDA out.
 left_out() { said "The CUDA backend is left out: $1 cannot compile" build.log; }
-without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
-
 case_cuda_choice() {
   needs_training
   local name
