@@ -25,14 +25,14 @@ if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   install(CODE "message(STATUS \"No manual and no completions: the program, which writes them, is for another machine. \"
     \"CMAKE_CROSSCOMPILING_EMULATOR would run it\")" COMPONENT ${STRATA_PROGRAM_COMPONENT})
 else()
-  set(share ${PROJECT_BINARY_DIR}/share)
-  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSTRATA=$<TARGET_FILE:strata>\" \"-DOUTPUT=${share}\"
-    \"-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}\" -DZSH=${zsh_folder} -DGZIP=$<$<BOOL:${STRATA_GZIP}>:${STRATA_GZIP}>
-    -P \"${PROJECT_SOURCE_DIR}/cmake/Manual.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
+  install(CODE "
+    set(SHARE \"${PROJECT_BINARY_DIR}/share\")
+    set(DATAROOTDIR \"${CMAKE_INSTALL_DATAROOTDIR}\")
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSTRATA=$<TARGET_FILE:strata>\" \"-DOUTPUT=\${SHARE}\"
+      \"-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}\" -DZSH=${zsh_folder} -DGZIP=$<$<BOOL:${STRATA_GZIP}>:${STRATA_GZIP}>
+      -P \"${PROJECT_SOURCE_DIR}/cmake/Manual.cmake\" COMMAND_ERROR_IS_FATAL ANY)
+    include(\"${PROJECT_SOURCE_DIR}/cmake/InstallShare.cmake\")"
     COMPONENT ${STRATA_PROGRAM_COMPONENT})
-  install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT ${STRATA_PROGRAM_COMPONENT})
-  # Whoever builds may not be whoever installs, and could not remove these.
-  install(CODE "file(REMOVE_RECURSE \"${share}\")" COMPONENT ${STRATA_PROGRAM_COMPONENT})
 endif()
 
 # Documents are laid out as in the source, so that their links work.

@@ -1,17 +1,33 @@
 # Makes a library and a test executable of every folder, so that the folders' own files only list sources.
 
+# ccache compiles nothing if it cannot write its cache, for example without a home directory.
 find_program(STRATA_CCACHE ccache)
-if(STRATA_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
+if(STRATA_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  file(WRITE ${PROJECT_BINARY_DIR}/CMakeFiles/strata_ccache/trial.cc "int main() {}\n")
+  execute_process(COMMAND ${STRATA_CCACHE} ${CMAKE_CXX_COMPILER} -c trial.cc -o trial.o
+                  WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/CMakeFiles/strata_ccache
+                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said ERROR_STRIP_TRAILING_WHITESPACE)
+  if(status EQUAL 0)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
+  else()
+    message(STATUS "ccache is left out, because it does not work: ${said}")
+    set(STRATA_CCACHE)
+  endif()
 endif()
 
 # Installed programs find the libraries of a prefix in their present place. A distribution's packages name no folders.
 if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH AND NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
-# All users can enter installed folders, whatever umask the installer has.
-set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
-    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+# These rules come before those of all folders.
+function(strata_open_folders component)
+  install(CODE "set(FOLDERS \"${ARGN}\")\ninclude(\"${PROJECT_SOURCE_DIR}/cmake/OpenFolders.cmake\")" COMPONENT ${component})
+endfunction()
+strata_open_folders(${STRATA_PROGRAM_COMPONENT} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata)
+strata_open_folders(dev ${CMAKE_INSTALL_LIBDIR}/cmake/strata ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_INCLUDEDIR}/strata/mllog)
+if(STRATA_TRAINING)
+  strata_open_folders(training ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts/slurm)
+endif()
 
 # The target that provides {fmt}.
 set(STRATA_FMT fmt::fmt)
@@ -23,7 +39,10 @@ target_compile_options(strata_flags INTERFACE
 if(STRATA_SANITIZE)
   # GCC mistakes the standard library's checked code for reads of uninitialized memory.
   target_compile_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-omit-frame-pointer
-                                                -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+                                                -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(strata_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
   target_link_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 

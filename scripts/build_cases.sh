@@ -16,11 +16,24 @@ cases=(
   "libraries_in_prefix       each source that includes a library in a prefix is given its folder"
   "library_without_pc        a library in a prefix is found without its .pc file"
   "hdf5_root                 HDF5_ROOT names an HDF5 without hdf5.pc"
+  "hdf5_parallel             a parallel HDF5, whose headers include MPI's, is linked with MPI"
   "hdf5_missing              a missing HDF5 is named"
   "cuda_choice               the CUDA compiler is the user's choice before the default folder's"
   "cuda_refused              an nvcc that cannot compile is an error only with STRATA_CUDA=ON"
   "cuda_architectures        CMAKE_CUDA_ARCHITECTURES and the host's compiler are the user's choice"
   "openmp_missing            a compiler without OpenMP is told which package is missing"
+  "clang_too_old             a Clang that cannot compile the training part is refused"
+  "clang_warnings            Clang knows all options of the compilation"
+  "installed_rpath           an installed program finds the libraries of a prefix"
+  "cross_compiled            an installation runs no program of another machine, but by an emulator"
+  "multi_config              with several configurations the program knows the one that it was built in"
+  "archive_commit            an archive of the sources knows its commit"
+  "cmake_minimum             all files name the same oldest CMake"
+  "cmake_versions            other versions of CMake configure all presets"
+  "other_folder              sources and build in folders with spaces and accents"
+  "untouched_sources         a configuration writes nothing into the sources"
+  "ccache_unusable           a ccache that cannot write its cache is left out"
+  "bare_environment          without HOME, in another locale and with umask 077"
 )
 
 # -- For cases ---------------------------------------------------------------------------------------------------------------
@@ -35,6 +48,7 @@ configure() {
   (cd "$root" && "${CMAKE:-cmake}" --preset "$preset" -B "$OLDPWD/$folder" "$@") >"$folder.log" 2>&1 ||
     { cat "$folder.log"; return 1; }
 }
+without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
 # refuses FOLDER PRESET OPTION...: fails if CMake does not refuse the build.
 refuses() { ! configure "$@" >/dev/null || give_up "the build was configured"; }
 # said TEXT FILE: fails if the file does not have the text. CMake breaks its messages into lines.
@@ -136,20 +150,36 @@ case_library_without_pc() {
   said "microhttpd: $PWD/prefix/lib/libmicrohttpd.so" build.log
 }
 
-case_hdf5_root() {
-  needs_training
+# hdf5_prefix: makes a prefix of the system's HDF5, without hdf5.pc.
+hdf5_prefix() {
   local folder library
   folder=$(pkg-config --variable=includedir hdf5 2>/dev/null || true)
   [[ -n $folder ]] || folder=$(dirname "$(find /usr/include -name hdf5.h -print -quit)")
   library=$(find /usr/lib /usr/lib64 -path "*${folder##*/}/libhdf5.so" -print -quit 2>/dev/null)
   [[ -n $library ]] || library=$(find /usr/lib /usr/lib64 -name libhdf5.so -print -quit 2>/dev/null)
-  mkdir -p prefix/lib
-  ln -s "$folder" prefix/include
+  mkdir -p prefix/lib prefix/include
+  ln -s "$folder"/* prefix/include/
   ln -s "$(realpath "$library")" prefix/lib/libhdf5.so
+}
+
+case_hdf5_root() {
+  needs_training
+  hdf5_prefix
   configure build release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DHDF5_ROOT="$PWD/prefix"
   grep -qE "^-- HDF5 .*$PWD/prefix/lib/libhdf5.so" build.log || { cat build.log; give_up "HDF5_ROOT was not taken"; }
   HDF5_ROOT=$PWD/prefix configure other release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF
   grep -qE "^-- HDF5 .*$PWD/prefix/lib/libhdf5.so" other.log || { cat other.log; give_up "the variable HDF5_ROOT was not taken"; }
+}
+
+case_hdf5_parallel() {
+  needs_training
+  hdf5_prefix
+  local header
+  header=$(realpath prefix/include/hdf5.h)
+  rm prefix/include/hdf5.h
+  printf '#include <mpi.h>\n#include "%s"\n' "$header" >prefix/include/hdf5.h
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=OFF -DHDF5_ROOT="$PWD/prefix"
+  said 'HDF5 is parallel: it is linked with MPI' build.log
 }
 
 case_hdf5_missing() {
@@ -164,8 +194,6 @@ old_nvcc() {
 }
 # left_out NVCC: fails unless the last configuration tried NVCC and left CUDA out.
 left_out() { said "The CUDA backend is left out: $1 cannot compile" build.log; }
-without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
-
 case_cuda_choice() {
   needs_training
   local name
@@ -227,6 +255,143 @@ BASH
   refuses build release -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DCMAKE_CXX_COMPILER="$PWD/c++"
   said 'has no OpenMP' build.log
   said 'libomp-dev' build.log
+}
+
+case_clang_too_old() {
+  needs_training
+  local version
+  version=$(clang++ -dumpversion 2>/dev/null) || skip "there is no clang++"
+  [[ ${version%%.*} -lt 16 ]] || skip "clang++ is version $version"
+  refuses build release "${without_tests[@]}" -DSTRATA_CUDA=OFF -DCMAKE_CXX_COMPILER=clang++
+  said "use Clang 16 or later" build.log
+}
+
+case_clang_warnings() {
+  needs_training
+  command -v clang++ >/dev/null || skip "there is no clang++"
+  local version option options=()
+  version=$(clang++ -dumpversion)
+  # A name that any version may have: the options are of interest, not the code.
+  options=(-DCMAKE_CXX_COMPILER=clang++)
+  [[ ${version%%.*} -ge 16 ]] || options+=(-DSTRATA_FUZZ=ON)
+  configure build release "${without_tests[@]}" -DSTRATA_CUDA=OFF "${options[@]}" ||
+    { if grep -q 'has no OpenMP' build.log; then skip "clang++ has no OpenMP"; fi; return 1; }
+  echo 'int main() {}' >empty.cc
+  while IFS= read -r option; do
+    clang++ -Werror -c empty.cc -o empty.o "$option" || give_up "clang++ does not know $option"
+  done < <(grep -ohE -- '-(W|f|m)[a-z][^ "]*' build/compile_commands.json | grep -vE '^-f(openmp|uzz)' | sort -u)
+}
+
+case_installed_rpath() {
+  case_library_without_pc
+  said "RPATH \"$PWD/prefix/lib\"" build/cli/cmake_install.cmake
+  # A package of the distribution names no folders.
+  PKG_CONFIG_LIBDIR=$PWD configure package tools-only -DCMAKE_PREFIX_PATH="$PWD/prefix" -DCMAKE_INSTALL_PREFIX=/usr
+  not_said "RPATH \"$PWD/prefix/lib\"" package/cli/cmake_install.cmake
+}
+
+case_cross_compiled() {
+  echo 'set(CMAKE_SYSTEM_NAME Linux)' >toolchain.cmake
+  configure build tools-only "${without_tests[@]}" -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake"
+  said 'No manual and no completions' build/cmake_install.cmake
+  not_said 'Manual.cmake' build/cmake_install.cmake
+  program emulator <<<'echo "$*" >>"${0%/*}/calls"; [[ $2 != man ]] || mkdir -p "$4"'
+  configure build tools-only "${without_tests[@]}" -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" \
+    -DCMAKE_CROSSCOMPILING_EMULATOR="$PWD/emulator"
+  said "-DEMULATOR=$PWD/emulator" build/cmake_install.cmake
+  cmake -DSTRATA=/other/strata -DEMULATOR="$PWD/emulator" -DOUTPUT="$PWD/share" -DZSH=site-functions -P "$root/cmake/Manual.cmake"
+  grep -qxF "/other/strata man --all $PWD/share/man/man1" calls || give_up "the emulator was not called for the manual"
+  grep -qxF "/other/strata completion zsh" calls || give_up "the emulator was not called for completions"
+}
+
+case_multi_config() {
+  configure build tools-only "${without_tests[@]}" -G 'Ninja Multi-Config'
+  local config
+  for config in Debug Release; do
+    grep -qF "STRATA_BUILD_TYPE=\\\"$config\\\"" "build/CMakeFiles/impl-$config.ninja" || give_up "$config is not told its name"
+  done
+}
+
+case_archive_commit() {
+  local commit
+  commit=$(git -C "$root" rev-parse HEAD 2>/dev/null) || skip "needs a git checkout"
+  mkdir sources
+  git -C "$root" archive "$commit" cmake | tar -x -C sources
+  GIT_CEILING_DIRECTORIES=$PWD cmake -DSOURCE="$PWD/sources" -DOUTPUT="$PWD/commit.cc" -P "$root/cmake/WriteCommit.cmake"
+  grep -qF "\"${commit:0:12}\"" commit.cc || { cat commit.cc; give_up "the commit is $commit"; }
+  # Sources that are neither an archive nor a checkout have none.
+  cp "$root/cmake/commit.txt" sources/cmake/
+  GIT_CEILING_DIRECTORIES=$PWD cmake -DSOURCE="$PWD/sources" -DOUTPUT="$PWD/commit.cc" -P "$root/cmake/WriteCommit.cmake"
+  grep -qF '"unknown"' commit.cc || { cat commit.cc; give_up "there is no commit"; }
+}
+
+case_cmake_minimum() {
+  local version
+  version=$(sed -nE 's/^cmake_minimum_required\(VERSION ([0-9.]+)\)$/\1/p' "$root/CMakeLists.txt")
+  grep -A 3 cmakeMinimumRequired "$root/CMakePresets.json" | tr -d ' \n,' | grep -qF "\"major\":${version%.*}\"minor\":${version#*.}" ||
+    give_up "CMakePresets.json does not name CMake $version"
+  grep -qF "cmake@$version:" "$root/packaging/spack/spack_repo/strata/packages/strata/package.py" || give_up "the Spack recipe does not name CMake $version"
+}
+
+case_cmake_versions() {
+  [[ -n ${STRATA_CMAKES:-} ]] || skip "STRATA_CMAKES names no other CMake"
+  local cmake preset presets=(tools-only tools-static)
+  if has_training; then presets+=(release); fi
+  for cmake in $STRATA_CMAKES; do
+    for preset in "${presets[@]}"; do
+      rm -rf build
+      CMAKE=$cmake configure build "$preset" || give_up "$cmake, preset $preset"
+      not_said 'CMake Warning' build.log
+      not_said 'CMake Deprecation' build.log
+    done
+  done
+}
+
+# copy_sources FOLDER: copies the sources, without builds and data.
+copy_sources() {
+  mkdir -p "$1"
+  tar -C "$root" --exclude=./build* --exclude=./data-cache --exclude=./runs --exclude=./.git --exclude=./.venv --exclude=./tests/golden \
+    -cf - . | tar -C "$1" -xf -
+}
+
+case_other_folder() {
+  local folder='ein Ordner für Größen'
+  copy_sources "$folder/strata 1"
+  (cd "$folder/strata 1" && cmake --preset tools-only -DSTRATA_TESTS=OFF -DSTRATA_UNITE=OFF) >log 2>&1 || { cat log; return 1; }
+  cmake --build "$folder/strata 1/build/tools-only" --parallel 1 --target strata_base strata_commit
+  "$folder/strata 1/scripts/mpirun_nodes.sh" --help >/dev/null
+  "$folder/strata 1/scripts/test.sh" --help >/dev/null
+}
+
+case_untouched_sources() {
+  copy_sources sources
+  find sources -exec touch -d '2001-01-01' {} +
+  chmod -R a-w sources
+  local preset=tools-only status=0 touched
+  if has_training; then preset=release; fi
+  (cd sources && cmake --preset "$preset" -B ../build -DSTRATA_CUDA=OFF) >log 2>&1 || status=$?
+  touched=$(find sources -newermt '2001-01-02')
+  chmod -R u+w sources
+  [[ $status -eq 0 ]] || { cat log; return 1; }
+  [[ -z $touched ]] || give_up "written: $touched"
+}
+
+case_ccache_unusable() {
+  program bin/ccache <<<'echo "ccache: error: Failed to create directory /nonexistent" >&2; exit 1'
+  PATH=$PWD/bin:$PATH configure build tools-only "${without_tests[@]}"
+  said 'ccache is left out, because it does not work: ccache: error: Failed to create directory /nonexistent' build.log
+  ! grep -q "$PWD/bin/ccache" build/build.ninja || give_up "the build calls ccache"
+}
+
+case_bare_environment() {
+  local locale=C
+  # A locale whose numbers have decimal commas, made here if the system has its sources.
+  if localedef -i de_DE -f UTF-8 "$PWD/de_DE.UTF-8" >/dev/null 2>&1; then locale=de_DE.UTF-8; fi
+  copy_sources sources
+  umask 077
+  (cd sources && env -i PATH="$PATH" LOCPATH="$PWD/.." LC_ALL="$locale" cmake --preset tools-only -DSTRATA_TESTS=OFF) >log 2>&1 ||
+    { cat log; return 1; }
+  env -i PATH="$PATH" LOCPATH="$PWD" LC_ALL="$locale" cmake --build sources/build/tools-only --parallel 1 --target strata_base strata_commit
 }
 
 # -- Runs the cases ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,12 @@ give_up() {
   exit 2
 }
 
+# needs_writable_checkout: gives up if this user cannot write into the checkout.
+needs_writable_checkout() {
+  [[ -w $root ]] || give_up "$root: you cannot write there, and this script makes build/, data-cache/ and runs/ in it. Copy the folder, or build
+elsewhere: cmake -S '$root' -B DIR -G Ninja && cmake --build DIR"
+}
+
 # archive FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on, so that nothing is lost. Says where it is.
 archive() {
   local folder=$1 name=$1.$2 number=2
@@ -27,25 +33,100 @@ archive() {
   say "what was in $folder is now in $name"
 }
 
-# Installs the named Debian packages unless they are installed.
-install_packages() {
-  local missing=() package as_root=()
+# Whether this user may be able to install packages of the distribution.
+may_install() { [[ $(id -u) -eq 0 ]] || command -v sudo >/dev/null; }
+
+# Prints the package manager to use: apt-get if this user may call it, else that of an active environment, else the distribution's.
+package_manager() {
+  local manager
+  if command -v apt-get >/dev/null && may_install; then echo apt-get; return; fi
+  if [[ -n ${CONDA_PREFIX:-} ]]; then echo conda; return; fi
+  if [[ -n ${SPACK_ENV:-} ]]; then echo spack; return; fi
+  for manager in apt-get dnf zypper pacman conda spack; do
+    if command -v "$manager" >/dev/null; then echo "$manager"; return; fi
+  done
+  echo none
+}
+
+# names_for MANAGER PACKAGE...: prints Debian packages' names for another manager, one a line; PACKAGE itself if there is none.
+names_for() {
+  local manager=$1 package name
+  shift
   for package in "$@"; do
-    dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
+    name=$(awk -v package="$package" -v column="$(case $manager in
+        dnf) echo 2 ;; zypper) echo 3 ;; pacman) echo 4 ;; conda) echo 5 ;; spack) echo 6 ;; *) echo 1 ;;
+      esac)" '$1 == package { print $column }' "$root/scripts/package_names.txt")
+    case $name in - | '') echo "$package" ;; *) echo "$name" ;; esac
+  done
+}
+
+# is_installed MANAGER NAME: whether the manager knows the package as installed. Spack is not asked, because it takes seconds.
+is_installed() {
+  case $1 in
+    apt-get) dpkg-query -W -f '${Status}\n' "$2" 2>/dev/null | grep -q '^install ok installed' ;;
+    dnf | zypper) rpm -q --whatprovides "$2" >/dev/null 2>&1 ;;
+    pacman) pacman -T "$2" >/dev/null 2>&1 ;;
+    conda) compgen -G "${CONDA_PREFIX:-/none}/conda-meta/$2-[0-9]*.json" >/dev/null ;;
+    *) return 1 ;;
+  esac
+}
+
+# Whether an MPI is installed, whichever it is.
+has_mpi() { command -v mpicxx >/dev/null && command -v mpirun >/dev/null; }
+
+# Installs the named Debian packages unless they are installed. On other systems it names the packages that are missing and goes on:
+# their libraries may be in a prefix that CMake finds, and CMake names what it does not find.
+install_packages() {
+  local missing=() package as_root=() manager names
+  for package in "$@"; do
+    # Another MPI serves as well.
+    [[ $package != libopenmpi-dev && $package != openmpi-bin ]] || ! has_mpi || continue
+    is_installed apt-get "$package" || missing+=("$package")
   done
   if [[ ${#missing[@]} -eq 0 ]]; then
     say "packages: all installed"
     return
   fi
-  say "packages: installing ${missing[*]}"
-  if [[ $(id -u) -ne 0 ]]; then
-    command -v sudo >/dev/null || give_up "installing packages needs root: run as root, install sudo, or run
-  apt-get install ${missing[*]}"
-    as_root=(sudo)
+  manager=$(package_manager)
+  if [[ $manager != apt-get ]]; then
+    names=()
+    while IFS= read -r package; do
+      is_installed "$manager" "$package" || names+=("$package")
+    done < <(names_for "$manager" "${missing[@]}" | awk '!seen[$0]++')
+    if [[ ${#names[@]} -eq 0 ]]; then
+      say "packages: all installed"
+      return
+    fi
+    case $manager in
+      dnf | zypper) say "packages: install what is missing:
+  sudo $manager install ${names[*]}" ;;
+      pacman) say "packages: install what is missing:
+  sudo pacman -S --needed ${names[*]}" ;;
+      conda) say "packages: install what is missing:
+  conda install -c conda-forge ${names[*]}" ;;
+      spack) say "packages: load what is missing, or install it:
+  spack install ${names[*]}" ;;
+      none) say "packages: this system has none of apt-get, dnf, zypper, pacman, conda and spack. Debian's names of what is needed:
+  ${names[*]}" ;;
+    esac
+    say "packages: going on with what is there; CMake looks in CMAKE_PREFIX_PATH, too"
+    return
   fi
+  if ! may_install; then
+    [[ -n ${CMAKE_PREFIX_PATH:-} ]] || give_up "installing packages needs root: run as root, install sudo, or run
+  apt-get install ${missing[*]}
+If the libraries are in a folder of your own, name it in CMAKE_PREFIX_PATH"
+    say "packages: not installed, because that needs root: ${missing[*]}"
+    say "packages: going on with what is there and in CMAKE_PREFIX_PATH"
+    return
+  fi
+  say "packages: installing ${missing[*]}"
+  [[ $(id -u) -eq 0 ]] || as_root=(sudo)
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${missing[@]}" >/dev/null
+    "${missing[@]}" >/dev/null ||
+    give_up "apt-get could not install ${missing[*]}, for the reason above. Ubuntu has some of them in its component universe:
+  add-apt-repository universe"
 }
 
 # pip_of PYTHON ACTION NAME ARGUMENT...: installs or downloads requirements/NAME.txt: only wheels, whose hashes must match.

@@ -11,7 +11,8 @@ output=${1:-kjv.txt}
 verses_expected=31102
 
 if ! command -v bible >/dev/null; then
-  echo "kjv_to_text.sh: the command 'bible' is missing; install it: apt-get install bible-kjv" >&2
+  echo "kjv_to_text.sh: the command 'bible' is missing; install Debian's package bible-kjv (apt-get install bible-kjv)." >&2
+  echo "Elsewhere write the text into data-cache/kjv.txt: a verse a line, a blank line between chapters" >&2
   exit 2
 fi
 

@@ -18,6 +18,7 @@ for kind in "${kinds[@]}"; do
 done
 jobs=${JOBS:-$(nproc)}
 packages=$root/build/packages
+needs_writable_checkout
 mkdir -p "$packages"
 
 # configure_and_build FOLDER PRESET TARGET... -- CMAKE_OPTION...
@@ -47,7 +48,8 @@ make_debs() {
   configure_and_build package-training release strata -- "${options[@]}"
   rm -f "$packages"/*.deb
   for folder in package-tools package-training; do
-    (cd "$root/build/$folder" && cpack -G DEB -B "$packages" >cpack.log 2>&1) || {
+    # All users read installed files, whatever umask this user has.
+    (umask 022 && cd "$root/build/$folder" && cpack -G DEB -B "$packages" >cpack.log 2>&1) || {
       cat "$root/build/$folder/cpack.log" >&2
       give_up "cpack could not make the packages"
     }

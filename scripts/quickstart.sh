@@ -20,6 +20,7 @@ for argument in "$@"; do
   esac
 done
 
+needs_writable_checkout
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}"
 build quickstart strata
 strata=$root/build/quickstart/cli/strata

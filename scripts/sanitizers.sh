@@ -10,6 +10,7 @@ case ${1:-both} in
   -h | --help) sed -n '2,3s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   *) give_up "there is no sanitizer $1; see --help" ;;
 esac
+needs_writable_checkout
 
 [[ -x $root/.venv/bin/python ]] && export STRATA_ORACLE_PYTHON=$root/.venv/bin/python
 processors=$(nproc)

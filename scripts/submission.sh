@@ -99,7 +99,7 @@ The runs were made by {version}. From a checkout of it, this makes such runs aga
 """, encoding="utf-8")
 (out / "made_by.txt").write_text("scripts/submission.sh\n")
 PYTHON
-if [[ -e $out ]]; then set_aside "$out" previous; fi
+if [[ -e $out ]]; then archive "$out" previous; fi
 mv -T -- "$out.unfinished" "$out"
 
 failed=()

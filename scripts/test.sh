@@ -14,6 +14,7 @@ for preset in "${presets[@]}"; do
   esac
 done
 
+needs_writable_checkout
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgmock-dev \
   libbenchmark-dev librsvg2-bin python3-venv procps dpkg-dev file
 # With it, the output of --json is checked against docs/schemas/; without it those tests are skipped.

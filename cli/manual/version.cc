@@ -19,9 +19,10 @@
 #endif
 #ifdef STRATA_TRAINING
 #include <H5public.h>
-#include <mpi.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <utf8proc.h>
+
+#include "comm/mpi/mpi_runtime.h"
 #endif
 
 namespace strata::cli {
@@ -53,12 +54,7 @@ std::vector<std::pair<std::string, std::string>> libraries() {
   unsigned major = 0, minor = 0, patch = 0;
   if (H5get_libversion(&major, &minor, &patch) >= 0)
     found.emplace_back("HDF5", fmt::format("{}.{}.{}", major, minor, patch));
-  char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  if (MPI_Get_library_version(name, &length) == MPI_SUCCESS) {
-    const std::string_view all(name);
-    found.emplace_back("MPI", all.substr(0, all.find_first_of(",\n")));
-  }
+  if (const std::string name = comm::mpi_name(); !name.empty()) found.emplace_back("MPI", name);
   const dnnl_version_t* dnnl = dnnl_version();
   found.emplace_back("oneDNN", fmt::format("{}.{}.{}", dnnl->major, dnnl->minor, dnnl->patch));
   found.emplace_back("utf8proc", utf8proc_version());

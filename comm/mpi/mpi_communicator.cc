@@ -105,10 +105,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0;
-    MPI_Get_library_version(version, &length);
-    return {{"MPI", std::string(version, std::string_view(version).find(','))}};
+    return {{"MPI", mpi_name()}};
   }
   std::unique_ptr<Communicator> duplicate() override {
     MPI_Comm copy;

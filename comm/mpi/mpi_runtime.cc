@@ -13,6 +13,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -36,6 +37,23 @@ int launched_rank() {
     if (const char* rank = std::getenv(variable)) return std::atoi(rank);
   }
   return 0;
+}
+
+std::string mpi_name(std::string_view library_version) {
+  std::istringstream words(
+      std::string(library_version.substr(0, library_version.find_first_of(",\n"))));
+  std::string name;
+  for (std::string word; words >> word;) {
+    if (word != "Version:") name += (name.empty() ? "" : " ") + word;
+  }
+  return name;
+}
+
+std::string mpi_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "";
+  return mpi_name(std::string_view(text, static_cast<size_t>(length)));
 }
 
 namespace {

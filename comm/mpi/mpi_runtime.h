@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +19,12 @@ bool launched_by_mpi();
 // Returns this process's rank before MPI is initialised, from the launcher's variables; 0 without
 // them.
 int launched_rank();
+
+// Returns the name and the number from the text of MPI_Get_library_version, for example "Open MPI
+// v4.1.4" or "MPICH 4.2.1". The rest of the text, which may have many lines, tells how it was built.
+std::string mpi_name(std::string_view library_version);
+// The same for the MPI library of this process.
+std::string mpi_name();
 
 // Throws Error if the launcher's variables say that this process is one of more ranks than `size`,
 // the number that MPI reports (1 if MPI was not started), because each rank would then train alone.

@@ -181,7 +181,7 @@ TEST(PreNormWeights, AreWrittenAndReadBack) {
   config.norm = Norm::kPre;
   const ParameterLayout layout(config);
   const HostWeights weights = golden_pre_norm_weights(layout);
-  const testing_support::TemporaryFile file(".pre_norm.safetensors");
+  const TemporaryFile file(".pre_norm.safetensors");
   save_weights(layout, weights, file.path());
   EXPECT_EQ(load_weights(layout, file.path(), 1).values, weights);
 }

@@ -119,6 +119,14 @@ TEST(MpiRuntime, KnowsWhichProcessorsEveryRankMayUse) {
               HasSubstr(fmt::format("[{0}][{1}][{0}]", fmt::join(mine, " "), mine.back())));
 }
 
+TEST(MpiRuntime, TheLibraryIsNamedByTheFirstWordsOfItsText) {
+  EXPECT_EQ(mpi_name("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
+  EXPECT_EQ(mpi_name("MPICH Version:      4.2.1\nMPICH Release date: 2024\n"), "MPICH 4.2.1");
+  EXPECT_EQ(mpi_name("Intel(R) MPI Library 2021.11 for Linux* OS\n"),
+            "Intel(R) MPI Library 2021.11 for Linux* OS");
+  EXPECT_EQ(mpi_name(""), "");
+}
+
 TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi()); }
 
 using Variables = std::map<std::string, std::string>;

@@ -1,5 +1,6 @@
 #include "config/run_config_checks.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <array>

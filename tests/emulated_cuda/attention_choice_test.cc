@@ -103,7 +103,7 @@ class AttentionChoice : public testing::Test {
     bool operator==(const Kernels&) const = default;
   };
   static constexpr Kernels kOnlyMma = {true, false}, kOnlyWgmma = {false, true},
-                           kOnlyPlain = {false, false}, kBoth = {true, true};
+                           kBoth = {true, true};
 
   static std::unique_ptr<Backend> backend(double compared_from = 0) {
     return cuda::make_cuda_backend(DType::kBF16, 0, {.attention_compared_from = compared_from});

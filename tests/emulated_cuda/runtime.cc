@@ -64,12 +64,18 @@ using Place = void* [5];
 
 [[noreturn, gnu::noinline]] void go_on_at(Place& place) { __builtin_longjmp(place, 1); }
 
-// Returns when the stack resumes at `from`. Not inlined or analysed, because callers must not
-// assume that it preserves registers.
-[[gnu::noipa, gnu::noinline]] void change_stacks(Place& from, Place& to) {
+// Callers of such a function must not assume that it preserves registers.
+#ifdef __clang__
+#define STRATA_NOT_ANALYSED [[gnu::noinline]]
+#else
+#define STRATA_NOT_ANALYSED [[gnu::noipa, gnu::noinline]]
+#endif
+
+// Returns when the stack resumes at `from`.
+STRATA_NOT_ANALYSED void change_stacks(Place& from, Place& to) {
   if (__builtin_setjmp(from) == 0) go_on_at(to);
 }
-[[gnu::noipa, gnu::noinline]] void change_stacks(Place& from, const ucontext_t& to) {
+STRATA_NOT_ANALYSED void change_stacks(Place& from, const ucontext_t& to) {
   if (__builtin_setjmp(from) == 0) setcontext(&to);
 }
 

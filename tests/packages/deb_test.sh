@@ -22,12 +22,13 @@ tools=$(echo "$scratch"/strata-tools_*_"$architecture".deb)
 dev=$(echo "$scratch"/libstrata-dev_*_"$architecture".deb)
 
 depends=$(dpkg-deb --field "$tools" Depends)
-libraries=(libc6 libstdc++6 libfmt9 libyaml-cpp0.7 libmicrohttpd12)
-! grep -q '^STRATA_XLSX:[^=]*=ON' "$build/CMakeCache.txt" || libraries+=(libxlsxwriter4)
+# Names of packages contain versions of libraries, which differ between releases of Debian.
+libraries=(libc6 'libstdc\+\+6' 'libfmt[0-9]+' 'libyaml-cpp[0-9.]+' 'libmicrohttpd[0-9]+(t64)?')
+! grep -q '^STRATA_XLSX:[^=]*=ON' "$build/CMakeCache.txt" || libraries+=('libxlsxwriter[0-9]+')
 for library in "${libraries[@]}"; do
-  [[ $depends == *"$library "* ]] || fail "strata-tools does not depend on $library: $depends"
+  [[ $depends =~ (^|[ ,])$library([ ,]|$) ]] || fail "strata-tools does not depend on $library: $depends"
 done
-for library in libopenmpi3 libhdf5 libdnnl; do
+for library in libopenmpi libmpich libhdf5 libdnnl; do
   [[ $depends != *$library* ]] || fail "strata-tools depends on a library of training: $depends"
 done
 [[ $(dpkg-deb --field "$tools" Conflicts) == strata-training ]] || fail "strata-tools is no alternative to strata-training"

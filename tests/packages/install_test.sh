@@ -16,7 +16,8 @@ fail() {
 prefix=$scratch/a\ prefix
 
 # Into a folder that is not the one it was configured for.
-cmake --install "$build" --component dev --prefix "$prefix" >"$scratch/install.log"
+# Whoever installs has a umask of their own.
+(umask 077 && cmake --install "$build" --component dev --prefix "$prefix" >"$scratch/install.log")
 headers=$(cd "$prefix/include/strata" && find . -type f | LC_ALL=C sort | tr '\n' ' ')
 [[ $headers == "./mllog/log_clock.h ./mllog/log_keys.h ./mllog/log_reader.h ./mllog/log_value.h ./mllog/log_writer.h " ]] ||
   fail "other headers than the public ones were installed: $headers"
@@ -73,11 +74,11 @@ $(command -v ccache) "$compiler" -std=c++20 $flags -c "$source/examples/mllog/to
 # The program, with documents; one that trains, with configurations and launchers that start it.
 component=training
 "$strata" train --describe-config >/dev/null 2>&1 || component=tools
-# Whoever installs has a umask of their own; folders of others keep their permissions.
+# Folders of others keep their permissions.
 mkdir -p "$prefix/share"
 chmod 2775 "$prefix/share"
 (umask 077 && cmake --install "$build" --component "$component" --prefix "$prefix" >"$scratch/install.log")
-closed=$(find "$prefix/bin" "$prefix/share" \( -type d ! -perm -0055 -o -type f ! -perm -0044 \) -print)
+closed=$(find "$prefix" \( -type d ! -perm -0055 -o -type f ! -perm -0044 \) -print)
 [[ -z $closed ]] || fail "other users cannot read: $closed"
 [[ $(stat -c %a "$prefix/share") == 2775 ]] || fail "the permissions of a folder of others were changed"
 [[ ! -e $build/share ]] || fail "the installation left files in the build folder"

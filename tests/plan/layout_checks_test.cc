@@ -1,5 +1,6 @@
 #include "plan/layout_checks.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -26,6 +26,15 @@ expect "it has no score" said "score     none: the target was not reached in 41.
 expect "it is not reached" said "target    0.3300, not reached"
 expect "nothing says that the target was reached" test -z "$(grep 'to the target' "$work/said")"
 
+# A checkout of another user.
+if [[ $(id -u) -ne 0 ]]; then
+  mkdir "$work/other"
+  chmod a-w "$work/other"
+  (root=$work/other needs_writable_checkout) >"$work/said" 2>&1
+  expect "a checkout that cannot be written is refused" test $? -eq 2
+  expect "what else can be done is said" said "elsewhere: cmake -S '$work/other' -B DIR"
+fi
+
 # moved BUILD SOURCES: what is said of a build folder.
 moved() { (refuse_moved_build "$@") >"$work/said" 2>&1; }
 mkdir -p "$work/new/build/some" "$work/old"

@@ -1,3 +1,5 @@
+#include <cpuid.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -7,8 +9,27 @@
 namespace strata::device::cpu {
 namespace {
 
+#if defined(__clang__) && __clang_major__ < 18
+// These versions of Clang know neither the levels of x86-64 nor AMX. Every processor with these
+// instructions has the others of its level.
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+bool has_amx_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_AMXBF16) != 0;
+}
+#else
 bool has_avx2() { return __builtin_cpu_supports("x86-64-v3"); }
 bool has_avx512() { return __builtin_cpu_supports("x86-64-v4"); }
+bool has_amx_bf16() { return __builtin_cpu_supports("amx-bf16"); }
+#endif
 
 // Returns the requested instruction set; empty: the best.
 std::string_view asked() {
@@ -37,7 +58,7 @@ const VectorKernels& kernels_for_this_cpu() {
 
 bool multiplies_bf16_pairs() {
   static const bool does = has_avx512() && __builtin_cpu_supports("avx512bf16") &&
-                           !__builtin_cpu_supports("amx-bf16") && asked().empty();
+                           !has_amx_bf16() && asked().empty();
   return does;
 }
 

@@ -44,8 +44,8 @@ TEST(ReferenceBackend, SequencesThatDoNotCoverTheTokensAreAnError) {
   const auto backend = make_reference_backend();
   Values qkv(5 * 6), context(5 * 2), log_sum_exp(5);
   const PackedSequences sequences({1, 3});
-  const AttentionForward op{matrix(qkv, 5),     sequences.view(),      1, {},
-                            matrix(context, 5), matrix(log_sum_exp, 5)};
+  const AttentionForward op{matrix(qkv, 5),        sequences.view(), 1, {}, matrix(context, 5), {},
+                            matrix(log_sum_exp, 5)};
   EXPECT_EQ(error_of([&] { backend->attention_forward(Stream::kCompute, op); }),
             "reference attention_forward: expected that sequences.tokens is the number of rows");
 }

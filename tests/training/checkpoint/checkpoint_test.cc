@@ -1,6 +1,7 @@
 #include "training/checkpoint/checkpoint.h"
 
 #include <cctype>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 

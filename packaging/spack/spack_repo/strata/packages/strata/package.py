@@ -32,7 +32,7 @@ class Strata(CMakePackage):
     depends_on("libmicrohttpd@0.9.75:", when="+server")
     with when("+training"):
         depends_on("mpi")
-        depends_on("hdf5@1.10:1.14 ~mpi")
+        depends_on("hdf5@1.10:1.14")
         depends_on("onednn@2.6:3")
         depends_on("leveldb")
         depends_on("libmd")

@@ -1,0 +1,18 @@
+# Part of the installation: makes those of FOLDERS that are missing, with their parents, so that all users can enter them. Otherwise the
+# umask of whoever installs would close them. FOLDERS are relative to the prefix, or absolute.
+foreach(folder IN LISTS FOLDERS)
+  if(NOT IS_ABSOLUTE "${folder}")
+    set(folder "${CMAKE_INSTALL_PREFIX}/${folder}")
+  endif()
+  set(folder "$ENV{DESTDIR}${folder}")
+  set(missing)
+  while(NOT EXISTS "${folder}")
+    list(APPEND missing "${folder}")
+    get_filename_component(folder "${folder}" DIRECTORY)
+  endwhile()
+  if(missing)
+    list(GET missing 0 folder)
+    file(MAKE_DIRECTORY "${folder}")
+    file(CHMOD ${missing} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  endif()
+endforeach()
