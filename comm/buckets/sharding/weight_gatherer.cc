@@ -38,7 +38,8 @@ Parts parts_of(const Communicator& communicator, const device::Arena& shards,
       ++found;
     }
   }
-  if (found != buckets.size()) fail("weights: a bucket to gather lies in more than one unit");
+  if (found != buckets.size())
+    fail("weights: a bucket to gather lies in more than one gather group");
   return parts;
 }
 
