@@ -207,11 +207,11 @@ void read_rungs(const ConfigValue& section, SearchPlan& plan) {
                  }
                  if (key == "eta") plan.eta = static_cast<int>(integer_from(value, 2, kMostTrials));
                  if (key != "samples") return;
-                 for (const ConfigValue& rung : value.list("a list of rising integers")) {
+                 for (const ConfigValue& rung : value.list("a list of increasing integers")) {
                    plan.rungs.push_back(integer_from(rung, 1, kMostSamples));
                    const size_t last = plan.rungs.size() - 1;
                    if (last > 0 && plan.rungs[last] <= plan.rungs[last - 1]) {
-                     value.reject("a list of rising integers");
+                     value.reject("a list of increasing integers");
                    }
                  }
                });

@@ -105,7 +105,7 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("eta: 4", "eta: 1"),
             "space.yaml:10: rungs.eta: '1' is not an integer from 2 to 10000");
   EXPECT_EQ(refused("[100, 200]", "[200, 100]"),
-            "space.yaml:11: rungs.samples: a list is not a list of rising integers");
+            "space.yaml:11: rungs.samples: a list is not a list of increasing integers");
   EXPECT_EQ(refused("  trials: 9\n", ""), "space.yaml:8: rungs.trials: is missing");
   EXPECT_EQ(refused("config: run.yaml\n", ""),
             "space.yaml: config: is missing; see docs/search.md");

@@ -24,8 +24,8 @@ const VectorKernels& choose() {
   if (name == "portable") return portable_kernels();
   if (name == "avx2" && has_avx2()) return avx2_kernels();
   if (name == "avx512" && has_avx512()) return avx512_kernels();
-  fail("STRATA_CPU_ISA={}: this processor cannot run it; use portable{}{}, or unset it", name,
-       has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
+  fail("STRATA_CPU_ISA={}: this processor cannot run it; use portable{}{}, or unset the variable",
+       name, has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
 }
 
 }  // namespace

@@ -100,7 +100,8 @@ bool CudnnAttention::State::prepare(const Context& context, const CudnnShape& sh
                                     Describe describe) {
   auto known = plans.find(shape);
   if (known == plans.end()) {
-    if (is_captured(context.stream)) fail("cuda: cuDNN: no plan is made while a graph is recorded");
+    if (is_captured(context.stream))
+      fail("cuda: cuDNN: a plan cannot be made while a graph is captured");
     known = plans.emplace(shape, Plan{}).first;
     try {
       auto graph = std::make_unique<CudnnGraph>();
@@ -147,7 +148,7 @@ void CudnnAttention::State::run(const Context& context, const Op& op, const Plan
   void* place = context.scratch[1].get<char>(plan.workspace_bytes);
   with_errors([&] {
     if (fe::detail::set_stream(handle, context.stream) != CUDNN_STATUS_SUCCESS) {
-      fail("cuda: cuDNN does not take a stream");
+      fail("cuda: cuDNN does not accept a stream");
     }
     check(plan.graph->execute(handle, memory, place), "attention");
   });

@@ -120,7 +120,7 @@ void load_cudnn() {
     if (!fe::cudnn_dlhandle) return fmt::format("{} could not be loaded: {}", name, dlerror());
     const size_t version = fe::detail::get_backend_version();
     if (version >= kOldest) return "";
-    return fmt::format("{} is version {}, {} or newer is needed", name, version, kOldest);
+    return fmt::format("{} is version {}, but {} or newer is needed", name, version, kOldest);
   }();
   if (!problem.empty()) fail("cuda: {}", problem);
 }
