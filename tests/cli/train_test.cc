@@ -131,7 +131,7 @@ TEST_F(Train, ReachesTheTargetByModulesWithDelayedGradients) {
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_NEAR(json::parse(evaluated.out)["masked_lm"]["accuracy"].get<double>(),
               values_of(events(), "eval_accuracy").back().get<double>(), 1e-6);
-  expect_refusal(strata(train(modules)), {"ouroboros.modules: 3 modules are on 2 ranks, not on 1"});
+  expect_refusal(strata(train(modules)), {"ouroboros.modules: 3 modules need 2 ranks, not 1"});
 }
 
 TEST_F(Train, StagesMustDivideLayersAndRanks) {
@@ -294,7 +294,7 @@ TEST_F(Train, ContinuesWithTheMissingExperimentsOverRanks) {
   const std::string before = read_file(result("result_0.txt"));
   const ProcessResult more = strata(train({"--experiments", "3", "--continue", "--json"}), 2);
   ASSERT_EQ(more.exit_code, 0) << more.err;
-  EXPECT_THAT(more.err, HasSubstr("1 of 3 are there and kept"));
+  EXPECT_THAT(more.err, HasSubstr("1 of 3 exist and are kept"));
   const json results = json::parse(more.out)["experiments"];
   ASSERT_EQ(results.size(), 3u);
   for (int i = 0; i < 3; ++i) {
