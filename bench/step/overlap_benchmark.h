@@ -27,7 +27,7 @@ struct OverlapOptions {
 
 // Medians over steps of the slowest rank, in seconds.
 struct ModeOverlap {
-  // The clip mode's name. ", not agreed" is added if ranks do not sync overflows, as
+  // The clip mode's name. ", not synced" is added if ranks do not sync overflows, as
   // model.precision fp16 needs.
   std::string name;
   double step = 0;               // whole step
