@@ -24,7 +24,7 @@ set_aside() {
     number=$((number + 1))
   done
   mv -T -- "$folder" "$name"
-  say "what was in $folder is now in $name"
+  say "$folder is archived as $name"
 }
 
 # Installs the named Debian packages unless they are installed.
@@ -68,7 +68,7 @@ fetch_cudnn_frontend() {
     rm "$folder.unfinished"/*.whl
     mv "$folder.unfinished" "$folder"
   else
-    say "headers: could not be fetched from PyPI; attention by cuDNN is left out"
+    say "headers: could not be fetched from PyPI; the build leaves out attention by cuDNN"
     rm -rf "$folder.unfinished"
   fi
 }

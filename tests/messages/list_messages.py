@@ -16,6 +16,7 @@ The script reads scripts/ and each top folder of the source tree that has a CMak
 """
 import argparse
 import difflib
+import functools
 import pathlib
 import re
 import sys
@@ -38,57 +39,73 @@ TRANSPARENT_CALLS = {"format", "string", "string_view", "move", "names_output", 
 # Users do not read the arguments of these calls.
 OTHER_CALLS = {"static_assert", "asm", "volatile", "deprecated"}
 
+# Every alternative begins with its own character, so that the search is fast.
 TOKEN = re.compile(
     r"""
-      (?P<comment> //(?:[^\n\\]|\\.)* | /\*.*?\*/ )
-    | (?P<directive> ^[ \t]*\#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|error|pragma)\b(?:[^\n\\]|\\.)* )
-    | R"(?P<fence>[^\s()\\]{0,16})\((?P<raw>.*?)\)(?P=fence)"
-    | "(?P<string>(?:[^"\\\n]|\\.)*)"
-    | (?P<char> \d[\w.]*'[\w.']* | '(?:[^'\\\n]|\\.)+' )
-    | (?:(?P<call>\b[A-Za-z_]\w*)(?:<[\w:,\s*&]*>)?)?\s*(?P<open>[({[])
+      "(?P<string>(?:[^"\\\n]|\\.)*)"
+    | (?P<open>[({[])
     | (?P<close>[)}\]])
+    | (?P<separator> [,;?=] | :: | : | << )
     | (?P<plus>\+(?![+=]))
-    | (?P<separator> [,;?=] | (?<!:):(?!:) | << | \breturn\b )
+    | '(?P<char>(?<!\w')(?:[^'\\\n]|\\.)+)'
+    | /(?P<comment>/(?:[^\n\\]|\\.)*|\*.*?\*/)
+    | \#(?P<directive>[ \t]*(?:if|ifdef|ifndef|elif|else|endif|error|pragma)\b(?:[^\n\\]|\\.)*)
     """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE)
+    re.VERBOSE | re.DOTALL)
+RAW_STRING = re.compile(r'R"([^\s()\\]{0,16})\((.*?)\)\1"', re.DOTALL)
+NAME_BACKWARDS = re.compile(r"\w*[A-Za-z_]")
 PROSE = re.compile(r"[A-Za-z}'\")\]][,:;.]? +[A-Za-z{'\"(\[]")
 LETTER = re.compile(r"[A-Za-z]")
 NO_WORDS = re.compile(r"\\[nt]|<[^<>]*>|\{[^{}]*\}|%[-.\d]*[a-z]")  # escapes, markup and formats
 SKIPPED_LINES = re.compile(r"^[ \t]*(?://|#[ \t]*include).*\n", re.MULTILINE)
 
 SHELL_STRING = r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'"
-SHELL_PRINT = re.compile(rf"^[^#\n]*?\b(?:echo|printf|say|give_up)((?: +(?:{SHELL_STRING}))+)",
-                         re.MULTILINE | re.DOTALL)
-
+SHELL_PRINT = re.compile(rf"(?<![\w$.-])(?:echo|printf|say|give_up)((?: +(?:{SHELL_STRING}))+)")
+SHELL_COMMENT = re.compile(r"^[ \t]*#.*\n", re.MULTILINE)
 
 
 class Frame:
     """An open bracket with the operands of the expression that is being read."""
 
-    def __init__(self, call, opener):
-        self.call = call
-        self.opener = opener
+    def __init__(self, source, position):
+        self.source = source
+        self.position = position
+        self.opener = source[position:position + 1]
         self.argument = 0
         self.operands = [[]]  # of +; each has texts, and None for code
+        self.has_text = False
         self.name = ""  # the code before "="
+
+    @functools.cached_property
+    def call(self):
+        """The name before the bracket, or an empty text."""
+        before = self.source[max(0, self.position - 80):self.position].rstrip()
+        if before.endswith(">"):  # template arguments
+            before = before[:before.rfind("<")]
+        found = NAME_BACKWARDS.match(before[::-1])
+        return found[0][::-1] if found else ""
 
 
 def expression_text(operands):
-    """Returns the text of operands joined by +, or None if there is no literal in them."""
+    """Returns the text of operands joined by +, one of which has a literal."""
     texts = []
     for operand in operands:
         literals = [text for text in operand if text is not None]
         texts.append("".join(literals) if literals else None)
-    if all(text is None for text in texts):
-        return None
     return "".join("{}" if text is None else text for text in texts)
+
+
+def plain_string(raw):
+    """Returns a string literal with the text of a raw one."""
+    text = raw[2].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'
 
 
 class Reader:
     def __init__(self):
         self.messages = set()
         self.help = set()
-        self.frames = [Frame("", "")]
+        self.frames = []
 
     def add(self, text):
         words = NO_WORDS.sub(lambda match: "{}" if match[0][0] in "{%" else " ", text)
@@ -116,12 +133,14 @@ class Reader:
 
     def end_expression(self):
         frame = self.frames[-1]
-        text = expression_text(frame.operands)
-        if text is not None:
-            self.add(text)
+        if frame.has_text:
+            self.add(expression_text(frame.operands))
+            frame.has_text = False
         frame.operands = [[]]
 
     def read(self, source):
+        source = RAW_STRING.sub(plain_string, source)
+        self.frames = [Frame("", 0)]
         end = 0
         for token in TOKEN.finditer(source):
             frame = self.frames[-1]
@@ -135,27 +154,31 @@ class Reader:
                 continue
             if kind == "directive":
                 self.end_expression()
-            elif kind in ("string", "raw"):
-                frame.operands[-1].append(token[kind] if kind == "string" else token[kind].replace("\n", "\\n"))
+            elif kind == "string":
+                frame.operands[-1].append(token[kind])
+                frame.has_text = True
             elif kind == "char":
                 frame.operands[-1].append(None)
             elif kind == "open":
                 if token["open"] == "{":
                     self.end_expression()
-                call = token["call"] or ""
-                self.frames.append(Frame(call, token["open"]))
+                self.frames.append(Frame(source, token.start()))
             elif kind == "close":
                 if len(self.frames) > 1:
-                    only_text = (frame.opener == "(" and frame.call in ("string", "string_view") and frame.argument == 0
-                                 and len(frame.operands) == 1 and frame.operands[0] and None not in frame.operands[0])
+                    only_text = (frame.has_text and frame.opener == "(" and frame.argument == 0
+                                 and len(frame.operands) == 1 and None not in frame.operands[0]
+                                 and frame.call in ("string", "string_view"))
                     if not only_text:
                         self.end_expression()
                     self.frames.pop()
                     self.frames[-1].operands[-1].append("".join(frame.operands[0]) if only_text else None)
+                    self.frames[-1].has_text |= only_text
                     if frame.opener == "{":
                         self.end_expression()
             elif kind == "plus":
                 frame.operands.append([])
+            elif token[0] == "::":
+                frame.operands[-1].append(None)
             elif kind == "separator":
                 self.end_expression()
                 frame.name = between if token[0] == "=" else "" if token[0] == ";" else frame.name
@@ -175,13 +198,13 @@ def texts_of(file):
     """Returns the messages and the help texts of a source file."""
     source = file.read_text(encoding="utf-8")
     if file.suffix == ".sh":
-        texts = {text[1:-1].replace("\n", "\\n") for arguments in SHELL_PRINT.findall(source)
+        texts = {text[1:-1].replace("\n", "\\n") for arguments in SHELL_PRINT.findall(SHELL_COMMENT.sub("", source))
                  for text in re.findall(SHELL_STRING, arguments, re.DOTALL)}
         return {text for text in texts if PROSE.search(NO_WORDS.sub(" ", text))}, set()
-    source = SKIPPED_LINES.sub("", source)
     reader = Reader()
-    if '"' in source:
-        reader.read(source)
+    for definition in SKIPPED_LINES.sub("", source).split("\n}\n"):
+        if '"' in definition:
+            reader.read(definition)
     return reader.messages, reader.help
 
 
