@@ -32,7 +32,7 @@ inline std::string message_of(const std::exception& error) {
   if (dynamic_cast<const Error*>(&error)) return error.what();
   if (dynamic_cast<const std::filesystem::filesystem_error*>(&error)) return error.what();
   if (dynamic_cast<const std::bad_alloc*>(&error)) {
-    return "out of memory: a smaller batch.micro_batch, fewer threads or fewer ranks take less";
+    return "out of memory; use a smaller batch.micro_batch, fewer threads or fewer ranks";
   }
   return fmt::format("unexpected: {}", error.what());
 }

@@ -194,8 +194,8 @@ void refuse_other_models(const json& object, const BertConfig& config, const std
     if (key == "architectures" && value.is_array()) {
       const auto other = std::ranges::find_if_not(value, is_bert_class);
       if (other == value.end()) continue;
-      fail("{}: architectures: {} is another model than BERT; give the config.json of a BERT model",
-           file, shown(*other));
+      fail("{}: architectures: {} is not BERT; give the config.json of a BERT model", file,
+           shown(*other));
     }
     const auto found = std::ranges::find(needed, key, &std::pair<std::string_view, json>::first);
     if (found == std::end(needed)) {
@@ -205,10 +205,8 @@ void refuse_other_models(const json& object, const BertConfig& config, const std
           file, key);
     }
     if (value == found->second) continue;
-    fail(
-        "{}: {}: {} makes another model than BERT, which has {}; give the config.json of a BERT "
-        "model",
-        file, key, shown(value), found->second.dump());
+    fail("{}: {}: {} is not BERT's value, {}; give the config.json of a BERT model", file, key,
+         shown(value), found->second.dump());
   }
 }
 
@@ -219,8 +217,8 @@ BertConfig read_config_file(const std::string& path) {
   }
   // Checked before missing keys, because other models lack some of BERT's.
   if (const auto type = object.find("model_type"); type != object.end() && *type != "bert") {
-    fail("{}: model_type: {} is another model than BERT; give the config.json of a BERT model",
-         path, shown(*type));
+    fail("{}: model_type: {} is not BERT; give the config.json of a BERT model", path,
+         shown(*type));
   }
   const Reader read(object, path);
   BertConfig config;
@@ -261,8 +259,9 @@ void validate(const BertConfig& config, const std::string& source) {
     fail("{}: intermediate_size={} must be a multiple of 32", source, config.intermediate_size);
   }
   if (config.token_types < 2) {
-    fail("{}: type_vocab_size=1: samples have two segments; give the config.json of a BERT model",
-         source);
+    fail(
+        "{}: type_vocab_size=1: samples have two token types; give the config.json of a BERT model",
+        source);
   }
   const auto probability = [&](const char* key, float value) {
     if (!(value >= 0.0f && value < 1.0f)) fail("{}: {}={} must be in [0, 1)", source, key, value);

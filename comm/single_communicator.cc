@@ -21,10 +21,12 @@ class SingleCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> Communicator::split(int) { fail("these ranks cannot be split"); }
+std::unique_ptr<Communicator> Communicator::split(int) {
+  fail("this communicator cannot be split");
+}
 void Communicator::end_job(std::string_view message) { fail("{}", message); }
 std::unique_ptr<Messages> Communicator::make_messages() {
-  fail("these ranks send each other no messages");
+  fail("this communicator does not support messages");
 }
 
 std::unique_ptr<Communicator> make_single_communicator() {

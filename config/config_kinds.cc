@@ -106,7 +106,7 @@ std::string BackendOptionValues::meanings() const {
                             meaning);
       }
       if (option.values.empty()) {
-        list += fmt::format(" A whole number from 0, the default, to {}", option.most);
+        list += fmt::format(" A whole number from 0 (the default) to {}", option.most);
       }
       list += '.';
     }
@@ -122,13 +122,14 @@ device::OptionValues BackendOptionValues::parse(const ConfigValue& value,
   for (const auto& entry : value.node) {
     if (!entry.first.IsScalar() || !entry.second.IsScalar()) value.reject(expected);
     if (!is_plain_name(entry.first.Scalar()) || !is_plain_name(entry.second.Scalar())) {
-      fail("{}: {}: {}: {} is no option; names and values are of letters, digits, '_' and '-'",
-           value.source, value.key, yaml_text(entry.first.Scalar()),
-           yaml_text(entry.second.Scalar()));
+      fail(
+          "{}: {}: {}: {} is not a valid option; names and values have only letters, digits, '_' "
+          "and '-'",
+          value.source, value.key, yaml_text(entry.first.Scalar()),
+          yaml_text(entry.second.Scalar()));
     }
     if (!values.emplace(entry.first.Scalar(), entry.second.Scalar()).second) {
-      fail("{}: {}: {} stands there a second time; keep one", value.source, value.key,
-           entry.first.Scalar());
+      fail("{}: {}: {} is given twice; keep one", value.source, value.key, entry.first.Scalar());
     }
   }
   return values;

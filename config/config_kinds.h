@@ -81,7 +81,7 @@ struct Text {
 
 // A text that becomes one component of a path.
 struct FileName {
-  std::string type() const { return "a name fit for a directory"; }
+  std::string type() const { return "a valid directory name"; }
   std::string parse(const ConfigValue& value, const std::string& expected) const;
   std::string format(const std::string& text) const { return yaml_text(text); }
 };
@@ -114,7 +114,9 @@ struct Paths {
 struct RisingIntegers {
   int64_t high;
 
-  std::string type() const { return fmt::format("a list of rising integers from 1 to {}", high); }
+  std::string type() const {
+    return fmt::format("a list of increasing integers from 1 to {}", high);
+  }
   std::vector<int> parse(const ConfigValue& value, const std::string& expected) const;
   std::string format(const std::vector<int>& numbers) const;
 };

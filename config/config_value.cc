@@ -63,7 +63,7 @@ bool is_pattern(std::string_view path) {
 std::string home_directory(const ConfigValue& value) {
   const char* home = std::getenv("HOME");
   if (!home || *home != '/') {
-    fail("{}: {}: '~' stands for the home directory, but HOME is not set; write the folder out",
+    fail("{}: {}: '~' stands for the home directory, but HOME is not set; give the full path",
          value.source, value.key);
   }
   return home;
@@ -109,15 +109,15 @@ std::filesystem::path ConfigValue::path(std::string_view expected) const {
   if (name.front() == '~' && missing.starts_with('~')) {
     if (name.size() > 1 && name[1] != '/') {
       fail(
-          "{}: {}: {}: '~' before a name is not expanded; write the folder out, or ./{} for a file "
+          "{}: {}: {}: '~' before a name is not expanded; give the full path, or ./{} for a file "
           "of that name",
           source, key, shown(node), name);
     }
     name = home_directory(*this) + name.substr(1);
   } else if (!is_resolved && has_variable(missing)) {
     fail(
-        "{}: {}: {}: variables are not expanded; write the value out, or give it with --set, where "
-        "the shell expands it",
+        "{}: {}: {}: variables are not expanded; give the value itself, or use --set, where the "
+        "shell expands them",
         source, key, shown(node));
   } else if (!is_resolved && is_pattern(missing)) {
     fail(

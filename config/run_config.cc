@@ -177,7 +177,7 @@ void collect(const ConfigValue& value, bool with_lines, Values& values, Problems
     if (with_lines) child.source = source_at(file, entry.first);
     problems.attempt([&] {
       if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-        fail("{}: {}: stands here a second time; keep one", child.source, child.key);
+        fail("{}: {}: is given twice; keep one", child.source, child.key);
       }
       seen.push_back(name);
       collect(child, with_lines, values, problems);
@@ -193,7 +193,7 @@ void collect_file(const std::filesystem::path& path, bool is_resolved, Values& v
   root.source = path.string() + ":1";
   root.base = std::filesystem::absolute(path).parent_path();
   if (!root.node.IsMap()) {
-    fail("{}: holds no configuration; sections of 'key: value' lines are expected", path.string());
+    fail("{}: is not a configuration; sections of 'key: value' lines are expected", path.string());
   }
   collect(root, true, values, problems);
 }
@@ -201,7 +201,7 @@ void collect_file(const std::filesystem::path& path, bool is_resolved, Values& v
 void collect_override(const std::string& text, Values& values, Problems& problems) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    fail("--set {}: must read key=value, for example optimizer.lr=1e-3", text);
+    fail("--set {}: must have the form key=value, for example optimizer.lr=1e-3", text);
   }
   ConfigValue value;
   value.key = text.substr(0, equals);

@@ -117,7 +117,7 @@ void find_conflicts_of_batches(const RunConfig& config, std::vector<Conflict>& c
   if (micro_batches < stages) {
     conflicts.push_back(
         {"parallel.stages",
-         fmt::format("{} stages need as many micro-batches under way, "
+         fmt::format("{} stages need as many micro-batches in flight, but "
                      "batch.gradient_accumulation_steps is {}; raise it, or use fewer stages",
                      stages, micro_batches)});
   }
@@ -149,16 +149,15 @@ void find_conflicts_of_backend(const RunConfig& config, std::vector<Conflict>& c
   if (precision == Precision::kFp8 && config.batch.round_tokens % backend.float8_tokens != 0) {
     conflicts.push_back(
         {"batch.round_tokens",
-         fmt::format("{} is not a multiple of {}, as model.precision fp8 needs on {}; {} is "
-                     "good for it",
+         fmt::format("{} is not a multiple of {}, which model.precision fp8 needs on {}; use {}",
                      config.batch.round_tokens, backend.float8_tokens, backend.name,
                      std::lcm(64, backend.float8_tokens))});
   }
   if (config.device.graphs && !backend.captures_graphs) {
     conflicts.push_back(
         {"device.graphs",
-         fmt::format("the {} backend captures no graphs; use {} or false", backend.name,
-                     those_with(&device::BackendKind::captures_graphs))});
+         fmt::format("the {} backend cannot capture graphs; use {}, or set device.graphs to false",
+                     backend.name, those_with(&device::BackendKind::captures_graphs))});
   }
   for (const auto& [option, value] : config.device.options) {
     try {
@@ -176,13 +175,12 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
   find_conflicts_of_backend(config, conflicts);
   if (config.run.division == Division::kClosed && config.target.masked_lm_accuracy < 0.72) {
     conflicts.push_back(
-        {"target.masked_lm_accuracy",
-         fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
-                     "open for another target",
-                     config.target.masked_lm_accuracy)});
+        {"target.masked_lm_accuracy", fmt::format("the closed division needs at least 0.72, not "
+                                                  "{}; set run.division to open for another target",
+                                                  config.target.masked_lm_accuracy)});
   }
   if (std::exp2(std::round(std::log2(config.loss_scale.initial))) != config.loss_scale.initial) {
-    conflicts.push_back({"loss_scale.initial", fmt::format("{} is no power of two; use 65536",
+    conflicts.push_back({"loss_scale.initial", fmt::format("{} is not a power of two; use 65536",
                                                            config.loss_scale.initial)});
   }
   const LoadBalanceConfig& balance = config.batch.load_balance;
@@ -197,8 +195,9 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
   }
   if (config.optimizer.lr < config.lr_schedule.end_lr) {
     conflicts.push_back(
-        {"lr_schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
-                                           config.lr_schedule.end_lr, config.optimizer.lr)});
+        {"lr_schedule.end_lr",
+         fmt::format("{} is above optimizer.lr ({}), so the rate would rise; lower it",
+                     config.lr_schedule.end_lr, config.optimizer.lr)});
   }
   const int64_t latest_start = optim::first_t(config.lr_schedule.name);
   if (config.lr_schedule.start_warmup_step > latest_start) {
@@ -212,7 +211,7 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
   if (config.lr_schedule.training_steps <= config.lr_schedule.warmup_steps) {
     conflicts.push_back(
         {"lr_schedule.training_steps",
-         fmt::format("{} leaves no step after lr_schedule.warmup_steps, {}",
+         fmt::format("{} leaves no step after lr_schedule.warmup_steps ({}); raise it",
                      config.lr_schedule.training_steps, config.lr_schedule.warmup_steps)});
   }
   return conflicts;

@@ -42,7 +42,7 @@ ConfigSection run_section() {
   using S = SubmissionConfig;
   const auto get = [](auto& config) -> auto& { return config.run; };
   return section(
-      "run", "Who runs what, and where the results go.",
+      "run", "The submitter, the system and the output of a run.",
       {key("organization", get, &S::organization, FileName{},
            "The submitter; a directory of the result tree."),
        key("system", get, &S::system, Maybe{FileName{}, "auto"},
@@ -62,10 +62,10 @@ ConfigSection run_section() {
            "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: a random "
            "one in every experiment, as MLPerf asks."),
        key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
-           "Seconds that ranks may wait for each other; 0: for ever. If a collective, or MPI's "
-           "start, takes longer, the job ends with exit code 2 and names the operation and the "
-           "missing ranks; the log ends with `aborted`. NCCL's are noticed when the host waits for "
-           "its GPU."),
+           "Seconds that ranks may wait for each other; 0: no limit. If a collective or the start "
+           "of MPI takes longer, the job ends with exit code 2 and names the operation and the "
+           "missing ranks, and the log ends with `aborted`. A stall in NCCL is noticed when the "
+           "host waits for its GPU."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 
@@ -74,15 +74,15 @@ ConfigSection model_section() {
   const auto get = [](auto& config) -> auto& { return config.model; };
   const auto probability = Number::below(0, 1);
   return section(
-      "model", "Which model, and the weights it starts from.",
+      "model", "The model and its initial weights.",
       {required(key(
            "config", get, &S::config, PresetOrPath{{"bert-large", "minilm", "tiny"}},
            "The model's shape: a preset, or a `config.json` or `bert_config.json`. `bert-large`: "
            "MLPerf's, with its reference's tanh GELU (in files `gelu_new`; `gelu` is the exact "
            "one). `minilm`: the quickstart's, without dropout. `tiny`: for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
-           "WordPiece vocabulary, one piece a line, as many as the model's, which may be padded to "
-           "a multiple of 8."),
+           "WordPiece vocabulary, one piece per line, with as many pieces as the model's "
+           "vocabulary, which may be padded to a multiple of 8."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
            "Initial weights: a safetensors file, the `model.safetensors.index.json` of several, or "
            "the prefix of a TensorFlow 1 checkpoint, such as MLPerf's `model.ckpt-28252`. Missing "
@@ -95,7 +95,7 @@ ConfigSection model_section() {
        key("precision", get, &S::precision, Choice<Precision>{},
            "Type of weights and activations in GEMMs."),
        key("norm", get, &S::norm, Choice<NormKind>{},
-           "Where LayerNorm stands. Checkpoints of another kind are refused.")});
+           "Position of LayerNorm. Checkpoints of another kind are refused.")});
 }
 
 ConfigSection layer_drop_section() {
@@ -105,21 +105,22 @@ ConfigSection layer_drop_section() {
       "layer_drop",
       "Progressive layer dropping ([formula](methods/layer_dropping.md)). Needs `model.norm` pre.",
       {key("theta", get, &S::theta, Number::up_to(0, 1),
-           "What theta(t) falls to. 1: no layer is dropped."),
+           "Final value of theta(t). 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
-           "Rate at which theta(t) decays, per step; 0: not at all. `auto`: 100 / "
+           "Decay rate of theta(t) per step; 0: theta is 1. `auto`: 100 / "
            "`lr_schedule.training_steps`.")});
 }
 
 ConfigSection loss_scale_section() {
   using S = LossScaleConfig;
   const auto get = [](auto& config) -> auto& { return config.loss_scale; };
-  return section(
-      "loss_scale", "Dynamic loss scaling of `model.precision` fp16 ([method](methods/fp16.md)).",
-      {key("initial", get, &S::initial, Number::within(1, 1 << 24),
-           "Scale of the first steps, a power of two. A skipped step halves it, to 1 at least."),
-       key("growth_steps", get, &S::growth_steps, Integer<int64_t>{1, kTrillion},
-           "Steps without a skipped one after which the scale doubles, to 2^24 at most.")});
+  return section("loss_scale",
+                 "Dynamic loss scaling of `model.precision` fp16 ([method](methods/fp16.md)).",
+                 {key("initial", get, &S::initial, Number::within(1, 1 << 24),
+                      "Initial scale, a power of two. A skipped step halves it, down to 1."),
+                  key("growth_steps", get, &S::growth_steps, Integer<int64_t>{1, kTrillion},
+                      "After this many steps in a row that were not skipped, the scale doubles, up "
+                      "to 2^24.")});
 }
 
 ConfigSection standardization_section() {
@@ -129,51 +130,52 @@ ConfigSection standardization_section() {
       "standardization",
       "Standardization loss in place of LayerNorm ([formula](methods/standardization.md)). Needs "
       "`model.norm` none.",
-      {key("weight", get, &S::weight, Number::at_least(0), "Factor of the loss; 0: none."),
-       key("axis", get, &S::axis, Choice<StandardizationAxis>{},
-           "What mean and variance are of.")});
+      {key("weight", get, &S::weight, Number::at_least(0),
+           "Weight of the standardization loss; 0: off."),
+       key("axis", get, &S::axis, Choice<StandardizationAxis>{}, "Axis of mean and variance.")});
 }
 
 ConfigSection device_section() {
   using S = DeviceConfig;
   const auto get = [](auto& config) -> auto& { return config.device; };
   return section(
-      "device", "What a rank computes on.",
+      "device", "The device of a rank.",
       {key("backend", get, &S::backend, Choice<const device::BackendKind*>{}, "Implementation."),
        key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
            "Threads of each rank. `auto`: its share of the processors that the node's ranks may "
-           "use (affinity, control groups). On several NUMA nodes, ranks that their launcher does "
-           "not bind are bound to a node each."),
+           "use (affinity, control groups). On several NUMA nodes, a rank that its launcher does "
+           "not bind is bound to one of them."),
        key("graphs", get, &S::graphs, Flag{},
-           "Capture a micro-batch's work on the device (with a single rank, reduction and update "
-           "too) and launch it for later ones of the same shape (CUDA graphs). Pays with small "
-           "micro-batches; `batch.round_tokens` makes shapes recur."),
+           "Capture a micro-batch's work on the device as a CUDA graph, and launch it again for "
+           "micro-batches of the same shape. With a single rank the graph includes reduction and "
+           "update. Helps with small micro-batches; `batch.round_tokens` makes shapes recur."),
        key("options", get, &S::options, BackendOptionValues{},
-           "Choices of one backend; `--set device.options.NAME=VALUE` sets one.")});
+           "Options of the backend; `--set device.options.NAME=VALUE` sets one.")});
 }
 
 ConfigSection data_section() {
   using S = DataConfig;
   const auto get = [](auto& config) -> auto& { return config.data; };
   return section(
-      "data", "HDF5 files of pretraining instances, as `strata data` writes them.",
+      "data", "Pretraining instances: HDF5 files, as `strata data` writes them.",
       {required(key("train", get, &S::train, Paths{}, "Training set: files or directories.")),
        required(key("eval", get, &S::eval, Paths{},
-                    "Evaluation set: files or directories, none of which is trained on.")),
+                    "Evaluation set: files or directories that are not in `train`.")),
        key("eval_samples", get, &S::eval_samples, Integer<int64_t>{0, kTrillion},
-           "Samples of the evaluation set to use, from its beginning; 0: all. MLPerf uses 10000."),
+           "Number of samples to use, from the start of the evaluation set; 0: all. MLPerf uses "
+           "10000."),
        key("max_length", get, &S::max_length, Maybe{Integer<int>{1, 65535}, "auto"},
-           "Most tokens of a sample; memory is taken for `batch.micro_batch` such samples. `auto`: "
-           "the model's positions."),
+           "Maximum tokens of a sample. Memory is allocated for `batch.micro_batch` such samples. "
+           "`auto`: the model's number of positions."),
        key("max_predictions_per_seq", get, &S::max_predictions_per_seq, Integer<int>{1, 65535},
-           "Most masked positions of a sample, logged as max_predictions_per_seq."),
+           "Maximum masked positions of a sample, logged as max_predictions_per_seq."),
        key("shapes", get, &S::shapes, Maybe{Path{}, "none"},
-           "A file that `strata data shapes` made of the training set: how many samples have which "
-           "length and number of masked positions. From it a GPU prepares the shapes to come "
+           "A file that `strata data shapes` made from the training set: the number of samples of "
+           "each length and number of masked positions. With it a GPU prepares the run's shapes "
            "before the clock starts, without reading data."),
        key("variable_length", get, &S::variable_length, Flag{},
            "Read HDF5 files of variable-length rows (`mlperf-varlen`). Only for files of known "
-           "origin: the HDF5 library does not check them, so a hostile one may take over the "
+           "origin: the HDF5 library does not check them, so a malicious file may take over the "
            "process.")});
 }
 
@@ -186,17 +188,19 @@ ConfigSection batch_section() {
       "`parallel.stages`.\n"
       "With `ouroboros.modules` all ranks take the same samples.",
       {key("micro_batch", get, &S::micro_batch, Integer<int>{1, kMillion},
-           "Samples a rank computes at once."),
+           "Samples that a rank computes at once."),
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
-           Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
+           Integer<int>{1, kMillion},
+           "Micro-batches whose gradients a rank adds up before an optimizer step."),
        key("accumulation_order", get, &S::accumulation_order, Choice<AccumulationOrder>{},
-           "How a step goes through layers and micro-batches. Gradients have the same bits, except "
-           "with `optimizer.sharded` gradients or all."),
+           "Order of a step's layers and micro-batches. Gradients have the same bits in both "
+           "orders, except with `optimizer.sharded` gradients or all."),
        key("activations", get, &S::activations, Choice<ActivationPolicy>{},
            "How long a layer's activations are kept."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
-           "Pad a micro-batch's tokens to a multiple of this, and its masked positions to one of a "
-           "quarter of it, so that few shapes occur. Changes neither losses nor gradients.")});
+           "Pad a micro-batch's tokens to a multiple of this number, and its masked positions to a "
+           "multiple of a quarter of it, so that few shapes occur. Padding changes neither losses "
+           "nor gradients.")});
 }
 
 ConfigSection load_balance_section() {
@@ -206,14 +210,15 @@ ConfigSection load_balance_section() {
       "batch.load_balance", "Which samples a rank takes ([load_balance.md](load_balance.md)).",
       {key("strategy", get, &S::strategy, Choice<BalanceStrategy>{}, "How samples are drawn."),
        key("strata", get, &S::strata, RisingIntegers{1 << 20},
-           "Upper ends of the strata in tokens; the last must hold the longest sample."),
+           "Upper limits of the length strata, in tokens; the last must be at least the longest "
+           "sample."),
        key("group_ranks", get, &S::group_ranks, Maybe{Integer<int>{1, kMillion}, "auto"},
-           "Neighbouring ranks that share their samples. `auto`: 8 for `stratified+presort`, all "
-           "for `planned`."),
+           "Number of neighbouring ranks that share their samples. `auto`: 8 for "
+           "`stratified+presort`, all for `planned`."),
        key("cost", get, &S::cost, Cost{},
-           "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens; "
-           "only the ratio matters. `auto`: BERT-large's arithmetic. A file's values are written "
-           "into `result_N.yaml`.")});
+           "Cost of a sample, which `planned` divides evenly: linear * s + quadratic * s^2 for s "
+           "tokens; only the ratio matters. `auto`: BERT-large's arithmetic. A file's values are "
+           "written into `result_N.yaml`.")});
 }
 
 ConfigSection parallel_section() {
@@ -224,11 +229,12 @@ ConfigSection parallel_section() {
       "How ranks share a model. Rank r is stage r mod `stages` of replica r / `stages`; each "
       "replica takes its own samples.",
       {key("stages", get, &S::stages, Integer<int>{1, 1000},
-           "Ranks that hold a model together, each with as many layers (the first also embeddings "
-           "and heads); 1: each rank has it whole. Divides the layers and the ranks; at most "
-           "`batch.gradient_accumulation_steps`, whose micro-batches are all in memory."),
+           "Number of pipeline stages, one rank each, with equally many layers; the first also has "
+           "embeddings and heads. 1: each rank has the whole model. The number must divide the "
+           "layers and the ranks, and be at most `batch.gradient_accumulation_steps`; all these "
+           "micro-batches are in memory at once."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
-           "Which layers a stage has. Gradients are the same, but clip.mode "
+           "Layers of a stage. Gradients are the same in both, but clip.mode "
            "bucket_before_allreduce clips buckets of one stage.")});
 }
 
@@ -243,14 +249,15 @@ ConfigSection ouroboros_section() {
       "previous "
       "step.",
       {key("modules", get, &S::modules, Integer<int>{1, 1000},
-           "K, at most the layers; 1: none. Needs K - 1 ranks; the first has the first and the "
-           "last module, which share the word embeddings. Module k = 1 ... K is updated with the "
-           "gradient of K - k steps before."),
+           "Number of modules K, at most the number of layers; 1: off. Needs K - 1 ranks. The "
+           "first rank has the first and the last module, which share the word embeddings. Module "
+           "k = 1 ... K is updated with the gradient of K - k steps ago."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
-           "First steps without delay. The K - k steps after them do not change module k."),
+           "Number of first steps without delay. The K - k steps after them do not change module "
+           "k."),
        key("tied", get, &S::tied, Choice<TiedGradient>{},
-           "How the two parts of the word embeddings' gradient are combined: the head's, of this "
-           "step, and the input's, of K - 1 steps before.")});
+           "How the two parts of the word embeddings' gradient are combined: the head's part of "
+           "this step, and the input's part of K - 1 steps ago.")});
 }
 
 ConfigSection optimizer_section() {
@@ -270,11 +277,11 @@ ConfigSection optimizer_section() {
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; sgd: added to the gradient. Biases and LayerNorm have none."),
        key("alpha", get, &S::alpha, Number::within(1, 2),
-           "acclip: the threshold is this root of the decaying mean of the gradient's magnitude to "
-           "this power."),
+           "acclip: the threshold is m^(1/alpha), where m is the decaying mean of the gradient's "
+           "magnitude to the power alpha."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "What is sharded among ranks. The last bits may differ with LAMB, and if each of "
-           "several micro-batches is reduced. Layers smaller than `reduce.bucket_megabytes` are "
+           "Tensors that are sharded among ranks. The last bits may differ with LAMB, and if each "
+           "of several micro-batches is reduced. Layers smaller than `reduce.bucket_megabytes` are "
            "gathered together.")});
 }
 
@@ -287,14 +294,14 @@ ConfigSection lr_schedule_section() {
       "`optimizer.lr` x (t -\n"
       "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
       "D)^`power`.",
-      {key("name", get, &S::name, Choice<LrScheduleKind>{}, "What t and D are."),
+      {key("name", get, &S::name, Choice<LrScheduleKind>{}, "Definition of t and D."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
-           "The t at which the warm-up has rate 0; at most the first step's. Negative: the warm-up "
-           "ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate is "
-           "above `optimizer.lr` until then (with -16 of 82 steps, for 16 steps). 1: the decay has "
-           "begun when the warm-up ends, so `optimizer.lr` is not reached."),
+           "The t at which the warm-up has rate 0; at most the first step's t. Negative: the "
+           "warm-up ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate "
+           "is above `optimizer.lr` until then (with -16 of 82 steps, for 16 steps). 1: the decay "
+           "has begun when the warm-up ends, so `optimizer.lr` is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
            "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),
@@ -304,106 +311,108 @@ ConfigSection lr_schedule_section() {
 ConfigSection clip_section() {
   using S = ClipConfig;
   const auto get = [](auto& config) -> auto& { return config.clip; };
-  return section(
-      "clip", "Gradient-norm clipping ([overlap.md](overlap.md#clip-modes)).",
-      {key("mode", get, &S::mode, Choice<ClipMode>{}, "Whose norm is limited, and when."),
-       key("max_norm", get, &S::max_norm, Number::above(0),
-           "Largest norm of the whole gradient.")});
+  return section("clip", "Gradient-norm clipping ([overlap.md](overlap.md#clip-modes)).",
+                 {key("mode", get, &S::mode, Choice<ClipMode>{}, "How gradients are clipped."),
+                  key("max_norm", get, &S::max_norm, Number::above(0),
+                      "Maximum norm of the whole gradient.")});
 }
 
 ConfigSection reduce_section() {
   using S = ReduceConfig;
   const auto get = [](auto& config) -> auto& { return config.reduce; };
-  return section("reduce", "How gradients are summed over the ranks.",
-                 {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
-                  key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
-                      "Type in which ranks' gradients are added up, in the order of ranks, on "
-                      "backends in host memory. The same bytes are sent."),
-                  key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
-                      "Ranks in a chunk of `accumulate` bf16_chunked."),
-                  key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
-                      "Size of a bucket in that type, in 10^6 bytes; it is reduced while backward "
-                      "fills the next."),
-                  key("split_tied_embedding", get, &S::split_tied_embedding, Flag{},
-                      "Reduce the masked-LM head's part of the word embeddings' gradient first, "
-                      "and of the input's part, which is complete last, only words that occur in "
-                      "the step: pays if these are few. On backends in host memory. Takes one or "
-                      "two more buffers as large as the word embeddings."),
-                  key("half_layers", get, &S::half_layers, Flag{},
-                      "Reduce a layer's feed-forward gradients, two thirds of it, while its "
-                      "backward goes on with the attention: pays with buckets of half a layer."),
-                  key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
-                      "Most thread blocks of NCCL for a reduction or gather (its maxCTAs). Each "
-                      "takes a multiprocessor from backward; too few do not fill the network. "
-                      "`auto`: NCCL chooses.")});
+  return section(
+      "reduce", "How gradients are summed over the ranks.",
+      {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type in which gradients are reduced."),
+       key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
+           "Type in which backends in host memory add up the ranks' gradients, in rank order. The "
+           "bytes that are sent stay the same."),
+       key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
+           "Ranks in a chunk of `accumulate` bf16_chunked."),
+       key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
+           "Size of a bucket in the type `dtype`, in 10^6 bytes. A bucket is reduced while "
+           "backward fills the next."),
+       key("split_tied_embedding", get, &S::split_tied_embedding, Flag{},
+           "Split the tied word embeddings' gradient: reduce the masked-LM head's dense part "
+           "first, and from the input's part, which is complete last, only the rows of words that "
+           "occur in the step. Helps if these are few. Needs a backend in host memory, and one or "
+           "two more buffers as large as the word embeddings."),
+       key("half_layers", get, &S::half_layers, Flag{},
+           "Reduce a layer's feed-forward gradients, two thirds of the layer's, during the "
+           "backward of its attention. Helps with buckets of half a layer."),
+       key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
+           "Maximum thread blocks of NCCL for a reduction or gather (its maxCTAs). Each takes a "
+           "multiprocessor from backward; too few do not fill the network. `auto`: NCCL "
+           "chooses.")});
 }
 
 ConfigSection target_section() {
   using S = TargetConfig;
   const auto get = [](auto& config) -> auto& { return config.target; };
   return section(
-      "target", "When a run ends.",
+      "target", "The conditions that end a run.",
       {key("masked_lm_accuracy", get, &S::masked_lm_accuracy, Number::up_to(0, 1),
-           "Share of masked tokens of the evaluation set to predict; MLPerf: 0.72. A run that "
-           "reaches it ends with `success`."),
+           "Share of the evaluation set's masked tokens that the model must predict; MLPerf: 0.72. "
+           "A run that reaches it ends with `success`."),
        key("eval_interval_samples", get, &S::eval_interval_samples,
            Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
            "Training samples between evaluations. `auto`: MLPerf's "
            "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
        key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
-           "Evaluations at fewer training samples are left out. Evaluation k follows the first "
-           "step that reaches k intervals. Only these evaluations can make a run a success."),
+           "Evaluations before this number of training samples are skipped. Evaluation k follows "
+           "the first step that reaches k intervals. Only these evaluations can make a run a "
+           "success."),
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
-           "Steps after which a run that misses its target ends with `aborted`. After a last step "
-           "between two evaluations one more is logged with `off_cadence`; it cannot make the run "
-           "a success. `auto`: `lr_schedule.training_steps`.")});
+           "A run that has not reached its target after this many steps ends with `aborted`. If "
+           "the last step is between two evaluations, one more evaluation is logged with "
+           "`off_cadence`; it cannot make the run a success. `auto`: "
+           "`lr_schedule.training_steps`.")});
 }
 
 ConfigSection initialization_section() {
   using S = InitializationConfig;
   const auto get = [](auto& config) -> auto& { return config.initialization; };
-  return section("initialization", "What happens before the timed region.",
+  return section("initialization", "The preparation before the timed region.",
                  {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
-                      "Steps on synthetic data that bring code and memory into place; the weights "
-                      "are restored. On a GPU with micro-batches of the shapes to come, for "
-                      "autotuning and `device.graphs`. 0: none of this."),
+                      "Number of steps on synthetic data before the clock starts; then the weights "
+                      "are restored. On a GPU their micro-batches have the run's shapes, for "
+                      "autotuning and `device.graphs`. 0: no warm-up."),
                   key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
-                      "Empty the whole page cache of every node, which only root may. `false`: "
-                      "only what the run reads leaves it. If this fails, `cache_clear` is logged "
-                      "as false, and the closed division refuses to run.")});
+                      "Empty the whole page cache of every node, which only root may do. `false`: "
+                      "only the files that the run reads leave it. If this fails, `cache_clear` is "
+                      "logged as false, and the closed division refuses to run.")});
 }
 
 ConfigSection checkpoint_section() {
   using S = CheckpointConfig;
   const auto get = [](auto& config) -> auto& { return config.checkpoint; };
-  return section(
-      "checkpoint",
-      "What `--resume` continues from ([resume.md](resume.md)): every rank writes its part into "
-      "`result_N.checkpoints/`, so\n"
-      "all ranks must reach `run.output`. The last two are kept until the run has ended.",
-      {key("every_steps", get, &S::every_steps, Integer<int64_t>{0, kTrillion},
-           "Steps between checkpoints, each after a step whose loss is read "
-           "(`log.loss_interval_steps`). 0: not by steps."),
-       key("every_seconds", get, &S::every_seconds, Number::at_least(0),
-           "Seconds between checkpoints. 0: not by time.")});
+  return section("checkpoint",
+                 "Checkpoints for `--resume` ([resume.md](resume.md)): every rank writes its part "
+                 "into `result_N.checkpoints/`, so\n"
+                 "all ranks must reach `run.output`. The last two checkpoints are kept until the "
+                 "run has ended.",
+                 {key("every_steps", get, &S::every_steps, Integer<int64_t>{0, kTrillion},
+                      "Steps between checkpoints, each after a step whose loss is read "
+                      "(`log.loss_interval_steps`). 0: no checkpoints by steps."),
+                  key("every_seconds", get, &S::every_seconds, Number::at_least(0),
+                      "Seconds between checkpoints. 0: no checkpoints by time.")});
 }
 
 ConfigSection log_section() {
   using S = LogConfig;
   const auto get = [](auto& config) -> auto& { return config.log; };
   return section(
-      "log", "What a run writes besides `result_N.txt` and `result_N.yaml`.",
+      "log", "Files that a run writes besides `result_N.txt` and `result_N.yaml`.",
       {key("step_trace", get, &S::step_trace, Flag{},
-           "Write `result_N.steps.jsonl`: one JSON line a step."),
+           "Write `result_N.steps.jsonl`: one JSON line per step."),
        key("tensorboard", get, &S::tensorboard, Flag{},
            "Write `result_N.tensorboard/` during the run: losses, accuracies, learning rate and "
            "times over steps. `tensorboard --logdir` takes `run.output`."),
        key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
-           "Write `result_N.timeline.json`: what every rank did in so many first steps, for "
-           "ui.perfetto.dev or chrome://tracing. 0: none."),
+           "Write `result_N.timeline.json`, a timeline of every rank for this many first steps, "
+           "for ui.perfetto.dev or chrome://tracing. 0: none."),
        key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
-           "Read the mean training loss once in so many steps; only then does the host wait for a "
-           "GPU."),
+           "Read the mean training loss once in this many steps; only then does the host wait for "
+           "a GPU."),
        key("save_checkpoint", get, &S::save_checkpoint, Flag{},
            "Write the trained weights as `result_N.safetensors` after the timed region.")});
 }

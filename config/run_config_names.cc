@@ -24,49 +24,50 @@ constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kFp16, "fp16",
      "binary16 activations, fp32 master weights and sums, a scaled loss (`loss_scale`)"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
-    {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
+    {BalanceStrategy::kRandom, "random", "each rank draws random samples"},
     {BalanceStrategy::kExchange, "exchange",
      "a random global batch, sorted and dealt to all ranks"},
     {BalanceStrategy::kStratified, "stratified",
      "each rank draws a share of every stratum of lengths"},
     {BalanceStrategy::kStratifiedPresort, "stratified+presort",
-     "then groups of ranks sort and deal their samples"},
+     "as `stratified`, then groups of ranks sort and deal their samples"},
     {BalanceStrategy::kPlanned, "planned",
-     "groups of ranks draw such a share and divide it by cost"}};
+     "groups of ranks draw a share of every stratum and divide it by cost"}};
 constexpr NamedChoice<AccumulationOrder> kAccumulationOrders[] = {
-    {AccumulationOrder::kMicroBatch, "micro_batch", "each micro-batch through all layers and back"},
+    {AccumulationOrder::kMicroBatch, "micro_batch",
+     "forward and backward of one micro-batch after the other"},
     {AccumulationOrder::kLayer, "layer",
-     "all micro-batches through each layer, so that its gradients are reduced beside all layers "
-     "before it; all micro-batches are in memory at once"}};
+     "all micro-batches pass one layer before the next, so a layer's gradients are reduced during "
+     "backward of all layers before it; all micro-batches are in memory at once"}};
 constexpr NamedChoice<ActivationPolicy> kActivationPolicies[] = {
     {ActivationPolicy::kKeep, "keep", "until backward reads them"},
     {ActivationPolicy::kRecompute, "recompute",
-     "each layer keeps only its input and repeats its forward before its backward: a third more "
-     "arithmetic, the same bits"}};
+     "each layer keeps only its input and repeats its forward before its backward: the same bits, "
+     "a third more arithmetic"}};
 constexpr NamedChoice<PipelineKind> kPipelines[] = {
     {PipelineKind::kContiguous, "contiguous", "consecutive layers, the usual pipeline"},
-    {PipelineKind::kModular, "modular",
-     "every `stages`-th layer: stages wait less, and send more"}};
+    {PipelineKind::kModular, "modular", "every `stages`-th layer: stages wait less and send more"}};
 constexpr NamedChoice<NormKind> kNorms[] = {
     {NormKind::kPost, "post", "after every sublayer's sum, as in BERT"},
     {NormKind::kPre, "pre",
      "before every sublayer and the heads; backends cpu, cuda and reference"},
     {NormKind::kNone, "none",
-     "nowhere; gain and bias are left, to be trained with `standardization`"}};
+     "no LayerNorm; its gain and bias stay, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
     {StandardizationAxis::kUnit, "unit",
      "of each hidden unit over a micro-batch's tokens, so the micro-batch's size changes what is "
      "learned"},
     {StandardizationAxis::kToken, "token", "of each token over its hidden units"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
-    {TiedGradient::kSum, "sum", "as without delay"},
-    {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
+    {TiedGradient::kSum, "sum", "their sum, as without delay"},
+    {TiedGradient::kAverage, "average", "half their sum, in steps with delay"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
-    {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"},
+    {OptimizerKind::kLamb, "lamb",
+     "Adam, with each weight tensor's update scaled by its trust ratio"},
     {OptimizerKind::kMadgrad, "madgrad",
      "dual averaging with momentum, over the cube root of summed squares"},
-    {OptimizerKind::kAcClip, "acclip", "momentum, each element clipped by its own threshold"},
+    {OptimizerKind::kAcClip, "acclip", "momentum, with each element clipped by its own threshold"},
     {OptimizerKind::kSgd, "sgd", "SGD with momentum"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kNone, "none", "nothing"},
@@ -74,10 +75,10 @@ constexpr NamedChoice<Sharding> kShardings[] = {
      "a rank keeps the moments of its shard of every bucket, receives only this shard's gradients, "
      "updates its weights and gathers the others (ZeRO stage 1)"},
     {Sharding::kGradients, "gradients",
-     "gradients, too: layers share buffers, and in `micro_batch` order every micro-batch's "
+     "also gradients: layers share buffers, and in `micro_batch` order every micro-batch's "
      "gradients are reduced (ZeRO stage 2)"},
     {Sharding::kAll, "all",
-     "weights, too: gathered one layer ahead and dropped after use; embeddings and heads stay for "
+     "also weights: gathered one layer ahead and dropped after use; embeddings and heads stay for "
      "the step (ZeRO stage 3)"}};
 constexpr NamedChoice<LrScheduleKind> kLrSchedules[] = {
     {LrScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
@@ -101,7 +102,7 @@ constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kBf16, "bf16",
      "rounded after every addition, as by a ring that adds in bf16"},
     {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
-     "as `bf16`, in chunks of ranks, whose sums are added up in chunks, and so on"}};
+     "as `bf16`, but first in chunks of ranks, then in chunks of their sums, and so on"}};
 
 template <typename Enum>
 const char* find_name(Enum value) {

@@ -34,8 +34,10 @@ void check_single_document(const std::string& text, const std::string& source) {
   YAML::Parser parser(stream);
   Skipper skipper;
   if (parser.HandleNextDocument(skipper) && parser.HandleNextDocument(skipper)) {
-    fail("{}: goes on after the end of its YAML document; keep one, and quote special characters",
-         source);
+    fail(
+        "{}: has text after the end of its YAML document; keep one document, and quote special "
+        "characters",
+        source);
   }
 }
 

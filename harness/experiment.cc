@@ -40,8 +40,8 @@ bool clear_caches(const Benchmark& b, const Say& say) {
   }
   if (b.config.run.division == config::Division::kClosed) {
     fail(
-        "the page cache was not cleared on {} of the nodes, as MLPerf's rules want it before a "
-        "run; mend what stands above, or run in division open",
+        "the page cache was not cleared on {} of the nodes, but MLPerf's rules require this before "
+        "a run; fix the errors above, or set run.division to open",
         failed);
   }
   return false;
@@ -67,15 +67,15 @@ void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experim
   const int64_t earliest_ms = latest_logged_ms(b.tree(), experiment, *point);
   const auto archived = rewind_log(b.tree(), experiment, *point);
   b.say(
-      fmt::format("result_{}: goes on after step {}, its last checkpoint; the log until the "
+      fmt::format("result_{}: continues after step {}, its last checkpoint; the log until the "
                   "interruption is {}",
                   experiment, point->step, archived.string()));
   log.emplace(path, b.keeper, LogBegin::kResumed, earliest_ms);
   if (const double behind_by = log->clock_behind_by(); behind_by > 0) {
     b.say(
         fmt::format("result_{}: warning: the machine's clock is {:.1f} s behind the last event of "
-                    "the interrupted log; the log goes on from that event, and the time in which "
-                    "nothing ran is not in the result",
+                    "the interrupted log; the log continues from that event, and the result does "
+                    "not include the time in which nothing ran",
                     experiment, behind_by));
   }
 }
@@ -92,9 +92,10 @@ void log_initialization(const Benchmark& b, mllog::LogWriter& events, uint64_t s
 
 void say_cost(const Checkpoints& checkpoints, const TimedRun& run, const Say& say) {
   if (checkpoints.taken() == 0) return;
-  say(fmt::format("checkpoints: {} taken, for which training waited {:.3f} s, {:.2f} % of {:.1f} s",
-                  checkpoints.taken(), checkpoints.seconds(),
-                  100 * checkpoints.seconds() / run.seconds(), run.seconds()));
+  say(fmt::format(
+      "checkpoints: {} written; training waited {:.3f} s for them, {:.2f} % of {:.1f} s",
+      checkpoints.taken(), checkpoints.seconds(), 100 * checkpoints.seconds() / run.seconds(),
+      run.seconds()));
 }
 
 // Writes the files that the system holds back until the run has ended.
@@ -103,8 +104,10 @@ void save(const Benchmark& b, int experiment) {
     b.system.save();
   } catch (const Error& error) {
     if (!b.ranks.first() || !can_be_resumed(b.tree(), experiment)) throw;
-    fail("{}; the run has ended and its log is whole: free space, and --resume writes the weights",
-         error.what());
+    fail(
+        "{}; the run has ended and its log is complete. Free some space; --resume then writes the "
+        "weights",
+        error.what());
   }
 }
 

@@ -31,7 +31,7 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system, Comm
           existing, ranks.first() ? system_description_json(config, machine, facts) : "", ranks,
           say)};
   if (!b.results.ended.empty()) {
-    say(fmt::format("results: {} of {} are there and kept, below {}", b.results.ended.size(),
+    say(fmt::format("results: {} of {} exist and are kept, below {}", b.results.ended.size(),
                     config.run.experiments, b.tree().results().string()));
   }
   say(fmt::format("device: {}, {}", facts.device, counted(facts.ranks, "rank")));

@@ -96,9 +96,8 @@ DataFacts TimedRun::start_system() {
       (data.train_samples != resumed_->train_samples ||
        data.eval_samples != resumed_->eval_samples || data.checksum != resumed_->data_checksum)) {
     fail(
-        "the data have changed since the run began with {} and {}; give data.train and data.eval "
-        "as "
-        "they were",
+        "the data have changed since the run began with {} and {}; give the same data.train and "
+        "data.eval",
         counted(resumed_->train_samples, "training sample"),
         counted(resumed_->eval_samples, "evaluation sample"));
   }
@@ -203,14 +202,14 @@ void TimedRun::check_clocks(double logged_seconds) {
   constexpr double kMostApart = 0.1, kMostSet = 0.5;  // seconds
   if (std::abs(logged_seconds - seconds_) > kMostApart) {
     say(
-        fmt::format("warning: between {} and run_stop the log has {:.3f} s, the steady clock "
+        fmt::format("warning: from {} to run_stop the log shows {:.3f} s, but the steady clock "
                     "{:.3f} s; writing the log was slow",
                     resumed_ ? log_keys::kResumed : log_keys::kRunStart, logged_seconds, seconds_));
   }
   if (const double set_by = log_.wall_clock_set_by(); std::abs(set_by) > kMostSet) {
     say(
-        fmt::format("the machine's clock was set by {:+.1f} s during the run; the log's times "
-                    "are the steady clock's and do not show it",
+        fmt::format("the machine's clock was changed by {:+.1f} s during the run; the log's times "
+                    "come from the steady clock and do not show it",
                     set_by));
   }
 }

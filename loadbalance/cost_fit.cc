@@ -22,8 +22,8 @@ CostFit fit_cost(std::span<const BatchTime> times) {
   const std::vector<double> x = fit_nonnegative(parts).value();
   if (x[1] + x[2] == 0) {
     fail(
-        "the times of {} do not rise with their tokens: measure more rounds, or while the machine "
-        "does nothing else",
+        "the times of {} do not increase with their tokens; measure more rounds, or on an idle "
+        "machine",
         counted(times.size(), "measured batch"));
   }
   return {x[0], {x[1], x[2]}};

@@ -19,7 +19,7 @@ SamplesByLength::SamplesByLength(std::span<const LengthCount> histogram) {
     if (entry.weight == 0) continue;
     const auto length = static_cast<uint32_t>(entry.length);
     if (!lengths_.empty() && length <= lengths_.back()) {
-      fail("a histogram of lengths must rise; {} follows {}", length, lengths_.back());
+      fail("the lengths of a histogram must increase, but {} follows {}", length, lengths_.back());
     }
     lengths_.push_back(length);
     counts.push_back(static_cast<uint64_t>(entry.weight));

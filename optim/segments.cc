@@ -8,13 +8,13 @@ void check_segments(std::span<const ParameterSegment> segments, int64_t arena_si
   int64_t expected = 0;
   for (const ParameterSegment& segment : segments) {
     if (segment.offset != expected || segment.size < 0) {
-      fail("parameter segment at {} of size {}: expected one that starts at {}", segment.offset,
+      fail("parameter segment at {} of size {}: the next segment must start at {}", segment.offset,
            segment.size, expected);
     }
     expected += segment.size;
   }
   if (expected != arena_size) {
-    fail("parameter segments end at {}, the arena at {}", expected, arena_size);
+    fail("parameter segments end at {}, but the arena ends at {}", expected, arena_size);
   }
 }
 

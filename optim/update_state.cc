@@ -8,7 +8,7 @@ namespace {
 void check_arena(const ParameterArena& arena) {
   const int64_t n = arena.weights.size();
   if (arena.gradients.size() != n || (arena.compute_weights && arena.compute_weights.size() != n)) {
-    fail("arena of {} weights has {} gradients and {} compute weights: they must be equally many",
+    fail("an arena has {} weights, {} gradients and {} compute weights: the numbers must be equal",
          n, arena.gradients.size(), arena.compute_weights.size());
   }
 }
@@ -50,10 +50,10 @@ void UpdateState::begin_step(device::Stream stream, const void* values) {
 }
 
 device::Tensor UpdateState::elements(size_t which, const Range& range) const {
-  if (!step_begun_) fail("an update of weights before any step began");
+  if (!step_begun_) fail("weights cannot be updated before a step has begun");
   if (arenas_[which].place_of(range) < 0) {
-    fail("update of elements [{}, {}): this rank keeps no state of all of them", range.begin,
-         range.end);
+    fail("elements [{}, {}) cannot be updated: this rank does not keep the state of all of them",
+         range.begin, range.end);
   }
   return elements_of(arenas_[which], range);
 }

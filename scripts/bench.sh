@@ -25,7 +25,7 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     --against | --filter | --repetitions | --seconds | --output | --measure | --config | --tokens | --history)
-      [[ $# -ge 2 ]] || give_up "$1 wants a value; see --help"
+      [[ $# -ge 2 ]] || give_up "$1 needs a value; see --help"
       printf -v "${1#--}" '%s' "$2"
       shift 2
       ;;
@@ -41,7 +41,7 @@ IFS=, read -ra kinds <<<"$measure"
 for kind in "${kinds[@]}"; do
   [[ " ${every[*]} " == *" $kind "* ]] || give_up "--measure $measure: expected all, or some of ${every[*]} with commas between them"
 done
-[[ ${#kinds[@]} -gt 0 ]] || give_up "--measure names nothing"
+[[ ${#kinds[@]} -gt 0 ]] || give_up "--measure is empty; see --help"
 [[ -n $against || $measure == micro ]] || give_up "--measure $measure: needs --against; 'strata bench' measures one build"
 [[ -f $config ]] || give_up "--config $config: there is no such file"
 with() { [[ ,$measure, == *,$1,* ]]; }

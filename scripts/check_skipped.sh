@@ -14,7 +14,7 @@ if [[ -z $allowed ]]; then
   unexpected=$skipped
 else
   unexpected=$(grep -v -E -f <(printf '%s\n' "$allowed") <<<"$skipped") || [[ $? -eq 1 ]] || {
-    printf 'tests/may_skip.txt: has a line that is no regular expression\n' >&2
+    printf 'tests/may_skip.txt: has a line that is not a regular expression\n' >&2
     exit 2
   }
 fi

@@ -30,7 +30,7 @@ archive() {
     number=$((number + 1))
   done
   mv -T -- "$folder" "$name"
-  say "what was in $folder is now in $name"
+  say "$folder is archived as $name"
 }
 
 # Whether this user may be able to install packages of the distribution.
@@ -149,7 +149,7 @@ fetch_cudnn_frontend() {
     rm "$folder.unfinished"/*.whl
     mv "$folder.unfinished" "$folder"
   else
-    say "headers: could not be fetched from PyPI; attention by cuDNN is left out"
+    say "headers: could not be fetched from PyPI; the build leaves out attention by cuDNN"
     rm -rf "$folder.unfinished"
   fi
 }

@@ -10,13 +10,13 @@ case ${1:-} in
 esac
 folder=${1:-$cache/onednn}
 if [[ ! -f $folder/lib/libdnnl.so || ! -f $folder/include/oneapi/dnnl/dnnl.hpp ]]; then
-  [[ ! -e $folder ]] || give_up "$folder: there already, and not a oneDNN; remove it or name another"
+  [[ ! -e $folder ]] || give_up "$folder: exists already, but is not a oneDNN; remove it, or name another folder"
   say "oneDNN 3.2: fetching from PyPI (39 MB)"
   mkdir -p "$(dirname "$folder")"
   unfinished=$(mktemp -d "$folder.XXXXXX")
   trap 'rm -rf "$unfinished"' EXIT
   pip_of python3 download onednn --no-deps --dest "$unfinished" ||
-    give_up "oneDNN could not be fetched from PyPI, or is not the file this project was made with"
+    give_up "oneDNN could not be fetched from PyPI, or is not the expected file"
   for wheel in "$unfinished"/*.whl; do
     unzip -q "$wheel" '*.data/data/*' -d "$unfinished"
     rm "$wheel"

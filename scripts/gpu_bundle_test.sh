@@ -11,7 +11,7 @@ case ${1:-} in
 esac
 bundle=${1:-$root/build/gpu_bundle}
 suite=${2:-trixie}
-[[ -x $bundle/run ]] || give_up "$bundle is no bundle: scripts/gpu_bundle.sh makes one"
+[[ -x $bundle/run ]] || give_up "$bundle is not a bundle: scripts/gpu_bundle.sh makes one"
 [[ $(id -u) -eq 0 ]] || give_up "chroot needs root"
 command -v debootstrap >/dev/null || give_up "there is no debootstrap"
 base=$root/build/bare_$suite.tar

@@ -34,8 +34,8 @@ while [[ $# -gt 0 ]]; do
     --list) list=yes; shift ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     --only | --skip | --output | --ranks | --config | --tokens | --few-tokens | --steps | --python)
-      [[ $# -ge 2 ]] || give_up "$1 wants a value; see --help"
-      [[ $1 != --only || $2 == *[!\ ,]* ]] || give_up "--only wants names of steps; see --list"
+      [[ $# -ge 2 ]] || give_up "$1 needs a value; see --help"
+      [[ $1 != --only || $2 == *[!\ ,]* ]] || give_up "--only needs names of steps; see --list"
       name=${1#--}
       printf -v "${name//-/_}" %s "$2"
       shift 2 ;;
@@ -85,13 +85,13 @@ comm=${programs:-$root/build/release/tests/comm}/test_comm
 for program in "$strata" "$conformance" "$bert" "$comm"; do
   [[ -x $program ]] || give_up "$program is not there: build the release preset, or set STRATA_BIN"
 done
-[[ -f $config ]] || give_up "there is no $config"
-command -v python3 >/dev/null || give_up "there is no python3, which writes the table"
+[[ -f $config ]] || give_up "$config: no such file"
+command -v python3 >/dev/null || give_up "python3 is missing; it writes the table"
 command -v nvidia-smi >/dev/null || give_up "there is no nvidia-smi: this machine has no NVIDIA driver"
 gpus=$(timeout -k 5 20 nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
   give_up "nvidia-smi failed, or took 20 s: $gpus"
 [[ -n $gpus && $gpus != *'No devices were found'* ]] || give_up "nvidia-smi found no GPU${gpus:+: $gpus}"
-gpu_lines=$(grep -E ', [0-9]+\.[0-9]+[[:space:]]*$' <<<"$gpus") || give_up "nvidia-smi tells no compute capability: $gpus"
+gpu_lines=$(grep -E ', [0-9]+\.[0-9]+[[:space:]]*$' <<<"$gpus") || give_up "nvidia-smi did not report a compute capability: $gpus"
 gpus=$gpu_lines
 gpu=${gpus%%$'\n'*}
 capability=${gpu##*, }
@@ -106,7 +106,7 @@ add_cuda_libraries
 PATH=$PATH:/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer
 version=$(timeout -k 10 60 "$strata" --version 2>&1 | sed -n '1s/^strata //p;2s/^/, /p' | tr -d '\n') || true
 [[ ! -f $root/VERSION ]] || version+=", $(head -n 1 "$root/VERSION")"
-mkdir -p "$(dirname "$output")" || give_up "the folder of $output cannot be made"
+mkdir -p "$(dirname "$output")" || give_up "the folder of $output cannot be created"
 if [[ -d $output ]] || ! : 2>/dev/null >"$output.unfinished"; then give_up "$output cannot be written"; fi
 rm -f "$output.unfinished"
 exec 9>"$output.lock"
@@ -120,7 +120,7 @@ say "$gpu; strata $version"
 machine="$gpu; $(basename "$config"), $tokens and $few_tokens tokens"
 if [[ -f $logs ]] && [[ -n $only || ${parts[0]} == rest ]]; then
   if ! tar -xzC "$work" <"$logs" || [[ $(cat "$work/machine.txt") != "$machine" ]]; then
-    say "$logs is not used: it is of $(cat "$work/machine.txt" 2>/dev/null || echo "unknown origin"); it is kept as $logs.old"
+    say "$logs is not used: it belongs to $(cat "$work/machine.txt" 2>/dev/null || echo "an unknown machine"); it is archived as $logs.old"
     cp -- "$logs" "$logs.old"
     rm -rf "${work:?}"/*
   fi
@@ -285,7 +285,7 @@ pin_attention() {
   for kernel in wgmma mma plain; do
     [[ $(cat "$work/conformance.Attention.cuda_bf16_$kernel.verdict" 2>/dev/null) != passed ]] || break
   done
-  echo "$kernel, as conformance of Attention failed for$bad" | tee "$work/pinned.txt"
+  echo "$kernel, because conformance of Attention failed for$bad" | tee "$work/pinned.txt"
   pinned=(--set device.options.attention="$kernel")
   pinned_test=(env STRATA_TEST_ATTENTION="$kernel")
 }

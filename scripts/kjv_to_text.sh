@@ -40,7 +40,7 @@ if [ "$output" = - ]; then
   bible -f 'Gen1:1-Rev22:21' | to_documents
   exit
 fi
-temporary=$(mktemp "$output.tmp.XXXXXX") || { echo "kjv_to_text.sh: $output: cannot be made there" >&2; exit 2; }
+temporary=$(mktemp "$output.tmp.XXXXXX") || { echo "kjv_to_text.sh: $output: cannot be created" >&2; exit 2; }
 trap 'rm -f "$temporary"' EXIT
 if ! { bible -f 'Gen1:1-Rev22:21' | to_documents >"$temporary"; } || ! sync "$temporary" || ! chmod 644 "$temporary" ||
   ! mv "$temporary" "$output"; then

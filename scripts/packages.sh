@@ -62,7 +62,7 @@ make_static() {
   configure_and_build tools-static tools-static strata --
   local program=$packages/strata-static
   install -m 755 "$root/build/tools-static/cli/strata" "$program"
-  "$root/tests/packages/static_test.sh" "$program" || give_up "the static program is none"
+  "$root/tests/packages/static_test.sh" "$program" || give_up "the static program is not static"
   tar -C "$packages" -czf "$program.tar.gz" --owner=0 --group=0 --transform 's/^strata-static$/strata/' strata-static
 }
 

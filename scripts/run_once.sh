@@ -24,14 +24,14 @@ run_once() {
   shift 2
   mkdir -p "$(dirname "$folder")"
   exec {lock}>"$folder.lock"
-  flock --nonblock "$lock" || give_up "$folder: another run is on there; wait for it"
+  flock --nonblock "$lock" || give_up "$folder: another run is active there; wait for it"
   if [[ -f $result && -f $folder/made_from.txt && $(<"$folder/made_from.txt") == "$origin" ]]; then
     say "training: done already, in $folder"
     exec {lock}>&-
     return
   fi
   if [[ -f $result ]]; then
-    say "training anew, as the code, the configuration or a setting is another one"
+    say "training again, because the code, the configuration or a setting has changed"
     archive "$folder" previous
   elif [[ -e $folder || -L $folder ]] && ! rmdir -- "$folder" 2>/dev/null; then
     archive "$folder" unfinished
@@ -42,7 +42,7 @@ run_once() {
   [[ $code -eq 0 ]] && reached=true || reached=false
   if [[ $code -gt 1 ]] || ! grep -q "\"reached_target\": $reached" "$result.unfinished"; then
     archive "$folder" failed
-    give_up "training failed (exit code $code); what it wrote is kept, as said above"
+    give_up "training failed (exit code $code); its files are archived, see above"
   fi
   printf '%s\n' "$origin" >"$folder/made_from.txt"
   mv "$result.unfinished" "$result"

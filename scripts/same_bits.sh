@@ -13,7 +13,7 @@ esac
 [[ $# -ge 2 && $# -le 4 ]] || give_up "give two programs; see --help"
 combinations=${3:-200}
 RANDOM=${4:-1}
-for program in "$1" "$2"; do [[ -x $program ]] || give_up "$program is not there, or no program"; done
+for program in "$1" "$2"; do [[ -x $program ]] || give_up "$program does not exist, or is not a program"; done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -82,7 +82,7 @@ compare() {
   elif [[ $refused -ne 0 ]] || ! cmp -s "$work/$number.1.result" "$work/$number.2.result"; then
     verdict=DIFFERENT status=1
   elif [[ $(wc -l <"$work/$number.1.result") -ne 21 ]]; then
-    give_up "a run has other than 20 steps: $(cat "$work/$number.1.txt")"
+    give_up "a run does not have 20 steps: $(cat "$work/$number.1.txt")"
   fi
   rm -rf "${work:?}/$number".*
   printf '%-9s %s rank%s, %s\n' "$verdict" "$ranks" "$([[ $ranks == 1 ]] || echo s)" "$*"

@@ -18,7 +18,7 @@ needs_writable_checkout
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgmock-dev \
   libbenchmark-dev librsvg2-bin python3-venv procps dpkg-dev file
 # With it, the output of --json is checked against docs/schemas/; without it those tests are skipped.
-(install_packages python3-jsonschema) || say "python3-jsonschema cannot be had: schemas are not tested"
+(install_packages python3-jsonschema) || say "python3-jsonschema cannot be installed: schemas are not tested"
 
 fetch_cudnn_frontend
 
@@ -30,7 +30,7 @@ if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
     pip_of "$root/.venv/bin/python" install oracle; then
     touch "$root/.venv/complete"
   else
-    say "oracle: could not be fetched from PyPI; tests against the official checker are skipped, and this fails"
+    say "oracle: could not be fetched from PyPI; tests against the official checker are skipped, so this script fails"
     rm -rf "$root/.venv"
   fi
 fi

@@ -63,7 +63,7 @@ void check_stage(const TrialLog& log, const SearchState& state) {
     if (found->result.ending != Ending::kFailed) return;
     if (!first) first = &found->result;
   }
-  fail("{}: {} failed; the first: {}", name_of_stage(state.stage),
+  fail("{}: {} failed; the first error: {}", name_of_stage(state.stage),
        state.runs.size() == 1 ? "the only run" : "all " + counted(state.runs.size(), "run"),
        first->message);
 }

@@ -46,7 +46,7 @@ ordered_json to_json(const SearchPlan& plan) {
 ordered_json read_plan_file(const fs::path& folder) {
   ordered_json plan = ordered_json::parse(read_file(plan_in(folder)), nullptr, false);
   if (!plan.is_object()) {
-    fail("{}: is no plan of a search; name a folder that 'strata search' made",
+    fail("{}: is not a search plan; name a folder that 'strata search' made",
          plan_in(folder).string());
   }
   return plan;
@@ -63,7 +63,7 @@ void check_same(const fs::path& folder, const SearchPlan& plan) {
     differing.push_back(line);
   }
   if (differing.empty()) return;
-  fail("{}: the search there was begun with another plan; name another folder. What differs: {}",
+  fail("{}: the search in this folder has another plan; name another folder. Differences: {}",
        folder.string(), fmt::join(differing, "; "));
 }
 
@@ -76,7 +76,7 @@ void check_runs(const TrialLog& log, const SearchPlan& plan, const fs::path& fol
          trial_log_in(folder).string(), name_of_stage(run.stage), run.trial,
          !is_drawn
              ? std::string("the plan has no such trial")
-             : fmt::format("its settings ({}) are not those that the plan draws ({})",
+             : fmt::format("its settings ({}) differ from those of the plan ({})",
                            to_text(finished.settings), to_text(settings_of(plan, run.trial))));
   }
 }
@@ -84,7 +84,7 @@ void check_runs(const TrialLog& log, const SearchPlan& plan, const fs::path& fol
 fs::path made(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail("{}: cannot be made: {}", folder.string(), error.message());
+  if (error) fail("{}: cannot be created: {}", folder.string(), error.message());
   return fs::absolute(folder).lexically_normal();
 }
 
@@ -104,7 +104,7 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
   }
   const std::string base = config::to_yaml(configuration_of(plan));
   if (exists_or_is_link(configuration()) && read_file(configuration()) != base) {
-    fail("{}: exists already and is not a search's; move it away or name another folder",
+    fail("{}: exists already and does not belong to a search; move it away, or name another folder",
          configuration().string());
   }
   write_file_atomically(configuration(), base);
@@ -139,10 +139,10 @@ SearchPlan read_plan(const fs::path& folder) {
     plan.finalists = object.at("finals.trials").get<int>();
     plan.seeds = object.at("finals.seeds").get<int>();
   } catch (const nlohmann::json::exception& error) {
-    fail("{}: is no plan of a search ({})", plan_in(folder).string(), error.what());
+    fail("{}: is not a search plan ({})", plan_in(folder).string(), error.what());
   }
   if (plan.trials < 0 || plan.eta < 1 || plan.rungs.empty() || plan.seeds < 0) {
-    fail("{}: is no plan of a search", plan_in(folder).string());
+    fail("{}: is not a search plan", plan_in(folder).string());
   }
   return plan;
 }

@@ -55,7 +55,7 @@ void for_each_key(const ConfigValue& map, std::initializer_list<const char*> kno
            fmt::join(known.begin(), known.end(), ", "));
     }
     if (!seen.insert(key).second) {
-      fail("{}: {}: stands here a second time; keep one", value.source, value.key);
+      fail("{}: {}: is given twice; keep one", value.source, value.key);
     }
     read(key, value);
   }
@@ -78,7 +78,7 @@ std::string yaml_of(const YAML::Node& node) {
 
 void refuse_own_key(const std::string& key, const ConfigValue& at) {
   if (std::ranges::find(kOwnKeys, key) == std::end(kOwnKeys)) return;
-  fail("{}: {}: {} is what the search itself sets", at.source, at.key, key);
+  fail("{}: {}: {} is set by the search itself; remove it", at.source, at.key, key);
 }
 
 Settings read_settings(const ConfigValue& map) {
@@ -88,7 +88,7 @@ Settings read_settings(const ConfigValue& map) {
     if (!entry.first.IsScalar()) map.reject("a map of keys and values");
     const std::string key = entry.first.Scalar();
     if (std::ranges::find(settings, key, &Setting::key) != settings.end()) {
-      fail("{}: {}: {} stands there a second time; keep one", map.source, map.key, key);
+      fail("{}: {}: {} is given twice; keep one", map.source, map.key, key);
     }
     settings.push_back({key, yaml_of(entry.second)});
   }
@@ -96,7 +96,7 @@ Settings read_settings(const ConfigValue& map) {
 }
 
 void read_bounds(const ConfigValue& value, Dimension& dimension) {
-  const std::string expected = "[LOW, HIGH], two rising numbers";
+  const std::string expected = "[LOW, HIGH], two increasing numbers";
   const std::vector<ConfigValue> bounds = value.list(expected);
   if (bounds.size() != 2) value.reject(expected);
   dimension.low = bounds[0].number(expected);
@@ -108,10 +108,10 @@ void read_bounds(const ConfigValue& value, Dimension& dimension) {
   // Values drawn between the bounds must be finite, too.
   if (!std::isfinite(is_logarithmic ? dimension.high / dimension.low
                                     : dimension.high - dimension.low)) {
-    value.reject("[LOW, HIGH] whose difference, of logarithms whose ratio, is at most 1.7e308");
+    value.reject("[LOW, HIGH] whose difference (for logarithms: ratio) is at most 1.7e308");
   }
   if (dimension.distribution == Distribution::kOneMinusLogUniform && dimension.high > 1) {
-    value.reject("[LOW, HIGH] of 1 - x, at most 1");
+    value.reject("[LOW, HIGH] for 1 - x, with HIGH at most 1");
   }
   if (dimension.distribution == Distribution::kInteger) {
     constexpr double kExact = 1e15;  // so that LOW + i is an integer
@@ -165,8 +165,8 @@ void check_dimension(const Dimension& added, const std::vector<Dimension>& befor
              std::ranges::find(other.choices, condition.value) != other.choices.end();
     });
     if (!can_hold) {
-      fail("{}: {}.when: no entry before it draws {} among the choices of {}", entry.source,
-           entry.key, condition.value, condition.key);
+      fail("{}: {}.when: no earlier entry has {} among its choices of {}", entry.source, entry.key,
+           condition.value, condition.key);
     }
   }
   for (const Dimension& other : before) {
@@ -175,14 +175,16 @@ void check_dimension(const Dimension& added, const std::vector<Dimension>& befor
       return same != other.when.end() && same->value != condition.value;
     });
     if (other.key == added.key && both_hold) {
-      fail("{}: {}: {} stands in the space already; give both a 'when' of which one holds at most",
-           entry.source, entry.key, added.key);
+      fail(
+          "{}: {}: {} is in the space already; give both entries a 'when', so that at most one of "
+          "them applies",
+          entry.source, entry.key, added.key);
     }
   }
 }
 
 void read_space(const ConfigValue& value, SearchPlan& plan) {
-  const std::string expected = "a list of '{key: ..., log_uniform: [LOW, HIGH]}' and the like";
+  const std::string expected = "a list of entries such as '{key: ..., log_uniform: [LOW, HIGH]}'";
   if (!value.node.IsSequence() || value.node.size() == 0) value.reject(expected);
   if (value.node.size() > kMostDimensions) {
     fail("{}: {}: has {} keys; at most {} can be searched", value.source, value.key,
@@ -207,11 +209,11 @@ void read_rungs(const ConfigValue& section, SearchPlan& plan) {
                  }
                  if (key == "eta") plan.eta = static_cast<int>(integer_from(value, 2, kMostTrials));
                  if (key != "samples") return;
-                 for (const ConfigValue& rung : value.list("a list of rising integers")) {
+                 for (const ConfigValue& rung : value.list("a list of increasing integers")) {
                    plan.rungs.push_back(integer_from(rung, 1, kMostSamples));
                    const size_t last = plan.rungs.size() - 1;
                    if (last > 0 && plan.rungs[last] <= plan.rungs[last - 1]) {
-                     value.reject("a list of rising integers");
+                     value.reject("a list of increasing integers");
                    }
                  }
                });
@@ -240,12 +242,13 @@ void check_trials(const SearchPlan& plan, const std::filesystem::path& file) {
     try {
       const config::RunConfig run = configuration_of(plan, settings);
       if (plan.ranks % config::ranks_of_replica(run) != 0) {
-        fail("ranks: {} are no multiple of the {} that a replica has", plan.ranks,
+        fail("ranks: {} is not a multiple of the {} ranks of a replica", plan.ranks,
              config::ranks_of_replica(run));
       }
     } catch (const Error& error) {
       if (trial == kBaseTrial)
-        fail("{}: without a trial's settings: {}", file.string(), error.what());
+        fail("{}: the configuration cannot run without a trial's settings: {}", file.string(),
+             error.what());
       fail("{}: trial {} ({}) cannot run: {}", file.string(), trial, to_text(settings),
            error.what());
     }

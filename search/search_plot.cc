@@ -157,7 +157,7 @@ Drawing parallel_coordinates(const std::vector<Line>& lines, std::optional<int> 
   if (winner != kBaseTrial) {
     keys.push_back({Shape::kLine, 0, "trial 0: the configuration as it is"});
   }
-  keys.push_back({Shape::kLine, -1, "other trials, the better the darker"});
+  keys.push_back({Shape::kLine, -1, "other trials (darker: better)"});
   std::string elements = drawing::legend(keys, 14, 0, drawing::kFileWidth);
   for (size_t i = 0; i < axes.size(); ++i) {
     elements +=
@@ -236,7 +236,7 @@ Drawing accuracy_over_seconds(const TrialLog& log, std::optional<int> winner) {
 drawing::Plot plot_search(const SearchPlan& plan, const TrialLog& log) {
   drawing::Plot plot;
   const std::vector<Line> lines = lines_of(log);
-  if (lines.empty()) fail("there is nothing to plot: no run of rung 0 has ended well");
+  if (lines.empty()) fail("there is nothing to plot: no run of rung 0 has succeeded");
   for (const FinishedRun& run : log.runs() | std::views::values) {
     if (run.result.ending != Ending::kFailed) {
       ++plot.drawn;

@@ -91,7 +91,8 @@ std::string to_json_line(const FinishedRun& run) {
 
 FinishedRun from_json_line(const std::string& line, const std::string& source) {
   const auto object = ordered_json::parse(line, nullptr, false);
-  if (!object.is_object()) fail("{}: is no run of a search; one JSON object is expected", source);
+  if (!object.is_object())
+    fail("{}: is not a run of a search; one JSON object is expected", source);
   FinishedRun run;
   try {
     run.run.trial = object.at("trial").get<int>();
@@ -111,7 +112,7 @@ FinishedRun from_json_line(const std::string& line, const std::string& source) {
                   .log = object.at("log").get<std::string>(),
                   .message = object.value("message", "")};
   } catch (const std::exception& error) {
-    fail("{}: is no run of a search ({})", source, error.what());
+    fail("{}: is not a run of a search ({})", source, error.what());
   }
   return run;
 }

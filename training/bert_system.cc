@@ -122,7 +122,7 @@ std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
   }
   if (!problem.empty()) print_to_stderr("rank {}: {}\n", ranks_.rank(), problem);
   if (!all_succeed(problem)) {
-    say(fmt::format("{}: cannot be gone on from", folder.string()));
+    say(fmt::format("{}: the run cannot continue from this checkpoint", folder.string()));
     return std::nullopt;
   }
   check_suits(*header);
@@ -138,11 +138,11 @@ bool BertSystem::all_succeed(const std::string& problem) const {
 // Refuses a checkpoint before anything is changed.
 void BertSystem::check_suits(const CheckpointHeader& header) const {
   if (const std::string model = bert::to_text(bert_); header.model != model) {
-    fail("the checkpoint is of another model: {}", bert::differences(model, header.model));
+    fail("the checkpoint belongs to another model: {}", bert::differences(model, header.model));
   }
   const bool scaled = config_.model.precision == config::Precision::kFp16;
   if (header.loss_scale.has_value() != scaled) {
-    fail("the checkpoint is of a run {} model.precision fp16; resume it with that precision",
+    fail("the checkpoint belongs to a run {} model.precision fp16; resume it with that precision",
          scaled ? "without" : "with");
   }
   check_global_batch(config_, ranks_.size(), header.plan.global_batch());
@@ -202,7 +202,7 @@ harness::TrainedStep BertSystem::train_step() {
   if (step.losses) result.loss = step.losses->mean_loss();
   if (step.skipped) {
     result.remark = fmt::format(
-        "gradients overflow in fp16, so it is skipped ({} so far); the loss scale is now {}",
+        "gradients overflow in fp16, so the step is skipped ({} so far); the loss scale is now {}",
         run.trainer.loss_scale()->skipped_steps, run.trainer.loss_scale()->scale);
   }
   return result;
@@ -259,8 +259,9 @@ void BertSystem::warn_of_parts_elsewhere() const {
     std::error_code ignored;
     if (std::filesystem::exists(part, ignored)) continue;
     print_to_stderr(
-        "\nstrata: warning: {} is written but not to be seen from rank 0; put run.output "
-        "where all ranks reach it, or the run cannot be resumed\n",
+        "\n"
+        "strata: warning: {} is written, but rank 0 cannot see it; put run.output where all ranks "
+        "reach it, or the run cannot be resumed\n",
         part.string());
     return;
   }

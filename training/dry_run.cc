@@ -73,7 +73,7 @@ class Checks {
     make_weights(config_, layout, 0, describe, ranks_.local);
     if (!backend_) return;
     make_model(config_, *bert_, *backend_, ranks_.communicator);
-    fact("memory is there for micro-batches of {}",
+    fact("memory suffices for micro-batches of {}",
          counted(capacity_of(config_, *bert_).tokens, "token"));
   }
 
@@ -127,8 +127,8 @@ class Checks {
     const data::SampleClasses classes = data::read_sample_classes(*config_.data.shapes);
     if (!train || data::to_text(classes) == data::to_text(train->index().classes())) return;
     fail(
-        "data.shapes: {}: was made from other data ({}) than data.train ({}); make it again with "
-        "'strata data shapes', or set it to none",
+        "data.shapes: {}: was made from other data ({}), not from data.train ({}); make it again "
+        "with 'strata data shapes', or set it to none",
         config_.data.shapes->string(), counted(classes.samples(), "sample"),
         counted(train->size(), "sample"));
   }
@@ -140,10 +140,10 @@ class Checks {
     const int64_t interval = config_.log.loss_interval_steps;
     const int64_t first = (every_steps + interval - 1) / interval * interval;
     if (first < steps) return;
-    result_.problems.push_back(fmt::format(
-        "checkpoint.every_steps: the first checkpoint is due after step {}, but the run has "
-        "{}, so it writes none; lower it, or set it to 0",
-        first, counted(steps, "step")));
+    result_.problems.push_back(
+        fmt::format("checkpoint.every_steps: the first checkpoint is due after step {}, but the "
+                    "run has {}, so it writes no checkpoint; lower the value, or set it to 0",
+                    first, counted(steps, "step")));
   }
 
   const config::RunConfig& config_;

@@ -32,7 +32,7 @@ std::vector<std::vector<uint32_t>> evaluation_micro_batches(
 
 int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source) {
   if (samples > source.size()) {
-    fail("data.eval_samples={}: the evaluation set has only {}", samples,
+    fail("data.eval_samples={}: the evaluation set has only {}; lower the value", samples,
          counted(source.size(), "sample"));
   }
   return samples == 0 ? source.size() : samples;

@@ -190,7 +190,7 @@ std::string what_is_at(const fs::path& path) {
                        fs::read_symlink(path, ignored).string());
   }
   if (cause == ENOENT || cause == ENOTDIR) return "not there";
-  return fmt::format("out of reach: {}", std::strerror(cause));
+  return fmt::format("not accessible: {}", std::strerror(cause));
 }
 
 std::vector<fs::path> list_directory(const fs::path& directory) {
@@ -245,7 +245,7 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
   };
   const auto refuse_larger = [&](uint64_t bytes) {
     if (bytes <= most_bytes) return;
-    fail("{}: has more than {} bytes, too many for such a file", path.string(), most_bytes);
+    fail("{}: has more than {} bytes, too many for this kind of file", path.string(), most_bytes);
   };
   // Opening a device may have side effects, and opening a FIFO may block forever.
   if (const auto status = status_of(path)) {
@@ -310,7 +310,7 @@ void flush_file(const fs::path& path) {
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (const auto status = status_of(path_); status && !S_ISREG(status->st_mode)) {
-    fail("{}: is {}, which no file can replace", path_.string(), describe_mode(status->st_mode));
+    fail("{}: is {}; a file cannot replace it", path_.string(), describe_mode(status->st_mode));
   }
   if (path_.native().ends_with('/')) fail("{}: names a folder, not a file", path_.string());
   target_ = follow_links(path_);

@@ -135,7 +135,8 @@ double sum_error(int mantissa_bits, int64_t terms, int64_t chunk) {
 }
 
 AccumulationBenchmark benchmark_accumulation(const AccumulationOptions& options) {
-  if (options.trials < 2) fail("{}: an error needs at least 2", counted(options.trials, "trial"));
+  if (options.trials < 2)
+    fail("{}: at least 2 are needed to measure an error", counted(options.trials, "trial"));
   constexpr int64_t kTerms = 4096, kChunks[] = {0, 4, 16, 64, 256};
   constexpr int64_t kLengths[] = {256, 1024, 4096, 16384};
   AccumulationBenchmark result;

@@ -112,8 +112,8 @@ class RoundingDevice final : public device::sample::SampleBackend {
       : accumulator_(accumulator), threads_(threads) {
     const auto [bits, chunk] = accumulator;
     if (bits < 0 || bits > 22 || chunk < 0 || chunk == 1) {
-      fail("sums of {} mantissa bits in chunks of {}: 1 to 22, and at least 2, are possible", bits,
-           chunk);
+      fail("sums of {} mantissa bits in chunks of {}: use 1 to 22 bits and chunks of at least 2",
+           bits, chunk);
     }
   }
 

@@ -22,12 +22,13 @@ class SleepingDevice final : public device::sample::SampleBackend {
  public:
   SleepingDevice(double flops_per_second, bool resident)
       : flops_per_second_(flops_per_second), populate_(resident ? MAP_POPULATE : 0) {
-    if (flops_per_second <= 0) fail("a device of {} FLOP/s: give it some", flops_per_second);
+    if (flops_per_second <= 0)
+      fail("a sleeping device of {} FLOP/s: the speed must be above 0", flops_per_second);
   }
 
   std::string name() const override { return "sleeping"; }
   std::string description() const override {
-    return fmt::format("nothing is computed: a device of {} GFLOP/s, asleep",
+    return fmt::format("sleeping device of {} GFLOP/s, which computes nothing",
                        rounded_text(flops_per_second_ / 1e9));
   }
 

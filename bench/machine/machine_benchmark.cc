@@ -93,7 +93,8 @@ MachineBenchmark::Attention attention_shares(const MachineBenchmarkOptions& opti
 
 MachineBenchmark benchmark_machine(const MachineBenchmarkOptions& options,
                                    const Describe& describe) {
-  if (options.models.empty() || options.tokens.empty()) fail("a model and a size are needed");
+  if (options.models.empty() || options.tokens.empty())
+    fail("give at least one model and one number of tokens");
   const auto communicator = comm::make_single_communicator();
   const training::Ranks single_rank{*communicator};
   const bool bf16 = device::find_backend("cpu").bf16_is_native();

@@ -20,7 +20,7 @@ double seconds_since_process_start() {
   for (int number = 3; number <= 22; ++number) fields >> field;
   timespec now{};
   if (!fields || clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
-    fail("/proc/self/stat: does not tell when this process started");
+    fail("/proc/self/stat: the start time of this process is missing");
   }
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
          std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));

@@ -48,7 +48,7 @@ class Bench {
   // Sets operations and peaks of `result`.
   void run(OperationsBenchmark& result) {
     std::vector<Group> groups = groups_to_measure();
-    if (groups.empty()) fail("no operation's name begins with {}", only_);
+    if (groups.empty()) fail("--only {}: no operation's name begins with this text", only_);
     matrix_peak_size_ = MatrixPeak(backend_).size();
     copied_elements_ = CopyPeak::elements_for(backend_);
     groups.push_back(counted([this] { peaks(); }));
@@ -482,7 +482,8 @@ OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const training::Ranks& ranks,
                                          const std::function<void(const std::string&)>& describe) {
   if (ranks.size() > 1) {
-    fail("{} ranks: operations are measured on one; run without a launcher", ranks.size());
+    fail("{} ranks: operations are measured on a single rank; run without a launcher",
+         ranks.size());
   }
   const bert::BertConfig model = training::make_bert_config(config);
   training::check_one_stage(config);

@@ -39,8 +39,10 @@ int64_t memory_of(const config::RunConfig& config, const device::Backend& backen
 
 std::unique_ptr<device::Backend> make_cpu_backend(const config::RunConfig& config) {
   if (config.device.backend != &device::find_backend("cpu")) {
-    fail("device.backend={}: the optimizer's bandwidth is measured on cpu",
-         config.device.backend->name);
+    fail(
+        "device.backend={}: the optimizer's bandwidth is measured on cpu only; set device.backend "
+        "to cpu",
+        config.device.backend->name);
   }
   return training::make_backend(config);
 }

@@ -25,7 +25,7 @@ while [[ $# -gt 0 ]]; do
 done
 strata=${STRATA_BIN:-$root/build/release/cli}/strata
 [[ -x $strata ]] || give_up "$strata is not there: build the release preset, or set STRATA_BIN"
-command -v python3 >/dev/null || give_up "there is no python3, which compares the losses"
+command -v python3 >/dev/null || give_up "python3 is missing; it compares the losses"
 [[ -f $cache/quickstart/train.hdf5 || -f $cache/kjv.txt ]] ||
   give_up "neither $cache/quickstart nor $cache/kjv.txt is there: run scripts/prepare_quickstart_data.sh"
 

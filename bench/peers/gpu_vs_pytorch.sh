@@ -42,7 +42,7 @@ pytorch=(env LD_LIBRARY_PATH="${STRATA_OUTER_LIBRARY_PATH-${LD_LIBRARY_PATH-}}"
   PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF-expandable_segments:True}" "$python")
 "${pytorch[@]}" -c 'import torch, transformers' ||
   { echo "$python lacks torch or transformers; see --python" >&2; exit 2; }
-[[ $device == cpu || $device == cuda ]] || { echo "--device $device: cpu or cuda" >&2; exit 2; }
+[[ $device == cpu || $device == cuda ]] || { echo "--device $device: expected cpu or cuda" >&2; exit 2; }
 
 mkdir -p "$(dirname "$output")"
 work=$(mktemp -d)

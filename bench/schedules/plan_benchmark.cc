@@ -356,7 +356,8 @@ PlanBenchmark Measurement::run() {
   auto device = device_asleep(options_.sleeping_flops);
   if (!device) device = training::make_backend(config_, ranks_.local);
   if (device->has_collectives()) {
-    fail("device.backend={}: a slower link than its own cannot be emulated", device->name());
+    fail("device.backend={}: a slow link cannot be emulated for its own collectives",
+         device->name());
   }
   result_.shape.compute_bytes = static_cast<double>(size_of(device->compute_dtype()));
   calibrate();
@@ -369,7 +370,7 @@ PlanBenchmark Measurement::run() {
   }
   for (const int count : numbers) {
     if (count < 1 || count > ranks_.size()) {
-      fail("--ranks {}: from 1 to the {} of this job", count, ranks_.size());
+      fail("--ranks {}: give numbers from 1 to {}, the ranks of this job", count, ranks_.size());
     }
     for (const int micro_batches : options_.micro_batches) {
       total_ += cases_of(count, micro_batches).size() * speeds_of(count).size();
@@ -393,8 +394,8 @@ PlanBenchmark benchmark_plan(const RunConfig& config, const PlanBenchmarkOptions
                              const training::Ranks& ranks) {
   if (ranks.size() == 1) {
     fail(
-        "one rank communicates with nobody: start it on several, "
-        "scripts/mpirun.sh -n 4 strata bench plan ...");
+        "a single rank has no communication; start several ranks: scripts/mpirun.sh -n 4 strata "
+        "bench plan ...");
   }
   return Measurement(config, options, ranks).run();
 }

@@ -13,8 +13,8 @@ ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
                                       const training::Ranks& ranks) {
   if (ranks.size() == 1) {
     fail(
-        "one rank communicates with nobody: start it on several, "
-        "scripts/mpirun.sh -n 2 strata bench schedule ...");
+        "a single rank has no communication; start several ranks: scripts/mpirun.sh -n 2 strata "
+        "bench schedule ...");
   }
   const auto communicator =
       options.link ? comm::make_slow_link(ranks.communicator.duplicate(), *options.link)
@@ -31,8 +31,10 @@ ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
     auto device = setup.make_device();
     if (!device) device = training::make_backend(config, ranks.local);
     if (options.link && device->has_collectives()) {
-      fail("device.backend={}: a slower link than its own cannot be emulated; use --real-network",
-           device->name());
+      fail(
+          "device.backend={}: a slow link cannot be emulated for its own collectives; use "
+          "--real-network",
+          device->name());
     }
     result.device = device->description();
   }

@@ -62,7 +62,8 @@ class Job {
     training::check_stages(input.config, input.model, input.ranks);
     replicas_ = input.ranks / stages_;
     if (input.slowest != 1 && replicas_ == 1) {
-      fail("one replica is {} times as slow as the others, but there is only one", input.slowest);
+      fail("one replica is {} times as slow as the others, but there is only one replica",
+           input.slowest);
     }
   }
 
@@ -81,7 +82,8 @@ class Job {
                 .compute_speed_in_collectives = input_.compute_speed_in_collectives});
     constexpr double kLongest = 1e9;
     const double seconds = input_.device.step_seconds + step.seconds;
-    if (seconds > kLongest) fail("a step of {:.3g} s has no meaning; give other speeds", seconds);
+    if (seconds > kLongest)
+      fail("a step takes {:.3g} s, too long to be useful; give other speeds", seconds);
     for (size_t i = 0; i < ranks.size(); ++i) summarize(result_.ranks[i], std::move(step.spans[i]));
     return std::move(result_);
   }
@@ -121,13 +123,13 @@ class Job {
     const auto tasks = std::ssize(schedule.tasks);
     if (tasks > kMost) {
       fail(
-          "a step of {} is too long to simulate; use fewer micro-batches "
+          "a step has {}, too many to simulate; use fewer micro-batches "
           "(batch.gradient_accumulation_steps)",
           counted(tasks, "task"));
     }
     const int64_t reductions = int64_t{buckets.rounds} * buckets.count();
     if (reductions > kMost) {
-      fail("a step of {} is too long to simulate; use larger buckets (reduce.bucket_megabytes)",
+      fail("a step has {}, too many to simulate; use larger buckets (reduce.bucket_megabytes)",
            counted(reductions, "reduction"));
     }
   }

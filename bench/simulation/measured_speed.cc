@@ -25,7 +25,8 @@ class Output {
       : file_(path.string()),
         command_(std::move(command)),
         root_(json::parse(read_file(path), nullptr, false)) {
-    if (!root_.is_object()) fail("{}: is no JSON object; write the file with {}", file_, command_);
+    if (!root_.is_object())
+      fail("{}: is not a JSON object; write the file with {}", file_, command_);
   }
 
   const json& root() const { return root_; }
@@ -51,7 +52,7 @@ class Output {
     constexpr double kSlowest = 1e3, kFastest = 1e18;
     const double speed = amount / seconds;
     if (speed >= kSlowest && speed <= kFastest) return speed;
-    fail("{}: '{}' of {} s would be a speed of {:.3g} a second, which no device has", file_, key,
+    fail("{}: '{}' of {} s means a speed of {:.3g} per second, which no device has", file_, key,
          seconds, speed);
   }
 
@@ -66,7 +67,7 @@ DeviceSpeed read_measured_speed(const std::filesystem::path& path, const bert::B
                                 const UpdateBytes& bytes) {
   const Output step(path, "'strata bench step --json' and device.graphs false");
   if (step.number(step.root(), "ranks") != 1) {
-    fail("{}: was measured on several ranks; measure on one, which communicates with nobody",
+    fail("{}: was measured on several ranks; measure on a single rank, which has no communication",
          step.file());
   }
   const json& seconds = step.object(step.root(), "seconds");
@@ -77,7 +78,7 @@ DeviceSpeed read_measured_speed(const std::filesystem::path& path, const bert::B
   const auto gradients = kGradientBytes * static_cast<double>(bert::ParameterLayout(model).size);
   const double measured = step.number(step.object(step.root(), "parameter_bytes"), "gradients");
   if (measured != gradients) {
-    fail("{}: was measured with another model, whose gradients take {} bytes and not {}",
+    fail("{}: was measured with another model, whose gradients take {} bytes instead of {}",
          step.file(), measured, gradients);
   }
   const double moved = gradients / kGradientBytes * (bytes.update + bytes.finish);

@@ -41,7 +41,7 @@ CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchma
   const int64_t tokens = options.micro_batch_tokens > 0 ? options.micro_batch_tokens
                                                         : config.batch.micro_batch * longest;
   if (tokens < longest) {
-    fail("the longest sample does not fit into a micro-batch of {}: give at least {}",
+    fail("the longest sample does not fit into a micro-batch of {}; give at least {}",
          counted(tokens, "token"), longest);
   }
   training::check_one_stage(config);

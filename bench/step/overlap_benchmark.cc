@@ -44,7 +44,7 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   const double latency =
       static_cast<double>(buckets) * comm::all_reduce_seconds({1.0, latency_seconds}, ranks, 0);
   if (latency >= seconds) {
-    fail("the latency of all {}, {} s each, is longer than backward, {:.3f} s: lower the latency",
+    fail("the latency of {} ({} s each) is longer than backward ({:.3f} s); lower the latency",
          counted(buckets, "bucket"), latency_seconds, seconds);
   }
   const double bytes_sent = comm::all_reduce_seconds({1.0, 0}, ranks, bytes);
@@ -65,8 +65,8 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
                                    const training::Ranks& ranks) {
   if (ranks.size() == 1) {
     fail(
-        "one rank communicates with nobody: start it on several, "
-        "scripts/mpirun.sh -n 2 strata bench overlap ...");
+        "a single rank has no communication; start several ranks: scripts/mpirun.sh -n 2 strata "
+        "bench overlap ...");
   }
   training::check_one_stage(config);
   constexpr int kUnmeasured = 1;
@@ -76,8 +76,10 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
   SyntheticTraining training(unsharded, {options.micro_batch_tokens}, options.steps + kUnmeasured,
                              ranks);
   if (options.link && training.backend().has_collectives()) {
-    fail("device.backend={}: a slower link than its own cannot be emulated; use --real-network",
-         training.backend().name());
+    fail(
+        "device.backend={}: a slow link cannot be emulated for its own collectives; use "
+        "--real-network",
+        training.backend().name());
   }
   const comm::BucketOptions configured = training::bucket_options(config);
   const auto single_rank = comm::make_single_communicator();

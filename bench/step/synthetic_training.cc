@@ -25,7 +25,7 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
                                          const MicroBatchSequences& sequences,
                                          const bert::BertConfig& bert, uint64_t seed) {
   if (sequences.length > bert.max_positions) {
-    fail("sequences of {}: the model has {}", counted(sequences.length, "token"),
+    fail("sequences of {} are too long: the model has {}", counted(sequences.length, "token"),
          counted(bert.max_positions, "position"));
   }
   if (sequences.length > 0) {

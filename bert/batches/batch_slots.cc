@@ -19,7 +19,7 @@ BatchSlots::BatchSlots(device::Backend& backend, const BatchCapacity& capacity,
 }
 
 void BatchSlots::upload(const data::PackedBatch& batch) {
-  if (uploaded_) fail("a second batch was uploaded ahead of the first one's forward");
+  if (uploaded_) fail("a second batch was uploaded before the forward of the first batch");
   Slot& slot = slots_[next_];
   backend_.wait(kCopy, slot.free);
   slot.batch.upload(kCopy, batch);
@@ -28,7 +28,7 @@ void BatchSlots::upload(const data::PackedBatch& batch) {
 }
 
 const DeviceBatch& BatchSlots::take() {
-  if (!uploaded_) fail("no batch was uploaded for the forward");
+  if (!uploaded_) fail("forward needs a batch, but none was uploaded");
   const Slot& taken = slots_[next_];
   next_ = (next_ + 1) % slots_.size();
   uploaded_ = false;

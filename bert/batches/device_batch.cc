@@ -80,8 +80,7 @@ DeviceBatch::DeviceBatch(device::Backend& backend, const BatchCapacity& capacity
 void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) {
   const auto fits = [](const char* what, size_t found, int64_t capacity) {
     if (static_cast<int64_t>(found) > capacity) {
-      fail("a batch with {} {} does not fit the {} that memory was taken for", found, what,
-           capacity);
+      fail("a batch has {} {}, but memory is allocated for {}", found, what, capacity);
     }
   };
   fits("tokens", batch.tokens.size(), capacity_.tokens);

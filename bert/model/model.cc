@@ -26,20 +26,22 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
   }
   if (options.standardization.enabled()) {
     if (config.norm != Norm::kNone)
-      fail("the standardization loss replaces LayerNorm (model.norm none)");
+      fail("the standardization loss replaces LayerNorm: set model.norm to none");
     standardizer_.emplace(backend, config, context_.capacity, options.standardization.axis);
     context_.standardizer = &*standardizer_;
   }
   if (config.norm == Norm::kPre) {
-    if (options.float8) fail("FP8 goes with LayerNorm after sublayers (model.norm post)");
+    if (options.float8) fail("FP8 needs LayerNorm after every sublayer: set model.norm to post");
     backend.require(device::Operation::kResidualAddForward, backend.compute_dtype());
   } else if (options.layer_drop.enabled()) {
-    fail("layers are dropped where LayerNorm comes before sublayers (model.norm pre)");
+    fail("layer dropping needs LayerNorm before every sublayer: set model.norm to pre");
   }
   if (options.layer_drop.enabled()) layer_scales_.resize(static_cast<size_t>(slots_.count()));
-  if (options.float8 && options.recompute) fail("FP8 keeps activations: they are not recomputed");
+  if (options.float8 && options.recompute)
+    fail("FP8 cannot recompute activations: set batch.activations to keep");
   if (options.float8) {
-    if (options.stage.count > 1) fail("FP8 has no copies of what stages send each other");
+    if (options.stage.count > 1)
+      fail("FP8 does not support pipeline stages: set parallel.stages to 1");
     backend.require(device::Operation::kRoundToFloat8, device::DType::kE4M3);
     scales_.emplace(backend, EncoderLayer::kGemms * config.layers);
   }
@@ -59,13 +61,14 @@ int Model::delay_of(const Block& block) const {
 
 void Model::make_stash() {
   if (options_.delays.size() != blocks_.size() || options_.recompute || options_.sharding) {
-    fail("backward can be delayed only where every block has a delay and keeps its activations");
+    fail("delayed backward needs a delay for every block, kept activations and unsharded weights");
   }
   std::vector<Range> ranges;
   int versions = 0;
   for (const auto& block : blocks_ | std::views::reverse) {  // reversed, as in the arena
     if (!block || delay_of(*block) == 0) continue;
-    if (versions > 0 && versions != delay_of(*block)) fail("a rank has blocks with two delays");
+    if (versions > 0 && versions != delay_of(*block))
+      fail("the delayed blocks of a rank must have the same delay");
     versions = delay_of(*block);
     ranges.push_back(untied(*block));
   }
@@ -157,7 +160,7 @@ void Model::upload(const data::PackedBatch& batch) {
 
 MicroBatch Model::begin(const TrainingStep& step) {
   if (step.accumulate && step_ != step.step) {
-    fail("a micro-batch of step {} adds to gradients of another step", step.step);
+    fail("a micro-batch of step {} would be added to the gradients of another step", step.step);
   }
   const DeviceBatch& batch = slots_.take();
   if (!step.accumulate) std::ranges::fill(words_of_step_, 0);

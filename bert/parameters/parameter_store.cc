@@ -51,7 +51,7 @@ device::Arena ParameterStore::make_gather_groups(const Sharding& sharding, DType
 
 void ParameterStore::set_weights(const HostWeights& weights) {
   if (static_cast<int64_t>(weights.size()) != size_) {
-    fail("{} weights were given to a model of {}", weights.size(), size_);
+    fail("{} weights were given, but the model has {}", weights.size(), size_);
   }
   std::vector<double> wide;  // must live until the copy is done
   if (backend_.master_dtype() == DType::kF64) wide.assign(weights.begin(), weights.end());

@@ -41,18 +41,18 @@ constexpr Signature kSignatures[] = {
      "is a Git LFS pointer, not the file itself; fetch it with git lfs "
      "pull"},
     {"\x89HDF\r\n\x1a\n",
-     "is HDF5, as Keras writes weights; load the model in transformers and "
-     "write model.safetensors with save_pretrained"},
+     "is an HDF5 file, as Keras writes; load the model in transformers and write model.safetensors "
+     "with save_pretrained"},
     {"PK\x03\x04",
-     "is a ZIP archive, as PyTorch's pickles are; load the model in transformers and "
-     "write model.safetensors with save_pretrained"},
+     "is a ZIP archive, probably PyTorch's weights; load the model in transformers and write "
+     "model.safetensors with save_pretrained"},
     {"\x1f\x8b", "is compressed with gzip; uncompress it with gunzip"},
     {"BZh", "is compressed with bzip2; uncompress it with bunzip2"},
     {"\xfd"
      "7zXZ",
      "is compressed with xz; uncompress it with unxz"},
     {"\x28\xb5\x2f\xfd", "is compressed with Zstandard; uncompress it with unzstd"},
-    {"GGUF", "is a GGUF file; give safetensors of the model, not quantized"},
+    {"GGUF", "is a GGUF file; give safetensors of the model that is not quantized"},
     {"\x93NUMPY", "is a NumPy array; write the tensors as safetensors"},
 };
 
@@ -104,12 +104,11 @@ std::string describe_folder(const fs::path& folder) {
     return fmt::format("is a folder; give a TensorFlow checkpoint in it: {}", indexes.front());
   }
   if (is_saved_model) {
-    return "is a SavedModel of TensorFlow 2; give a checkpoint of TensorFlow 1 by its prefix, or "
+    return "is a SavedModel of TensorFlow 2; give the prefix of a TensorFlow 1 checkpoint, or "
            "safetensors";
   }
   if (!pickles.empty()) {
-    return fmt::format("is a folder that holds {}, a pickle of PyTorch; {}", pickles.front(),
-                       kConvert);
+    return fmt::format("is a folder with PyTorch's pickle {}; {}", pickles.front(), kConvert);
   }
   return "is a folder without weights; give a safetensors file or a TensorFlow 1 checkpoint";
 }
@@ -121,7 +120,7 @@ std::string describe_list_of_checkpoints(const fs::path& path) {
   const size_t end = begin == std::string::npos ? begin : text.find('"', begin + 1);
   const std::string told = end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
   return fmt::format(
-      "is TensorFlow's list of checkpoints, not one of them; give the checkpoint by its prefix{}",
+      "is TensorFlow's list of checkpoints, not a checkpoint; give the prefix of a checkpoint{}",
       told.empty() ? "" : ": " + (path.parent_path() / fs::path(told).filename()).string());
 }
 
@@ -130,11 +129,11 @@ std::string describe_json(const fs::path& path, uint64_t size) {
                                           : nlohmann::json::parse(read_file(path), nullptr, false);
   if (object.is_discarded()) return std::string(kText);
   if (object.is_object() && object.contains("weight_map")) {
-    return fmt::format("is an index of shards that are no safetensors; {}", kConvert);
+    return fmt::format("is an index of shards that are not safetensors; {}", kConvert);
   }
   if (object.is_object() && object.contains("hidden_size")) {
-    return "is a model's configuration; it belongs to model.config, and model.checkpoint is the "
-           "file of weights";
+    return "is a model's configuration, not its weights; give it as model.config, and the weights "
+           "as model.checkpoint";
   }
   return "is JSON, not weights; give a safetensors file or a TensorFlow 1 checkpoint";
 }
@@ -153,19 +152,19 @@ std::string describe(const fs::path& path) {
   for (const Signature& signature : kSignatures) {
     if (bytes.starts_with(signature.bytes)) return std::string(signature.message);
   }
-  if (is_pickle(bytes)) return fmt::format("is a pickle, as PyTorch writes weights; {}", kConvert);
+  if (is_pickle(bytes)) return fmt::format("is a pickle, as PyTorch writes; {}", kConvert);
   if (is_tar(bytes)) return "is a tar archive; unpack it with tar -xf";
   if (!is_text(bytes)) return {};
   const std::string_view text = without_leading_space(bytes);
   const std::string small = lower_case(text.substr(0, 64));
   for (const std::string_view page : {"<!doctype html", "<html", "<head", "<body"}) {
     if (small.starts_with(page)) {
-      return "is a web page, such as a server sends when it asks for a login or finds nothing; "
-             "fetch the file again and look at its first lines";
+      return "is a web page, probably a server's login or error page; read its first lines and "
+             "fetch the file again";
     }
   }
   if (text.starts_with("<?xml") || text.starts_with("<")) {
-    return "is XML, such as a server sends with an error; fetch the file again";
+    return "is XML, probably a server's error message; fetch the file again";
   }
   if (text.starts_with("model_checkpoint_path:") ||
       text.starts_with("all_model_checkpoint_paths:")) {

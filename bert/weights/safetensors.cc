@@ -47,7 +47,7 @@ StoredTensor parse_tensor(const std::string& file, const std::string& name, cons
     tensor.end = data_begin + offsets[1];
     const uint64_t bytes = tensor_bytes(tensor.dtype, tensor.shape, file_size);
     if (bytes != tensor.end - tensor.begin) {
-      fail("its shape {} needs {}, its data_offsets give {}", json_text(json(tensor.shape)),
+      fail("its shape {} needs {}, but its data_offsets give {}", json_text(json(tensor.shape)),
            counted(bytes, "byte"), tensor.end - tensor.begin);
     }
   } catch (const json::exception& error) {
@@ -71,8 +71,10 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile
   in.read(reinterpret_cast<char*>(&header_size), sizeof header_size);
   if (!in) fail("{}: too short for a safetensors file: {}", file, counted(file_size, "byte"));
   if (header_size > kLargestHeader || header_size > file_size - sizeof header_size) {
-    fail("{}: its header claims {} bytes but the file has {}: truncated, or not a safetensors file",
-         file, header_size, file_size);
+    fail(
+        "{}: its header claims {} bytes but the file has {}: the file is truncated, or not a "
+        "safetensors file",
+        file, header_size, file_size);
   }
   std::string header(header_size, '\0');
   in.read(header.data(), static_cast<std::streamsize>(header_size));
@@ -131,7 +133,8 @@ void SafetensorsWriter::append(std::string_view bytes) {
 }
 
 void SafetensorsWriter::commit() {
-  if (missing_ != 0) fail("tensors lack {} of what their shapes need", counted(missing_, "byte"));
+  if (missing_ != 0)
+    fail("the tensors have {} less than their shapes need", counted(missing_, "byte"));
   file_.commit();
 }
 

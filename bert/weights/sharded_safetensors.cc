@@ -26,15 +26,15 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   if (!object.is_object() || !object.contains("weight_map") || !object["weight_map"].is_object() ||
       object["weight_map"].empty()) {
     refuse_other_file(index);
-    fail("{}: lacks the \"weight_map\" of an index of shards; fetch it again", file);
+    fail("{}: an index of shards needs a \"weight_map\", which is missing; fetch it again", file);
   }
   std::map<std::string, std::string> map;
   for (const auto& [tensor, name] : object["weight_map"].items()) {
-    if (!name.is_string()) fail("{}: weight_map: {}: is no file name", file, tensor);
+    if (!name.is_string()) fail("{}: weight_map: {}: is not a file name", file, tensor);
     const fs::path shard = name.get<std::string>();
     if (shard.filename() != shard || !shard.string().ends_with(kShardEnding)) {
-      fail("{}: weight_map: {}: \"{}\" is no safetensors file beside the index", file, tensor,
-           shard.string());
+      fail("{}: weight_map: {}: \"{}\" is not the name of a safetensors file beside the index",
+           file, tensor, shard.string());
     }
     map[tensor] = shard.string();
   }
@@ -56,7 +56,7 @@ ShardedSafetensors::ShardedSafetensors(const fs::path& index) : TensorFile(index
     const fs::path path = index.parent_path() / shard;
     std::error_code error;
     if (!fs::exists(path, error)) {
-      fail("{}: its shard {} is missing; fetch all of them", index.string(), path.string());
+      fail("{}: its shard {} is missing; fetch all shards", index.string(), path.string());
     }
     refuse_other_file(path);
     const SafetensorsFile file(path);

@@ -77,7 +77,7 @@ void TensorFile::read(const std::string& name, std::span<float> values) const {
   if (found == tensors_.end()) fail("{}: has no tensor \"{}\"", path_.string(), name);
   const StoredTensor& tensor = found->second;
   if (tensor.size() != static_cast<int64_t>(values.size())) {
-    fail("{}: tensor \"{}\" has {}, {} were expected", path_.string(), name,
+    fail("{}: tensor \"{}\" has {}, but {} were expected", path_.string(), name,
          counted(tensor.size(), "element"), count_text(values.size()));
   }
   const std::string bytes = read_bytes(name, tensor);

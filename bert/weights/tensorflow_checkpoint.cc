@@ -180,7 +180,7 @@ void for_each_record(const fs::path& path, const Visit& visit) {
   leveldb::Table* opened_table = nullptr;
   check(env->GetFileSize(file, &bytes));
   if (!has_whole_footer(read_file(path))) {
-    check(leveldb::Status::Corruption("no place in it for what its last 48 bytes say"));
+    check(leveldb::Status::Corruption("its last 48 bytes point outside the file"));
   }
   check(env->NewRandomAccessFile(file, &opened_file));
   const std::unique_ptr<leveldb::RandomAccessFile> owned_file(opened_file);
@@ -218,18 +218,17 @@ Index read_index(const fs::path& path) {
     }
   });
   if (index.header.shards < 1 || index.header.shards > kMostShards) {
-    fail("{}: not the index of a TensorFlow checkpoint: it names {} of data", path.string(),
+    fail("{}: not the index of a TensorFlow checkpoint: it names {} with data", path.string(),
          counted(index.header.shards, "file"));
   }
   static_assert(std::endian::native == std::endian::little);
   if (index.header.endianness != kLittleEndian) {
-    fail("{}: its numbers have the most significant byte first, which is not supported",
-         path.string());
+    fail("{}: is a big-endian checkpoint, which is not supported", path.string());
   }
   if (index.entries.contains("_CHECKPOINTABLE_OBJECT_GRAPH")) {
     fail(
-        "{}: names objects, as TensorFlow 2 does, instead of variables; give the checkpoint of "
-        "TensorFlow 1 (MLPerf's tf1_ckpt) or safetensors",
+        "{}: is a checkpoint of TensorFlow 2; give a TensorFlow 1 checkpoint (MLPerf's tf1_ckpt) "
+        "or safetensors",
         path.string());
   }
   return index;
@@ -250,7 +249,7 @@ TensorFlowCheckpoint::TensorFlowCheckpoint(const fs::path& prefix) : TensorFile(
     StoredTensor tensor{.dtype = dtype_name(entry.dtype), .shape = entry.shape};
     if (tensor.dtype.empty()) return;
     if (entry.in_slices) {
-      fail("is stored in slices (a partitioned variable), which are not put together here");
+      fail("is stored in slices (a partitioned variable), which is not supported");
     }
     if (entry.shard < 0 || entry.shard >= index.header.shards || entry.offset < 0 ||
         entry.size < 0) {
@@ -262,7 +261,9 @@ TensorFlowCheckpoint::TensorFlowCheckpoint(const fs::path& prefix) : TensorFile(
     if (!file_bytes.contains(file)) {
       std::error_code error;
       file_bytes[file] = fs::file_size(file, error);
-      if (error) fail("{} cannot be read: {}; fetch both files", file.string(), error.message());
+      if (error)
+        fail("{} cannot be read: {}; fetch this file and the index", file.string(),
+             error.message());
     }
     tensor.begin = static_cast<uint64_t>(entry.offset);
     tensor.end = tensor.begin + static_cast<uint64_t>(entry.size);
@@ -272,7 +273,7 @@ TensorFlowCheckpoint::TensorFlowCheckpoint(const fs::path& prefix) : TensorFile(
     }
     const uint64_t bytes = tensor_bytes(tensor.dtype, tensor.shape, file_bytes[file]);
     if (bytes != tensor.end - tensor.begin) {
-      fail("its shape needs {}, its entry gives {}", counted(bytes, "byte"),
+      fail("its shape needs {}, but its entry gives {}", counted(bytes, "byte"),
            count_text(entry.size));
     }
     sources_[name] = {file, entry.checksum};
@@ -292,8 +293,9 @@ std::string TensorFlowCheckpoint::read_bytes(const std::string& name,
   const Source& source = sources_.at(name);
   std::string bytes = read_tensor_bytes(source.file, name, tensor.begin, tensor.end);
   if (masked_crc32c(bytes) != source.checksum) {
-    fail("{}: the bytes {} to {} of tensor \"{}\" do not have their checksum; fetch the file again",
-         source.file.string(), tensor.begin, tensor.end, name);
+    fail(
+        "{}: the bytes {} to {} of tensor \"{}\" do not match their checksum; fetch the file again",
+        source.file.string(), tensor.begin, tensor.end, name);
   }
   return bytes;
 }

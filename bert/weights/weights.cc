@@ -189,8 +189,8 @@ void check_norms(const std::map<std::string, StoredTensor>& tensors, const Param
   const Kind& wanted = *std::ranges::find(kinds, layout.norm, &Kind::norm);
   if (is.norm == wanted.norm) return;
   fail(
-      "{}: has the weights of a model with {}, which are of no use to one with {}; set model.norm "
-      "to {}, or model.checkpoint to none",
+      "{}: has the weights of a model with {}, but this model has {}; set model.norm to {}, or "
+      "model.checkpoint to none",
       path.string(), is.what, wanted.what, is.key);
 }
 
@@ -210,12 +210,12 @@ WeightFile open_weights(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     fail(
-        "{}: neither a safetensors file nor, with .index behind it, a TensorFlow checkpoint; check "
+        "{0}: there is no such file, and no {0}.index of a TensorFlow checkpoint; check "
         "model.checkpoint",
         path.string());
   }
   if (prefix != path) {
-    fail("{}: is part of a TensorFlow checkpoint, whose {}.index is missing; fetch that, too",
+    fail("{}: is part of a TensorFlow checkpoint, but {}.index is missing; fetch that file, too",
          path.string(), prefix.string());
   }
   refuse_other_file(path);
@@ -283,8 +283,8 @@ class ParameterReader {
     const int64_t padding = padding_of(p, shape, wanted);
     if (padding == 0) {
       fail(
-          "{}: tensor \"{}\" has shape [{}], the model's is [{}]; give the model.config "
-          "that belongs to model.checkpoint",
+          "{}: tensor \"{}\" has shape [{}], but the model's has [{}]; give the model.config that "
+          "belongs to model.checkpoint",
           path_, name, fmt::join(shape, ", "), fmt::join(wanted, ", "));
     }
     std::vector<float> stored(static_cast<size_t>(tensors().at(name).size()));
@@ -301,8 +301,8 @@ class ParameterReader {
       found |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent;
     if (!found) return;
     fail(
-        "{}: tensor \"{}\" holds NaN or infinity, as of a training that diverged; give another "
-        "checkpoint",
+        "{}: tensor \"{}\" holds NaN or infinity, probably because its training diverged; give "
+        "another checkpoint",
         path_, name);
   }
 
@@ -323,8 +323,8 @@ void refuse_unknown(const std::vector<std::string>& unused, const std::filesyste
   const size_t more = unknown.size() - std::min(unknown.size(), kShown);
   unknown.resize(unknown.size() - more);
   fail(
-      "{}: the model has no place for {}{}; without {} it would compute something else: give the "
-      "model.config that belongs to the checkpoint, or a checkpoint without {}",
+      "{}: this model has no parameter for {}{}. Without {} it would compute something else; give "
+      "the model.config that belongs to the checkpoint, or a checkpoint without {}",
       path.string(), fmt::join(unknown, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
       unknown.size() + more > 1 ? "them" : "it", unknown.size() + more > 1 ? "them" : "it");
 }

@@ -126,7 +126,7 @@ void print_by_mantissa(const std::vector<Line>& lines, int width, const auto& co
 }
 
 void print_sums(const AccumulationBenchmark& b) {
-  fmt::print("error of a sum of {}, rms, and how far it is off the closed form\n",
+  fmt::print("rms error of a sum of {}, and its deviation from the closed form\n",
              counted(b.sums.front().terms, "term"));
   print_by_mantissa(
       b.sums, 18, [](const auto& line) { return chunks_text(line.chunk); },
@@ -135,8 +135,8 @@ void print_sums(const AccumulationBenchmark& b) {
 
 void print_retention(const AccumulationBenchmark& b) {
   fmt::print(
-      "variance of rounded sums over that of exact ones; * where it is not retained "
-      "(e^(n (1 - ratio)) >= 50), ? where the draws leave that open\n");
+      "variance of rounded sums over that of exact sums; *: not retained (e^(n (1 - ratio)) >= "
+      "50), ?: the draws do not decide\n");
   print_by_mantissa(
       b.retention, 14,
       [](const auto& line) {
@@ -153,7 +153,7 @@ void print_retention(const AccumulationBenchmark& b) {
 
 void print_all_reduces(const AccumulationBenchmark& b) {
   fmt::print(
-      "all-reduce of bf16 over simulated ranks: rms error, and how far it is off the closed "
+      "all-reduce of bf16 over simulated ranks: rms error, and its deviation from the closed "
       "form\n");
   fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12}\n", "ranks", "sent", "rounded once",
              "in a row", "two levels", "chunks of 4", "4 / row");
@@ -199,26 +199,28 @@ void add_bench_accumulation(CLI::App& bench) {
   const auto options = std::make_shared<BenchAccumulationOptions>();
   CLI::App* command = bench.add_subcommand(
       "accumulation",
-      "What sums in few bits lose, in a row and in chunks, and with them an all-reduce in bf16 "
-      "(reduce.accumulate), beside closed forms; needs no data. With --config: what a trained "
-      "model still predicts where its linear layers add up so");
+      "Measure the error of sums in few bits, in a row and in chunks, and of an all-reduce in bf16 "
+      "(reduce.accumulate), next to closed forms; needs no data. With --config: measure the "
+      "accuracy of a trained model whose linear layers add up in this way");
   CLI::Option* config = add_config_options(
       *command, options->run, ": model, data.eval, batch.micro_batch", "device.threads=4");
-  command->add_option("--checkpoint", options->checkpoint, "Weights in place of model.checkpoint")
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Weights to use instead of model.checkpoint")
       ->needs(config);
   command
       ->add_option("--samples", options->samples,
-                   "The first so many samples of data.eval; all of the quickstart's take ten "
-                   "minutes a line on a core")
+                   "Number of samples from the start of data.eval; all samples of the quickstart "
+                   "take ten minutes per line on one core")
       ->check(CLI::PositiveNumber)
       ->needs(config);
   command
       ->add_option("--trials", options->benchmark.trials,
-                   "Sums drawn for each figure; 2000 take about ten seconds")
+                   "Number of sums drawn for each figure; 2000 take about ten seconds")
       ->check(CLI::Range(2, 1000000))
       ->excludes(config)
       ->capture_default_str();
-  command->add_option("--seed", options->benchmark.seed, "Of the draws")
+  command->add_option("--seed", options->benchmark.seed, "Seed of the draws")
       ->excludes(config)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");

@@ -110,45 +110,46 @@ void add_bench_balance(CLI::App& bench) {
   const auto options = std::make_shared<BenchBalanceOptions>();
   CLI::App* command = bench.add_subcommand(
       "balance",
-      "What every load-balance strategy leaves uneven between ranks (the dearest rank's cost over "
-      "the mean), what it sends a rank, and how long planning takes; simulated, needs no data");
+      "Simulate every load-balance strategy: imbalance (the highest cost of a rank over the mean), "
+      "bytes sent to a rank, and planning time; needs no data");
   command->add_option("--lengths", options->lengths,
                       "Sample lengths: a file of lines 'LENGTH WEIGHT', or a data set, one file or "
                       "a directory of them. Default: MLPerf's BERT Wikipedia");
   command
-      ->add_option("--samples", options->samples,
-                   "Samples in the lengths' proportions, for a file of weights")
+      ->add_option(
+          "--samples", options->samples,
+          "Number of samples, in the proportions of --lengths, if this is a file of weights")
       ->check(CLI::Range(size_t{1}, size_t{1} << 30))
       ->capture_default_str();
   command->add_option("--ranks", options->ranks, "Numbers of ranks to simulate")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--batch", options->plan.batch_per_rank, "Samples a rank takes in a step")
+  command->add_option("--batch", options->plan.batch_per_rank, "Samples of a rank in a step")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command->add_option("--strategies", options->strategies, "Strategies to compare")
       ->delimiter(',')
       ->check(CLI::IsMember(loadbalance::strategies()))
       ->capture_default_str();
-  command->add_option("--steps", options->steps, "Steps to simulate of each")
+  command->add_option("--steps", options->steps, "Number of steps to simulate for each")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command
       ->add_option("--group-ranks", options->plan.group_ranks,
-                   "Neighbouring ranks that share their samples; 0: 8 for stratified+presort, all "
-                   "for planned")
+                   "Number of neighbouring ranks that share their samples; 0: 8 for "
+                   "stratified+presort, all for planned")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
   command
       ->add_option("--strata", options->plan.strata_bounds,
-                   "Upper ends of the length strata in tokens, rising")
+                   "Upper limits of the length strata in tokens, in increasing order")
       ->delimiter(',')
       ->capture_default_str();
   command
       ->add_option("--cost", options->cost,
                    "A sample's cost: a file that 'strata bench cost' wrote, '{linear: A, "
-                   "quadratic: B}', or auto, BERT-large's arithmetic")
+                   "quadratic: B}', or auto (BERT-large's arithmetic)")
       ->capture_default_str();
   command->add_option("--seed", options->plan.seed, "Seed of the draws")->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");

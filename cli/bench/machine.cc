@@ -170,7 +170,7 @@ void run(const BenchMachineOptions& options) {
   for (const std::filesystem::path& file : options.from) machines.push_back(read(file));
   if (machines.empty()) {
     if (comm::launched_by_mpi()) {
-      fail("bench machine: a machine is measured by one process; run without a launcher");
+      fail("bench machine: needs a single process; run it without a launcher");
     }
     machines.push_back(bench::benchmark_machine(options.benchmark, [](const std::string& next) {
       print_to_stderr("measuring {}\n", next);
@@ -189,32 +189,33 @@ void add_bench_machine(CLI::App& bench) {
   const auto options = std::make_shared<BenchMachineOptions>();
   CLI::App* command = bench.add_subcommand(
       "machine",
-      "This machine's row of docs/measurements/processors.md: its processor's matrix peak and "
-      "copy bandwidth, and the shares of them that steps, attention and Adam reach; needs no "
-      "data. bert-large takes 12 GB of memory and some minutes");
+      "Measure this machine's row of docs/measurements/processors.md: matrix peak, copy bandwidth, "
+      "and the shares of them that steps, attention and Adam reach; needs no data. bert-large "
+      "takes 12 GB of memory and some minutes");
   bench::MachineBenchmarkOptions& benchmark = options->benchmark;
   command
       ->add_option("--models", benchmark.models,
-                   "Models whose steps are measured: presets, or config.json files; attention and "
-                   "the optimizer are the first one's")
+                   "Models whose steps are measured: presets or config.json files. Attention and "
+                   "the optimizer are measured for the first")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--tokens", benchmark.tokens, "Tokens a micro-batch, for every model")
+  command->add_option("--tokens", benchmark.tokens, "Tokens of a micro-batch, for every model")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command
-      ->add_option("--steps", benchmark.steps, "Steps to measure of each, after two that are not")
+      ->add_option("--steps", benchmark.steps,
+                   "Number of steps to measure for each model, after two unmeasured steps")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--rounds", benchmark.rounds, "Rounds of everything else")
+  command->add_option("--rounds", benchmark.rounds, "Number of rounds of all other measurements")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--threads", benchmark.threads, "Threads [default: one a processor]")
+  command->add_option("--threads", benchmark.threads, "Threads (default: one per processor)")
       ->check(CLI::Range(1, 4096));
   command
       ->add_option("--from", options->from,
-                   "Measure nothing: print the rows of what --json printed into these files")
+                   "Print the rows of these files, which --json printed, without measuring")
       ->check(CLI::ExistingFile);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { run(*options); });

@@ -72,7 +72,7 @@ void print_table(const bench::OperationsBenchmark& b) {
                o.per_step, 1e3 * o.seconds, quartiles, rate, 1e-9 * o.bytes / o.seconds,
                100 * b.share_of_peak(o), mark(o.rounds));
   }
-  fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of these in a step", "", 1e3 * step);
+  fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of these in one step", "", 1e3 * step);
   const Quartiles &matrix = b.matrix_peak_rounds, &copy = b.copy_peak_rounds;
   fmt::print("matrix peak {:.0f} GFLOP/s ({:.0f} to {:.0f}; GEMMs of {} x {}){}\n",
              1e-9 * b.matrix_peak_flops_per_second, 1e-9 * matrix.lower, 1e-9 * matrix.upper,
@@ -81,8 +81,8 @@ void print_table(const bench::OperationsBenchmark& b) {
              1e-9 * copy.lower, 1e-9 * copy.upper, mark(copy));
   if (unsteady > 0) {
     fmt::print(
-        "{} unsteady: quartiles of the rounds are more than 10 % of the median apart; measure "
-        "again with nothing else at work, or with more --steps\n",
+        "{} unsteady: the quartiles of the rounds differ by more than 10 % of the median; measure "
+        "again on an idle machine, or with more --steps\n",
         counted(unsteady, "number"));
   }
 }
@@ -91,18 +91,19 @@ void print_table(const bench::OperationsBenchmark& b) {
 
 void add_bench_operations(CLI::App& bench) {
   const auto options = std::make_shared<BenchOperationsOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "operations",
-      "Every operation of the backend on the model's shapes, against the device's "
-      "matrix and copy peaks; needs no data");
+  CLI::App* command =
+      bench.add_subcommand("operations",
+                           "Measure every operation of the backend on the model's shapes, against "
+                           "the device's matrix and copy peaks; needs no data");
   add_config_options(*command, options->run, ": model, precision, batch, device",
                      "model.precision=bf16")
       ->required();
-  add_step_options(*command, "Rounds of every operation", options->benchmark.rounds,
+  add_step_options(*command, "Number of rounds of every operation", options->benchmark.rounds,
                    options->benchmark.micro_batch_tokens);
   add_length_option(*command, options->benchmark.length);
-  command->add_option("--only", options->benchmark.only,
-                      "Only operations whose names begin like this: --only attention");
+  command->add_option(
+      "--only", options->benchmark.only,
+      "Measure only operations whose names begin with this text, for example attention");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {

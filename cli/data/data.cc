@@ -6,7 +6,8 @@
 namespace strata::cli {
 
 void add_data_command(CLI::App& app, int& exit_code) {
-  CLI::App* data = app.add_subcommand("data", "Make pretraining data from text, look into files");
+  CLI::App* data =
+      app.add_subcommand("data", "Make pretraining data from text, and inspect data files");
   data->require_subcommand(1);
   add_prepare(*data);
   add_mlperf(*data);

@@ -182,7 +182,7 @@ void add_info(CLI::App& app) {
   info->add_option("file", settings->file, "HDF5 or TFRecord file of any supported form")
       ->required();
   add_variable_length(*info, settings->variable_length);
-  info->add_flag("--json", settings->json, "print JSON");
+  info->add_flag("--json", settings->json, "Print JSON");
   info->callback(
       [settings] { run_info(settings->file, settings->variable_length, settings->json); });
 }
@@ -195,13 +195,13 @@ void add_show(CLI::App& app) {
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
-  CLI::App* show = app.add_subcommand("show", "Print one sample of a data file readably");
+  CLI::App* show = app.add_subcommand("show", "Print one sample of a data file as text");
   show->add_option("file", settings->file, "HDF5 or TFRecord file of any supported form")
       ->required();
-  show->add_option("index", settings->index, "sample, from 0")->required();
-  show->add_option("--vocab", settings->vocabulary, "vocab.txt")->required();
+  show->add_option("index", settings->index, "Number of the sample, from 0")->required();
+  show->add_option("--vocab", settings->vocabulary, "The model's vocab.txt")->required();
   add_variable_length(*show, settings->variable_length);
-  show->add_flag("--json", settings->json, "print JSON");
+  show->add_flag("--json", settings->json, "Print JSON");
   show->callback([settings] {
     run_show(settings->file, settings->index, settings->vocabulary, settings->variable_length,
              settings->json);
@@ -216,11 +216,12 @@ void add_shapes(CLI::App& app) {
   };
   auto settings = std::make_shared<Settings>();
   CLI::App* shapes = app.add_subcommand(
-      "shapes", "Print how many samples have which length and masked positions, for data.shapes");
+      "shapes",
+      "Print the number of samples of each length and number of masked positions, for data.shapes");
   shapes->add_option("files", settings->paths, "HDF5 or TFRecord files or directories of them")
       ->required();
   add_variable_length(*shapes, settings->variable_length);
-  shapes->add_flag("--json", settings->json, "print JSON, which data.shapes does not read");
+  shapes->add_flag("--json", settings->json, "Print JSON, which data.shapes cannot read");
   shapes->callback([settings] {
     const auto source =
         data::open_instances(settings->paths, any_sample(settings->variable_length));
@@ -245,12 +246,12 @@ void add_compare(CLI::App& app, int& exit_code) {
   auto settings = std::make_shared<Settings>();
   CLI::App* compare = app.add_subcommand(
       "compare",
-      "Say whether two data sets hold the same samples in the same order, and if not, whether the "
-      "order alone differs or how many samples are missing");
-  compare->add_option("first", settings->a, "file or directory of any supported form")->required();
-  compare->add_option("second", settings->b, "another")->required();
+      "Compare two data sets: whether they have the same samples in the same order, the same "
+      "samples in another order, or how many samples are missing");
+  compare->add_option("first", settings->a, "File or directory of any supported form")->required();
+  compare->add_option("second", settings->b, "The other file or directory")->required();
   add_variable_length(*compare, settings->variable_length);
-  compare->add_flag("--json", settings->json, "print JSON");
+  compare->add_flag("--json", settings->json, "Print JSON");
   compare->callback([settings, &exit_code] {
     const auto limits = any_sample(settings->variable_length);
     const Comparison found = compare_data(*data::open_instances(settings->a, limits),

@@ -80,7 +80,7 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
   print_summary(summary.train);
   if (summary.eval) {
     print_summary(*summary.eval);
-    say_text(fmt::format("left out of training: {} of held-out documents\n",
+    say_text(fmt::format("left out of training: {}, found in held-out documents\n",
                          counted(summary.repeated_sentences, "sentence")));
   }
   say_text(fmt::format("{:.1f} s\n", summary.seconds));
@@ -91,9 +91,9 @@ void add_unicode(CLI::App& command, UnicodeVersion& version) {
     version = data::parse_unicode_version(text);
   };
   command
-      .add_option_function<std::string>("--unicode", parse,
-                                        "version of Unicode that classes characters; the MLPerf "
-                                        "reference's is 9.0")
+      .add_option_function<std::string>(
+          "--unicode", parse,
+          "Version of Unicode that classifies characters; the MLPerf reference uses 9.0")
       ->default_str("installed");
 }
 
@@ -131,26 +131,30 @@ void add_prepare(CLI::App& app) {
   data::Recipe& recipe = options.recipe;
   CLI::App* prepare = app.add_subcommand(
       "prepare", "Make train.hdf5 and eval.hdf5 from raw text and a WordPiece vocabulary");
-  prepare->add_option("--text", options.text, "UTF-8, a sentence a line, blank between documents")
+  prepare
+      ->add_option("--text", options.text,
+                   "Text in UTF-8, with one sentence per line and a blank line between documents")
       ->required();
-  prepare->add_option("--vocab", options.vocabulary, "vocab.txt")->required();
-  names_output(prepare->add_option("--out", options.out, "output directory"))->required();
+  prepare->add_option("--vocab", options.vocabulary, "The model's vocab.txt")->required();
+  names_output(prepare->add_option("--out", options.out, "Output directory"))->required();
   auto* every = prepare->add_option("--eval-every", options.eval_every,
-                                    "hold out every N-th document; 0 holds out none");
+                                    "Hold out every N-th document for evaluation; 0: none");
   prepare
       ->add_option("--eval-documents", options.eval_documents,
-                   "hold out N documents, evenly spread")
+                   "Hold out N documents for evaluation, evenly spread")
       ->excludes(every);
-  prepare->add_option("--dupe-factor", recipe.dupe_factor, "passes over the text");
-  prepare->add_option("--max-length", recipe.max_length, "tokens of an instance at most");
-  prepare->add_option("--max-predictions", recipe.max_predictions, "masked tokens at most");
-  prepare->add_option("--masked-lm-prob", recipe.masked_lm_prob, "masked share of the tokens");
-  prepare->add_option("--short-seq-prob", recipe.short_seq_prob, "share of shorter instances");
-  prepare->add_option("--seed", recipe.seed, "of every random choice");
-  prepare->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen");
-  prepare->add_option("--threads", options.threads, "0: one for each core");
-  prepare->add_flag("--force", options.force, "make the files again where they are up to date");
-  prepare->add_flag("--json", settings->json, "print the summary as JSON");
+  prepare->add_option("--dupe-factor", recipe.dupe_factor, "Number of passes over the text");
+  prepare->add_option("--max-length", recipe.max_length, "Maximum tokens of an instance");
+  prepare->add_option("--max-predictions", recipe.max_predictions,
+                      "Maximum masked tokens of an instance");
+  prepare->add_option("--masked-lm-prob", recipe.masked_lm_prob, "Share of tokens that are masked");
+  prepare->add_option("--short-seq-prob", recipe.short_seq_prob, "Share of shorter instances");
+  prepare->add_option("--seed", recipe.seed, "Seed of all random choices");
+  prepare->add_option("--format", settings->format,
+                      "Form of the files: packed, mlperf-fixed or mlperf-varlen");
+  prepare->add_option("--threads", options.threads, "Number of threads; 0: one per core");
+  prepare->add_flag("--force", options.force, "Make the files again even if they are up to date");
+  prepare->add_flag("--json", settings->json, "Print the summary as JSON");
   for (CLI::Option* option : prepare->get_options()) option->capture_default_str();
   add_unicode(*prepare, options.unicode);
   prepare->callback([settings] {
@@ -167,21 +171,28 @@ void add_mlperf(CLI::App& app) {
   };
   auto settings = std::make_shared<Settings>();
   data::MlperfDataOptions& options = settings->options;
-  CLI::App* mlperf = app.add_subcommand(
-      "mlperf", "Make MLPerf's data set from its text: the reference's own samples, in its order");
-  mlperf->add_option("--text", options.text, "directory of part-00000-of-00500 ... and eval.txt")
+  CLI::App* mlperf = app.add_subcommand("mlperf",
+                                        "Make MLPerf's data set from its text, with the "
+                                        "reference's samples in the reference's order");
+  mlperf->add_option("--text", options.text, "Directory with part-00000-of-00500 ... and eval.txt")
       ->required();
-  mlperf->add_option("--vocab", options.vocabulary, "vocab.txt")->required();
-  names_output(mlperf->add_option("--out", options.out, "output directory: train/ and eval.hdf5"))
+  mlperf->add_option("--vocab", options.vocabulary, "The model's vocab.txt")->required();
+  names_output(
+      mlperf->add_option("--out", options.out, "Output directory for train/ and eval.hdf5"))
       ->required();
-  mlperf->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
+  mlperf
+      ->add_option("--format", settings->format,
+                   "Form of the files: packed, mlperf-fixed or mlperf-varlen")
       ->capture_default_str();
-  mlperf->add_option("--threads", options.threads, "files made at once, 1 GB each; 0: one a core")
+  mlperf
+      ->add_option("--threads", options.threads,
+                   "Number of files made at once, with 1 GB of memory each; 0: one per core")
       ->capture_default_str();
   add_unicode(*mlperf, options.unicode);
-  mlperf->add_flag("--incomplete", options.incomplete, "make what there is of the text");
-  mlperf->add_flag("--force", options.force, "make the files again where they are up to date");
-  mlperf->add_flag("--json", settings->json, "print the summary as JSON");
+  mlperf->add_flag("--incomplete", options.incomplete,
+                   "Make files only from the parts of the text that exist");
+  mlperf->add_flag("--force", options.force, "Make the files again even if they are up to date");
+  mlperf->add_flag("--json", settings->json, "Print the summary as JSON");
   mlperf->callback([settings] {
     settings->options.form = data::parse_form(settings->format);
     run_mlperf(settings->options, settings->json);

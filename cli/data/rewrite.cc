@@ -33,13 +33,17 @@ void add_convert(CLI::App& app) {
   CLI::App* convert = app.add_subcommand("convert", "Rewrite data files as one file of any form");
   convert->add_option("files", settings->from, "HDF5 or TFRecord files or directories of them")
       ->required();
-  names_output(convert->add_option("--out", settings->to, "output file"))->required();
-  convert->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
+  names_output(convert->add_option("--out", settings->to, "Output file"))->required();
+  convert
+      ->add_option("--format", settings->format,
+                   "Form of the file: packed, mlperf-fixed or mlperf-varlen")
       ->capture_default_str();
-  convert->add_option("--vocab-size", settings->vocabulary_size, "token ids are below it")
+  convert
+      ->add_option("--vocab-size", settings->vocabulary_size,
+                   "Size of the vocabulary; all token ids are below it")
       ->capture_default_str();
   add_variable_length(*convert, settings->variable_length);
-  convert->add_flag("--json", settings->json, "print JSON");
+  convert->add_flag("--json", settings->json, "Print JSON");
   convert->callback([settings] {
     const uint64_t written =
         data::convert_instances(settings->from, settings->to, data::parse_form(settings->format),
@@ -61,19 +65,19 @@ void add_index(CLI::App& app) {
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
-  CLI::App* index = app.add_subcommand(
-      "index",
-      "Write a data set's index, with which training starts at once (other commands that "
-      "make data do it themselves)");
+  CLI::App* index = app.add_subcommand("index",
+                                       "Write a data set's index, with which training starts at "
+                                       "once. Other commands that make data also write it");
   index
-      ->add_option("files", settings->paths,
-                   "what data.train or data.eval names: HDF5 or TFRecord files or a directory")
+      ->add_option(
+          "files", settings->paths,
+          "Value of data.train or data.eval: HDF5 or TFRecord files, or a directory of them")
       ->required();
   add_variable_length(*index, settings->variable_length);
-  index->add_flag("--json", settings->json, "print JSON");
+  index->add_flag("--json", settings->json, "Print JSON");
   index->footer(
-      "The index of a file is FILE.index, that of a directory DIRECTORY/samples.index; "
-      "of several, that of the first.");
+      "The index of a file is FILE.index, and of a directory DIRECTORY/samples.index. Several "
+      "files or directories have one index, named for the first.");
   index->callback([settings] {
     const auto started = Clock::now();
     const uint32_t samples = data::write_index(settings->paths, settings->variable_length);

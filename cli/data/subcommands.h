@@ -28,7 +28,7 @@ inline data::InstanceLimits any_sample(bool variable_length) {
 
 inline void add_variable_length(CLI::App& command, bool& variable_length) {
   command.add_flag("--variable-length", variable_length,
-                   "read variable-length rows (mlperf-varlen); only of files of known origin, "
+                   "Read variable-length rows (mlperf-varlen). Only for files of known origin, "
                    "because the HDF5 library does not check them");
 }
 

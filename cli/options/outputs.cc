@@ -111,7 +111,7 @@ void refuse_same(const std::vector<Output>& outputs) {
           (fs::exists(one, ignored) && !fs::is_regular_file(one, ignored))) {
         continue;
       }
-      fail("{} {}: {} names this file, too; name another", outputs[i].option,
+      fail("{} {}: {} names the same file; name another file", outputs[i].option,
            outputs[i].path.string(), outputs[j].option);
     }
   }
@@ -141,14 +141,16 @@ CLI::Option* names_output(CLI::Option* option) {
   return option->check(CLI::Validator(
       [](const std::string& value) -> std::string {
         if (value.empty()) return "the name of the file is empty";
-        return value == "-" ? "-: standard output is /dev/stdout, and a file of this name is ./-"
-                            : "";
+        return value == "-"
+                   ? "-: give /dev/stdout for standard output, or ./- for a file of this name"
+                   : "";
       },
       "", kOutputMark));
 }
 
 void add_output_option(CLI::App& command, std::string& file) {
-  names_output(command.add_option("-o,--output", file, "Write to this file what would be printed"))
+  names_output(command.add_option("-o,--output", file,
+                                  "Write the output to this file instead of printing it"))
       ->type_name("FILE");
 }
 
@@ -182,9 +184,8 @@ void refuse_to_replace(const std::vector<fs::path>& read, const fs::path& output
     if (!fs::is_directory(path, ignored)) continue;
     if (lies_in(file, fs::canonical(path, ignored))) refuse(path, "which the command reads");
     if (is_linked_from(path, file)) {
-      fail(
-          "{} {}: is a file that a link in {} leads to, which the command reads; name another file",
-          option, output.string(), path.string());
+      fail("{} {}: a link in {}, which the command reads, leads to this file; name another file",
+           option, output.string(), path.string());
     }
   }
   if (const fs::path tree = result_tree_of(file); !tree.empty()) refuse(tree, "a result tree");

@@ -55,7 +55,7 @@ inline CLI::Validator number_with_unit(std::vector<std::pair<std::string, double
                               : unit.empty() && may_lack_unit ? 1.0
                                                               : 0.0;
         if (!is_number || factor == 0 || !(value * factor >= least && value * factor <= most)) {
-          return fmt::format("Value {} is no number in {} from {} to {}", text, names,
+          return fmt::format("Value {} is not a number in {} from {} to {}", text, names,
                              count_text(least), count_text(most));
         }
         text = fmt::format("{}", value * factor);
@@ -113,11 +113,11 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
       ->type_name("FILE");
   command
       .add_option("--sample-tokens", options.mean_tokens,
-                  "Tokens of a sample, the mean (default: those of MLPerf's Wikipedia)")
+                  "Mean tokens of a sample (default: MLPerf's Wikipedia)")
       ->check(number_within(1, 1e6));
   command
       .add_option("--accumulation", options.layout.micro_batches,
-                  "Micro-batches that a step is cut into")
+                  "Number of micro-batches in a step")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   const auto add = [&](const char* name, std::string& value, std::vector<std::string> values,
@@ -127,26 +127,28 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
         ->capture_default_str();
   };
   add("--clip", options.clip, names_of(kClips),
-      "clip.mode: when what is clipped can be sent. Counts with --network");
+      "clip.mode, which decides when gradients can be sent. Has an effect only with --network");
   add("--order", options.order, names_of(kOrders), "batch.accumulation_order");
   add("--activations", options.activations, {"keep", "recompute"},
-      "batch.activations: recompute goes forward once more");
+      "batch.activations; recompute adds one forward");
   add("--sharded", options.sharded, names_of(kShardings), "optimizer.sharded");
   add("--reduce-dtype", options.reduce_dtype, {"fp32", "bf16", "fp16"},
-      "reduce.dtype: what gradients are sent in. Counts with --network");
+      "reduce.dtype, in which gradients are sent. Has an effect only with --network");
   command
-      .add_option("--stages", options.layout.stages, "parallel.stages: ranks that share a model")
+      .add_option("--stages", options.layout.stages,
+                  "parallel.stages: number of ranks that share a model")
       ->check(CLI::Range(1, 1 << 10))
       ->capture_default_str();
   add("--pipeline", options.pipeline, {"contiguous", "modular"}, "parallel.pipeline");
   command
       .add_option("--bucket-megabytes", options.bucket_megabytes,
-                  "reduce.bucket_megabytes: each bucket costs the network's seconds of a message "
-                  "(default: they count once). Counts with --network")
+                  "reduce.bucket_megabytes: each bucket adds the network's seconds per message "
+                  "(default: they are added once). Has an effect only with --network")
       ->check(number_within(0.001, 1e6));
   command.add_flag(
       "--split-tied-embedding", options.layout.split_tied_embedding,
-      "reduce.split_tied_embedding. Words are counted as if drawn evenly: at most so many");
+      "reduce.split_tied_embedding. The number of words is an upper bound, as if all words "
+      "were equally frequent");
 }
 
 }  // namespace strata::cli

@@ -29,7 +29,7 @@ struct PlanNetworkOptions {
   // `ranks_per_node` ranks, whose own communication is part of the calibrated steps.
   std::optional<plan::Network> chosen(int64_t ranks_per_node) const {
     if (network.empty()) {
-      if (given()) fail("--domain: needs --network, which joins the domains");
+      if (given()) fail("--domain: needs --network, the link between domains");
       if (cards > 0) fail("--cards: needs --network, the link of a card");
       return std::nullopt;
     }
@@ -61,8 +61,8 @@ struct PlanNetworkOptions {
       return {numbers[0], numbers[1]};
     }
     fail(
-        "{}: SECONDS,BYTES_A_SECOND was expected, such as 5e-6,25e9: up to an hour, and at least a "
-        "byte a second",
+        "{}: expected SECONDS,BYTES_A_SECOND, such as 5e-6,25e9, with at most 3600 seconds and at "
+        "least 1 byte a second",
         option);
   }
 
@@ -80,7 +80,7 @@ struct PlanNetworkOptions {
     const double ranks = numbers.front();
     if (numbers.size() != 3 || !(ranks >= 1 && ranks <= kMostPlannedRanks) ||
         ranks != std::floor(ranks)) {
-      fail("--domain {}: {}or ACCELERATORS,SECONDS,BYTES_A_SECOND was expected", domain, names);
+      fail("--domain {}: expected {}or ACCELERATORS,SECONDS,BYTES_A_SECOND", domain, names);
     }
     result.domain = static_cast<int64_t>(ranks);
     result.inside = link_of({numbers[1], numbers[2]}, "--domain " + domain);
@@ -89,8 +89,8 @@ struct PlanNetworkOptions {
 
 // The help's sentences for options that are not given.
 struct NetworkDefaults {
-  std::string network = "Default: several nodes cost what was calibrated";
-  std::string domain = "Default: a node, whose own communication is part of the calibrated steps";
+  std::string network = "Default: several nodes cost as much as in the calibration";
+  std::string domain = "Default: one node, whose communication is part of the calibrated steps";
 };
 
 // `options` must outlive the parsing.
@@ -101,18 +101,20 @@ inline void add_network_options(CLI::App& command, PlanNetworkOptions& options,
     names += fmt::format("{}{}", names.empty() ? "" : ", ", preset.name);
   }
   command
-      .add_option("--network", options.network,
-                  "A network card's link to other domains: seconds of a message, bytes a second. " +
-                      defaults.network)
+      .add_option(
+          "--network", options.network,
+          "Link of a network card to other domains: seconds per message, bytes per second. " +
+              defaults.network)
       ->type_name("SECONDS,BYTES");
   command
       .add_option("--domain", options.domain,
-                  "Accelerators that a fast link joins, and that link: " + names +
-                      ", or a number, seconds of a message, bytes a second. " + defaults.domain)
+                  "Accelerators with a fast link between them, and this link: " + names +
+                      ", or a number of accelerators, seconds per message, bytes per second. " +
+                      defaults.domain)
       ->type_name("DOMAIN");
   command
       .add_option("--cards", options.cards,
-                  "Network cards of a domain (default: one for each accelerator)")
+                  "Number of network cards of a domain (default: one per accelerator)")
       ->check(number_within(0.001, 1e6));
 }
 

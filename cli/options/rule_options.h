@@ -25,16 +25,16 @@ inline void add_ruleset_options(CLI::App& command, std::string& ruleset, std::st
 inline CLI::Option* add_rules_option(CLI::App& command, std::string& rules) {
   return command.add_option(
       "--rules", rules,
-      "Directory of rule files, such as the official checker's, or built-in (default: BERT's, "
-      "built in, and for what those lack an installed mlperf_logging)");
+      "Directory of rule files, such as the official checker's, or built-in (default: the built-in "
+      "rules of BERT, then those of an installed mlperf_logging)");
 }
 
 // Adds --rcp. `rcp` must outlive the parsing.
 inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp) {
   return command.add_option(
       "--rcp", rcp,
-      "Directory of reference convergence points, or built-in (default: those of --rules, then "
-      "BERT's, built in, and for what those lack an installed mlperf_logging)");
+      "Directory of reference convergence points, or built-in (default: the points of --rules, "
+      "then the built-in points of BERT, then those of an installed mlperf_logging)");
 }
 
 // Returns the directory that --rules or --rcp names, or an empty text if it is built in.

@@ -222,7 +222,7 @@ int run(const SearchCommand& command) {
   search::SearchFolder folder(command.out, plan);
   // Jobs are told to end when the search is killed, and end after ten seconds.
   const search::RunsLock lock(folder.plan(), std::chrono::seconds(15), [] {
-    print_to_stderr("search: waiting for the end of runs of a search that was killed\n");
+    print_to_stderr("search: waiting for the runs of a killed search to end\n");
   });
   options.inherited = lock.descriptor();
   const harness::Interruption interruption;
@@ -236,7 +236,7 @@ int run(const SearchCommand& command) {
          .is_stopped = [&] { return interruption.requested(); }});
   }
   if (ended) return report(plan, folder, command.json);
-  print_to_stderr("search: stopped; the same command goes on\n");
+  print_to_stderr("search: stopped; the same command continues it\n");
   return 128 + interruption.signal();
 }
 
@@ -249,32 +249,32 @@ void add_search_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--space", options->space,
-          "What to search: a YAML file, for example scripts/configs/search-quickstart.yaml")
+          "Search space and plan: a YAML file, for example scripts/configs/search-quickstart.yaml")
       ->required();
   names_output(command->add_option("--out", options->out,
-                                   "The search's folder: trials.jsonl, every run's results, "
-                                   "winner.yaml. A search that was stopped goes on there"))
+                                   "Folder for trials.jsonl, every run's results and winner.yaml. "
+                                   "A stopped search continues from it"))
       ->required();
   command
-      ->add_option(
-          "--slots", options->slots,
-          "Runs at a time (1); without --launcher each has an equal share of the processors")
+      ->add_option("--slots", options->slots,
+                   "Number of runs at a time (default: 1). Without --launcher each has an equal "
+                   "share of the processors")
       ->check(CLI::Range(1, 10000));
   command->add_option(
       "--launcher", options->launcher,
-      "What starts the ranks of a run, {ranks} and {slot} (from 0) filled in, for "
-      "example 'mpirun --host node{slot}:{ranks} -n {ranks}' (mpirun on this machine)");
+      "Command that starts the ranks of a run, with {ranks} and {slot} (from 0) filled in, for "
+      "example 'mpirun --host node{slot}:{ranks} -n {ranks}' (default: mpirun on this machine)");
   command
       ->add_option("--limit", options->limit,
-                   "Seconds that a run may take; one that takes longer is ended and has failed "
-                   "(none)")
+                   "Seconds that a run may take; a longer run is ended and counts as failed "
+                   "(default: no limit)")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--dry-run", options->dry_run, "Print trials and stages, run nothing");
+  command->add_flag("--dry-run", options->dry_run, "Print trials and stages without running them");
   command->add_flag("--json", options->json, "Print the finalists as JSON");
   command->footer(
-      "Exit code 0: the winner reached the target with every seed, 1: not, 2: the search could not "
-      "be\n"
-      "made, 128 + n: ended by signal n. Document: docs/search.md");
+      "Exit code 0: the winner reached the target with every seed, 1: it did not, 2: the search "
+      "failed,\n"
+      "128 + n: ended by signal n. Document: docs/search.md");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

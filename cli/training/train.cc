@@ -71,7 +71,7 @@ bool check(const config::RunConfig& config, const training::Ranks& ranks) {
   }
   int64_t problems = std::ssize(result.problems);
   ranks.communicator.all_reduce_sum(std::span(&problems, 1));
-  if (ranks.first() && problems == 0) say("nothing speaks against this run\n");
+  if (ranks.first() && problems == 0) say("no problems found\n");
   return problems == 0;
 }
 
@@ -86,7 +86,7 @@ int train(const TrainOptions& options) {
     return 0;
   }
   if (options.run.config.empty())
-    fail("train: give the run's YAML file with --config; 'strata train --help' tells more");
+    fail("train: give the run's YAML file with --config; see 'strata train --help'");
   // Forks before there are threads and memory to copy.
   std::optional<harness::LogKeeper> keeper;
   if (comm::launched_rank() == 0) keeper.emplace();
@@ -126,20 +126,20 @@ void add_train_command(CLI::App& app, int& exit_code) {
                      "optimizer.lr=1e-3");
   command
       ->add_option("--experiments", options->experiments,
-                   "Runs to make, result_0.txt to result_{N-1}.txt")
+                   "Number of runs, which write result_0.txt to result_{N-1}.txt")
       ->check(CLI::Range(1, 1000));
-  command->add_flag("--continue", options->keep_results,
-                    "Keep the results that are there, archive interrupted ones, and run the "
-                    "missing experiments");
+  command->add_flag(
+      "--continue", options->keep_results,
+      "Keep existing results, archive interrupted ones, and run the missing experiments");
   command->add_flag("--resume", options->resume,
-                    "As --continue, but interrupted experiments go on from their last checkpoint "
-                    "(checkpoint.every_steps, checkpoint.every_seconds)");
+                    "As --continue, but continue interrupted experiments from their last "
+                    "checkpoint (checkpoint.every_steps, checkpoint.every_seconds)");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--dry-run", options->dry_run,
-                    "Check configuration, device, weights and data, train nothing (exit 2: the run "
-                    "would fail, or its result would mean nothing)");
+                    "Check configuration, device, weights and data without training (exit 2: the "
+                    "run would fail, or its result would be useless)");
   command->add_flag("--describe-config", options->describe,
-                    "Print every configuration key and stop");
+                    "Print every configuration key and exit");
   command->footer(
       "Two ranks on this machine: scripts/mpirun.sh -n 2 strata train --config FILE\n"
       "The log, the resolved configuration and the system description are written below "

@@ -40,29 +40,34 @@ BucketPlan make_bucket_plan(const BucketOptions& options, std::span<const int64_
         return table.begin <= bucket.begin && bucket.end <= table.end;
       }));
   if (boundaries.back() != gradients.size()) {
-    fail("bucket boundaries end at {}, the gradients at {}", boundaries.back(), gradients.size());
+    fail("bucket boundaries end at {}, but the gradients end at {}", boundaries.back(),
+         gradients.size());
   }
   if (options.clip != ClipMode::kNone && !(options.max_norm > 0)) {
     fail("max_norm is {}: clipping needs a norm above 0", options.max_norm);
   }
   if (options.gathered_weights && options.gathered_weights.size() != gradients.size()) {
-    fail("{} weights to gather for {} gradients: they must be equally many",
+    fail("{} weights to gather, but {} gradients: the numbers must be equal",
          options.gathered_weights.size(), gradients.size());
   }
   if (options.gradient_shards && plan.rule->needs_whole_gradient()) {
-    fail("gradients clipped by their norm before any is reduced: no part of them can go early");
+    fail(
+        "sharded gradients cannot be clipped by the norm of a rank's whole gradient: use another "
+        "clip.mode");
   }
   if (plan.rounds > 1 && (!plan.keeps_shards || plan.rule->clips_own())) {
-    fail("gradients reduced {} times a step: there are no sums that shards of them can be added to",
-         plan.rounds);
+    fail(
+        "gradients that are reduced {} times a step must be sharded and clipped after the "
+        "reduction",
+        plan.rounds);
   }
   if (plan.has_tied_rows && !on_host) {
     fail(
-        "tied-embedding rows are reduced in host memory only; use reduce.split_tied_embedding "
+        "tied-embedding rows are reduced in host memory only; set reduce.split_tied_embedding to "
         "false");
   }
   if (plan.has_tied_rows && (plan.rule->clips_own() || plan.sharded())) {
-    fail("tied-embedding rows need gradients that are reduced whole before they are clipped");
+    fail("tied-embedding rows need unsharded gradients that are clipped after the reduction");
   }
   return plan;
 }

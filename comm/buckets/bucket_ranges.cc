@@ -25,10 +25,10 @@ void append_parts(Range range, int64_t bucket_elements, std::vector<Range>& buck
 std::vector<Range> make_buckets(std::span<const int64_t> boundaries, int64_t bucket_elements,
                                 const Range& first) {
   if (boundaries.size() < 2 || boundaries.front() != 0) {
-    fail("bucket boundaries must start at 0 and end at the arena's size, found {} of them",
+    fail("bucket boundaries must start at 0 and end at the arena's size; {} were given",
          boundaries.size());
   }
-  if (bucket_elements < 1) fail("a bucket of {} elements: it needs at least 1", bucket_elements);
+  if (bucket_elements < 1) fail("a bucket has {} elements: it needs at least 1", bucket_elements);
   std::vector<Range> buckets;
   if (first.size() > 0) append_parts(first, bucket_elements, buckets);
   int64_t begin = 0;
@@ -39,7 +39,7 @@ std::vector<Range> make_buckets(std::span<const int64_t> boundaries, int64_t buc
   };
   for (size_t i = 1; i < boundaries.size(); ++i) {
     if (boundaries[i] <= boundaries[i - 1]) {
-      fail("bucket boundaries must rise, found {} after {}", boundaries[i], boundaries[i - 1]);
+      fail("bucket boundaries must increase, but {} follows {}", boundaries[i], boundaries[i - 1]);
     }
     if (first.size() > 0 && boundaries[i - 1] <= first.begin && first.end <= boundaries[i]) {
       close(first.begin);

@@ -24,7 +24,7 @@ BucketWork::BucketWork(device::Backend& backend, Communicator& communicator, con
       deferred_update_(std::move(deferred_update)),
       arithmetic_(backend, *communicator_, plan, gradients, options) {
   if (options.accumulation.in_bf16 && !plan.on_host) {
-    fail("{}: sums in bf16 are made in host memory only; use reduce.accumulate fp32",
+    fail("{}: sums in bf16 need a backend in host memory; set reduce.accumulate to fp32",
          backend.name());
   }
   communicator_->accumulate(options.accumulation);

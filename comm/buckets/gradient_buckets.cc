@@ -57,7 +57,7 @@ void GradientBuckets::make_external_list() {
 }
 
 void GradientBuckets::scale_loss(float scale) {
-  if (!plan_.scaled_loss) fail("gradients of a scaled loss, which these buckets were not made for");
+  if (!plan_.scaled_loss) fail("scale_loss: these buckets were made without loss scaling");
   work_.arithmetic().scale_loss(scale);
 }
 
@@ -68,8 +68,7 @@ void GradientBuckets::begin_writing(int64_t begin, int64_t end) {
   if (needed == 0) return;
   const int last = (needed - 1) % plan_.count();
   if (!readiness_.is_ready(last, (needed - 1) / plan_.count())) {
-    fail("gradients [{}, {}) are written where bucket {} lies, which is not ready", begin, end,
-         last);
+    fail("gradients [{}, {}) would overwrite bucket {}, which is not ready", begin, end, last);
   }
   executor_->wait_for(cast_backs_[static_cast<size_t>(needed) - 1]);
 }
@@ -81,14 +80,15 @@ void GradientBuckets::mark_ready(int64_t begin, int64_t end) {
 }
 
 void GradientBuckets::announce_rows(std::span<const uint8_t> touched) {
-  if (!plan_.has_tied_rows) fail("there are no tied-embedding rows");
+  if (!plan_.has_tied_rows) fail("announce_rows: these buckets have no tied-embedding rows");
   work_.rows().announce(touched);
   rows_ = Rows::kAnnounced;
   executor_->complete(touched_rows_);
 }
 
 void GradientBuckets::mark_rows_ready() {
-  if (rows_ != Rows::kAnnounced) fail("tied-embedding rows are ready that were not announced");
+  if (rows_ != Rows::kAnnounced)
+    fail("mark_rows_ready: the tied-embedding rows were not announced");
   rows_ = Rows::kReady;
   executor_->complete(rows_ready_);
 }

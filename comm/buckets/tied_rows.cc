@@ -22,8 +22,8 @@ RowExchange::RowExchange(device::Backend& backend, Communicator& communicator, T
       reduce_dtype_(reduce_dtype),
       touched_(static_cast<size_t>(sparse.rows)) {
   if (sparse.size() != table.size() || sparse.dtype != table.dtype) {
-    fail("{} sparse gradients of a table of {}: they must be equally many, of one dtype",
-         sparse.size(), table.size());
+    fail("{} sparse gradients for a table of {}: number and dtype must be equal", sparse.size(),
+         table.size());
   }
   table_.rows = sparse_.rows;
   table_.cols = sparse_.cols;
@@ -36,7 +36,7 @@ RowExchange::RowExchange(device::Backend& backend, Communicator& communicator, T
 
 void RowExchange::announce(std::span<const uint8_t> touched) {
   if (touched.size() != touched_.size()) {
-    fail("{} rows were announced of a table of {}", touched.size(), touched_.size());
+    fail("{} rows were announced, but the table has {}", touched.size(), touched_.size());
   }
   for (size_t row = 0; row < touched.size(); ++row) touched_[row] = touched[row] != 0 ? kOne : 0;
 }

@@ -92,8 +92,9 @@ double message_seconds(const Link& link, double bytes) {
 std::unique_ptr<Communicator> make_slow_link(std::unique_ptr<Communicator> inner,
                                              const Link& link) {
   if (!(link.bytes_per_second > 0) || !(link.latency_seconds >= 0)) {
-    fail("a link of {} bytes/s and {} s latency: its speed must be above 0",
-         count_text(link.bytes_per_second), link.latency_seconds);
+    fail(
+        "a link has {} bytes/s and {} s latency: the speed must be above 0, the latency at least 0",
+        count_text(link.bytes_per_second), link.latency_seconds);
   }
   return std::make_unique<SlowLink>(std::move(inner), link, std::make_shared<Wire>());
 }

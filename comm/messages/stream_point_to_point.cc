@@ -54,7 +54,8 @@ class StreamPointToPoint final : public device::PointToPoint {
     if (!mine) return;
     const Stream stream = rank == from ? Stream::kSend : Stream::kReceive;
     auto messages = make_collectives(*pair, backend_, stream);
-    if (!messages->has_messages()) fail("{}: its collectives send no messages", backend_.name());
+    if (!messages->has_messages())
+      fail("{}: its collectives cannot send messages", backend_.name());
     ways_.push_back(
         {rank == from ? to : from, stream, 1 - pair->rank(), std::move(pair), std::move(messages)});
   }
@@ -63,7 +64,7 @@ class StreamPointToPoint final : public device::PointToPoint {
     for (const Way& way : ways_) {
       if (way.peer == peer && way.stream == stream) return way;
     }
-    fail("rank {} does not follow this one: no message goes there", peer);
+    fail("no messages are possible between rank {} and this rank", peer);
   }
 
   device::Backend& backend_;

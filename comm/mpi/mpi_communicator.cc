@@ -111,7 +111,7 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm copy;
     MPI_Request request;
     MPI_Comm_idup(communicator_, &copy, &request);
-    wait_for(request, "a communicator's duplication", *stall_);
+    wait_for(request, "a duplication of a communicator", *stall_);
     return std::make_unique<MpiCommunicator>(copy, stall_, traffic_);
   }
   std::unique_ptr<Communicator> split(int color) override {
@@ -124,7 +124,7 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm copy;
     MPI_Request request;
     MPI_Comm_idup(communicator_, &copy, &request);
-    wait_for(request, "a communicator's duplication", *stall_);
+    wait_for(request, "a duplication of a communicator", *stall_);
     return make_mpi_messages(copy, stall_, traffic_);
   }
 
@@ -177,7 +177,7 @@ class MpiCommunicator final : public Communicator {
     const int64_t most = std::numeric_limits<int>::max() - size_;
     if (count > most) {
       fail(
-          "{} elements in one exchange: MPI counts at most {}; use smaller buckets "
+          "one exchange has {} elements, but MPI counts at most {}; use smaller buckets "
           "(reduce.bucket_megabytes)",
           count, most);
     }

@@ -41,12 +41,12 @@ class MpiMessages final : public Messages {
     MPI_Request request;
     MPI_Isend(data, count_of(bytes), MPI_BYTE, to, kTag, communicator_, &request);
     traffic_->add_message(bytes);
-    return begun({request, "a message's sending"});
+    return begun({request, "a send"});
   }
   Ticket receive(void* data, size_t bytes, int from) override {
     MPI_Request request;
     MPI_Irecv(data, count_of(bytes), MPI_BYTE, from, kTag, communicator_, &request);
-    return begun({request, "a message's receipt"});
+    return begun({request, "a receive"});
   }
   void wait(Ticket ticket) override {
     Begun waited;
@@ -68,8 +68,8 @@ class MpiMessages final : public Messages {
 
   static int count_of(size_t bytes) {
     if (bytes > std::numeric_limits<int>::max()) {
-      fail("a message of {} bytes: MPI counts at most {}; use a smaller batch.micro_batch", bytes,
-           std::numeric_limits<int>::max());
+      fail("a message has {} bytes, but MPI counts at most {}; use a smaller batch.micro_batch",
+           bytes, std::numeric_limits<int>::max());
     }
     return static_cast<int>(bytes);
   }

@@ -143,8 +143,8 @@ void check_launched_ranks(int size) {
   std::string unset;
   for (const char* variable : launched->variables) unset += fmt::format(" -u {}", variable);
   fail(
-      "this process was started as one of {} ranks ({}={}), but MPI knows of {}, so each would "
-      "work alone; {}. If each is meant to work alone, start it with 'env{}'",
+      "the launcher started {} ranks ({}={}), but MPI has {}, so each process would run as a "
+      "single rank; {}. To run single ranks on purpose, start each with 'env{}'",
       launched->count, launched->variables.front(), launched->count, size, launched->remedy, unset);
 }
 
@@ -183,8 +183,8 @@ class MpiRuntime::StartWatch {
       waited += std::min<Clock::duration>(now - std::exchange(checked, now), 2 * kStep);
     }
     print_to_stderr(
-        "strata: rank {}: MPI has not started after {} s; see what became of the other ranks, or "
-        "raise run.stall_seconds if they are only slow\n",
+        "strata: rank {}: MPI has not started after {} s; check whether the other ranks still run, "
+        "or raise run.stall_seconds if they are only slow\n",
         launched_rank(), count_text(seconds));
     ::_exit(2);
   }
@@ -200,9 +200,7 @@ MpiRuntime::MpiRuntime(double start_seconds) : exceptions_at_start_(std::uncaugh
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
   if (provided < MPI_THREAD_MULTIPLE) {
     MPI_Finalize();
-    fail(
-        "this MPI library does not serve several threads (MPI_THREAD_MULTIPLE): use Open MPI 4.1 "
-        "or MPICH 4");
+    fail("this MPI library does not support MPI_THREAD_MULTIPLE; use Open MPI 4.1 or MPICH 4");
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);

@@ -34,7 +34,7 @@ int OperationList::add(Operation operation) {
   operation.after.erase(repeated.begin(), repeated.end());
   for (const int before : operation.after) {
     if (before < 0 || before >= place) {
-      fail("operation {}, {} of {}: comes after operation {}, which is not in the list yet", place,
+      fail("operation {}, {} of {}: depends on operation {}, which is not in the list yet", place,
            name_of(operation.kind), operation.object, before);
     }
     followers_[static_cast<size_t>(before)].push_back(place);

@@ -125,7 +125,8 @@ class Simulation {
     const SimulatedRank& rank = ranks_[number];
     const OperationList& list = *rank.list;
     if (std::ssize(rank.costs) != list.size()) {
-      fail("simulated rank {}: {} costs for {} operations", number, rank.costs.size(), list.size());
+      fail("simulated rank {}: has {} costs for {} operations", number, rank.costs.size(),
+           list.size());
     }
     RankState state{.list = &list};
     state.begun.resize(rank.costs.size());
@@ -402,7 +403,8 @@ class Simulation {
       }
     }
     if (std::ranges::any_of(state.running, [](int place) { return place != kNoObject; })) {
-      fail("simulated {}: other ranks do not begin it", described(rank, last_running(state)));
+      fail("simulated {}: never ends, because other ranks do not begin it",
+           described(rank, last_running(state)));
     }
     if (state.open_messages > 0) {
       fail("simulated rank {}: waits for a message that no rank sends", rank);

@@ -20,7 +20,7 @@ std::optional<std::string> difference(const char* what, const std::vector<int32_
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (in_a == a.end() && in_b == b.end()) return std::nullopt;
   if (in_a == a.end() || in_b == b.end()) {
-    return fmt::format("{} are {} and {}", what, a.size(), b.size());
+    return fmt::format("the numbers of {} are {} and {}", what, a.size(), b.size());
   }
   return fmt::format("{} differ at {}: {} and {}", what, in_a - a.begin(), *in_a, *in_b);
 }
@@ -119,7 +119,7 @@ std::optional<std::string> first_difference(const InstanceSource& a, const Insta
     }
   }
   if (a.size() == b.size()) return std::nullopt;
-  return fmt::format("one has {} and the other {}; those that both have are the same",
+  return fmt::format("one has {} and the other {}; the samples that both have are the same",
                      counted(a.size(), "sample"), count_text(b.size()));
 }
 

@@ -16,7 +16,7 @@ int32_t first_length(const PackedBatch& batch, size_t sample) {
   const auto middle = std::find(begin, end, 1);
   if (std::find(middle, end, 0) != end) {
     fail(
-        "sample {} goes back from segment 1 to segment 0; each sample must be two segments in "
+        "sample {} has segment id 0 after segment id 1; each sample must have two segments in "
         "order",
         batch.sample_ids[sample]);
   }

@@ -159,7 +159,7 @@ class ShardedSource : public InstanceSource {
     std::vector<size_t> files;
     for (const uint32_t index : sample_indices) {
       if (index >= size()) {
-        fail("{}: sample {} was asked for, the data set has {}", files_.front().string(), index,
+        fail("{}: there is no sample {}; the data set has {}", files_.front().string(), index,
              size());
       }
       const auto next = std::upper_bound(starts_.begin(), starts_.end(), uint64_t{index});
@@ -241,8 +241,8 @@ class ShardedSource : public InstanceSource {
       if (c.length >= 1 && static_cast<int64_t>(c.length) <= most_tokens() && c.masked <= c.length)
         continue;
       fail(
-          "{}: {} samples have {} tokens and {} masked positions; samples of 1 to {} tokens can be "
-          "used, give a model with more positions or other data",
+          "{}: {} samples have {} tokens and {} masked positions, but samples may have only 1 to "
+          "{} tokens; give a model with more positions, or other data",
           path.string(), c.count, c.length, c.masked, most_tokens());
     }
   }
@@ -255,8 +255,8 @@ class ShardedSource : public InstanceSource {
       const int32_t length = index.lengths[row];
       if (length < 1 || length > most_tokens()) {
         fail(
-            "{}: row {} has {} tokens; samples of 1 to {} tokens can be used, give a model with "
-            "more positions or other data",
+            "{}: row {} has {} tokens, but samples may have only 1 to {}; give a model with more "
+            "positions, or other data",
             files_[file].string(), row, length, most_tokens());
       }
       if (index.masked_counts[row] > length) {
@@ -282,7 +282,7 @@ class ShardedSource : public InstanceSource {
     check_ids(sample.masked_ids, "masked token id");
     for (size_t i = 0; i < sample.segments.size(); ++i) {
       if (sample.segments[i] != 0 && sample.segments[i] != 1) {
-        fail("{}: row {} has the segment {} at position {}; it must be 0 or 1", name, row,
+        fail("{}: row {} has segment id {} at position {}; it must be 0 or 1", name, row,
              sample.segments[i], i);
       }
     }
@@ -291,8 +291,8 @@ class ShardedSource : public InstanceSource {
       const int32_t position = sample.masked_positions[i];
       if (position <= before || static_cast<size_t>(position) >= sample.tokens.size()) {
         fail(
-            "{}: row {} has {} as masked position number {}; they must rise and be below the "
-            "sample's {} tokens",
+            "{}: row {} has {} as masked position number {}; masked positions must increase and be "
+            "below the sample's {} tokens",
             name, row, position, i, sample.tokens.size());
       }
       before = position;

@@ -26,7 +26,7 @@ constexpr uint64_t kMostRows = UINT32_MAX;
 constexpr uint64_t kMostColumns = 1 << 20;
 
 [[noreturn]] void fail_schema(const File& file, const DataSet& set, std::string_view expected) {
-  fail("{}: data set '{}' should be {}; make the file again or check where it comes from",
+  fail("{}: data set '{}' must be {}; make the file again, or check its origin",
        file.path().string(), set.description(), expected);
 }
 
@@ -49,7 +49,7 @@ DataSet open_rows(const File& file, const char* name) {
 }
 
 void require_rows(const File& file, const DataSet& set, uint64_t rows) {
-  if (set.rows() != rows) fail_schema(file, set, fmt::format("{} long, as the others are", rows));
+  if (set.rows() != rows) fail_schema(file, set, fmt::format("{} long, like the others", rows));
 }
 
 uint64_t checked_rows(const File& file, const DataSet& set) {
@@ -103,8 +103,8 @@ class PackedShard : public Hdf5Shard {
     const auto version = file_.integer_attribute(schema::kVersionAttribute);
     if (version != schema::kFormatVersion) {
       fail(
-          "{}: attribute '{}' is {}, this program reads {}; make the file again with 'strata data "
-          "prepare'",
+          "{}: attribute '{}' is {}, but this program reads {}; make the file again with 'strata "
+          "data prepare'",
           file_.path().string(), schema::kVersionAttribute,
           version ? std::to_string(*version) : "missing", schema::kFormatVersion);
     }
@@ -296,7 +296,7 @@ class VariableShard : public Hdf5Shard {
     std::vector<size_t> lengths;
     set.read_variable(row, 1, out, lengths);
     if (lengths[0] != static_cast<size_t>(expected)) {
-      fail("{}: data set '{}' row {} has {} values where {} belong; make the file again",
+      fail("{}: data set '{}' row {} has {} values instead of {}; make the file again",
            file_.path().string(), set.description(), row, lengths[0], expected);
     }
   }
@@ -330,8 +330,8 @@ void refuse_compressed(const std::filesystem::path& path) {
 InstanceForm detect_form(const File& file) {
   if (file.has("packed_input_len")) {
     fail(
-        "{}: holds several samples packed into each row ('packed_input_len'), which is not "
-        "supported; use the file with one sample a row it was made from",
+        "{}: has several samples packed into each row ('packed_input_len'), which is not "
+        "supported; use the original file, which has one sample per row",
         file.path().string());
   }
   if (file.has(schema::kOffsets)) return InstanceForm::kPacked;
@@ -355,8 +355,8 @@ bool is_tfrecord(const std::filesystem::path& path) {
     return false;
   }
   fail(
-      "{}: neither TFRecord nor HDF5, or damaged; if this is MLPerf's text, make data of it with "
-      "'strata data mlperf'",
+      "{}: is neither TFRecord nor HDF5, or is damaged; if this is MLPerf's text, make data from "
+      "it with 'strata data mlperf'",
       path.string());
 }
 
@@ -371,11 +371,10 @@ std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path, boo
     case InstanceForm::kMlperfVariable:
       if (!variable_length) {
         fail(
-            "{}: holds variable-length rows, which the HDF5 library does not check: a hostile file "
-            "may take over the process that reads it. If you trust it, ask for it "
-            "(data.variable_length: "
-            "true in a configuration, --variable-length here), or rewrite it with 'strata data "
-            "convert --variable-length'",
+            "{}: has variable-length rows, which the HDF5 library does not check: a malicious file "
+            "may take over the process that reads it. If you trust the file, allow it "
+            "(data.variable_length: true in a configuration, --variable-length for a command), or "
+            "rewrite it with 'strata data convert --variable-length'",
             path.string());
       }
       return std::make_unique<VariableShard>(std::move(file));

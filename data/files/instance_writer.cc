@@ -38,8 +38,8 @@ std::vector<int32_t> pad(const std::vector<int32_t>& values, const std::vector<u
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     const size_t count = offsets[i + 1] - offsets[i];
     if (count > columns) {
-      fail("{}: sample {} has {} {}, the fixed-length form was to hold {}; raise the maximum",
-           where, i, count, what, columns);
+      fail("{}: sample {} has {} {}, but the fixed-length form holds {}; raise the maximum", where,
+           i, count, what, columns);
     }
     std::copy_n(values.begin() + static_cast<ptrdiff_t>(offsets[i]), count,
                 padded.begin() + static_cast<ptrdiff_t>(i * columns));
@@ -110,7 +110,7 @@ void write_instances(const std::filesystem::path& path, const Instances& instanc
       write_variable(file, instances, info);
       break;
     case InstanceForm::kMlperfTfrecord:
-      fail("{}: TFRecords are only read; choose another form", path.string());
+      fail("{}: TFRecord files cannot be written; choose another form", path.string());
   }
   file.write(schema::kNextSentence, H5T_STD_I8LE, {instances.size()},
              instances.next_sentence.data());

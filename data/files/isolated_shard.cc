@@ -241,7 +241,7 @@ class Reader {
       throw ReadError(path + ": the process that reads it was killed; memory may have run out");
     }
     if (death_ == SIGPROF) {
-      fail("{}: the HDF5 library has not read it within {} s of processor time; {}", path,
+      fail("{}: the HDF5 library could not read it within {} s of processor time; {}", path,
            processor_seconds(request.path), kAdvice);
     }
     fail("{}: the HDF5 library crashes on it ({}); {}", path,
@@ -271,8 +271,8 @@ void take_sample(Parts& parts, const Request& request, RawSample& out) {
       out.masked_positions.size() == masked_count && out.masked_ids.size() == masked_count) {
     return;
   }
-  fail("{}: row {} came with other lengths than it has; {}", request.path.string(), request.row,
-       kAdvice);
+  fail("{}: row {} was read with other lengths than its index has; {}", request.path.string(),
+       request.row, kAdvice);
 }
 
 class IsolatedShard : public InstanceShard {
@@ -298,7 +298,8 @@ class IsolatedShard : public InstanceShard {
     index.lengths = parts.take_all<std::vector<int32_t>>();
     index.masked_counts = parts.take_all<std::vector<int32_t>>();
     if (index.lengths.size() != index.masked_counts.size()) {
-      fail("{}: its index has two lengths; {}", request_.path.string(), kAdvice);
+      fail("{}: its index has unequal numbers of lengths and masked counts; {}",
+           request_.path.string(), kAdvice);
     }
     return index;
   }

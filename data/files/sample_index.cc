@@ -120,15 +120,16 @@ void check_files(const std::string& path, std::span<const IndexedFile> indexed,
     fail("{}: is the index of other data: {}; make it again with 'strata data index'", path, what);
   };
   if (indexed.size() != files.size()) {
-    differs(fmt::format("of {} files, there are {}", indexed.size(), files.size()));
+    differs(fmt::format("it is for {} files, but there are {}", indexed.size(), files.size()));
   }
   for (size_t i = 0; i < files.size(); ++i) {
     const IndexedFile &then = indexed[i], &now = files[i];
-    if (then.name != now.name) differs(fmt::format("{} stood where {} is", then.name, now.name));
+    if (then.name != now.name)
+      differs(fmt::format("it has {} in place of {}", then.name, now.name));
     if (then.bytes != now.bytes) {
       fail(
-          "{}: is stale: {} had {} bytes when it was made and has {}; make it again with 'strata "
-          "data index'",
+          "{}: is stale: {} had {} bytes when the index was made, and has {} now; make it again "
+          "with 'strata data index'",
           path, now.name, then.bytes, now.bytes);
     }
   }
@@ -204,18 +205,18 @@ SampleIndex SampleIndex::open(const std::filesystem::path& path,
   };
   IndexReader fixed(bytes, index.path_);
   Head head = fixed.value<Head>();
-  if (head.magic != kMagic) fail("{}: is no index of samples", index.path_);
+  if (head.magic != kMagic) fail("{}: is not a sample index", index.path_);
   if (head.version != kVersion) {
     fail(
-        "{}: is an index of version {}, this program reads {}; make it again with 'strata data "
+        "{}: is an index of version {}, but this program reads {}; make it again with 'strata data "
         "index'",
         index.path_, head.version, kVersion);
   }
-  if (head.head_bytes < sizeof head || head.head_bytes > bytes.size()) damaged("its head's size");
+  if (head.head_bytes < sizeof head || head.head_bytes > bytes.size()) damaged("its header's size");
   std::string checked(reinterpret_cast<const char*>(bytes.data()), head.head_bytes);
   const uint64_t hash = std::exchange(head.hash, 0);
   std::memcpy(checked.data(), &head, sizeof head);
-  if (hash_of(std::as_bytes(std::span(checked))) != hash) damaged("its head's checksum");
+  if (hash_of(std::as_bytes(std::span(checked))) != hash) damaged("its header's checksum");
   if (head.samples == 0 || head.samples > std::numeric_limits<uint32_t>::max()) {
     damaged("its number of samples");
   }

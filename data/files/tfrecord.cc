@@ -85,7 +85,7 @@ TfrecordFile::TfrecordFile(const std::filesystem::path& path) : path_(path) {
            place(size() - 1));
     }
     if (!parse_header(header, length)) {
-      fail("{}: its length does not have its checksum; the file is damaged, fetch it again",
+      fail("{}: its length does not match its checksum; the file is damaged, fetch it again",
            place(size() - 1));
     }
     if (end - at < kHeaderBytes + kFooterBytes || length > end - at - kHeaderBytes - kFooterBytes) {
@@ -120,7 +120,7 @@ std::string TfrecordFile::read(const OpenFile& file, size_t record) const {
   const uint32_t checksum = read_u32(bytes.data() + length);
   bytes.resize(length);
   if (masked_crc32c(bytes) != checksum) {
-    fail("{}: its bytes do not have their checksum; the file is damaged, fetch it again",
+    fail("{}: its bytes do not match their checksum; the file is damaged, fetch it again",
          place(record));
   }
   return bytes;

@@ -143,14 +143,14 @@ class Example {
     if (found == features_.end() || found->second.kind != FeatureKind::kIntegers) {
       std::vector<std::string> known;
       for (const auto& [key, feature] : features_) known.push_back(feature.description(key));
-      fail("is no pretraining instance: it lacks the integers '{}' (it has: {})", name,
+      fail("is not a pretraining instance: it lacks the integers '{}' (it has: {})", name,
            fmt::join(known, ", "));
     }
     return found->second.integers;
   }
   void require_size(const char* name, size_t size) const {
     if (integers(name).size() != size) {
-      fail("has {} values of '{}' where {} belong", integers(name).size(), name, size);
+      fail("has {} values of '{}' instead of {}", integers(name).size(), name, size);
     }
   }
   int32_t count_masked() const {
@@ -161,7 +161,7 @@ class Example {
     }
     const Feature& weights = found->second;
     if (weights.size() != integers(schema::kMaskedIds).size()) {
-      fail("has {} values of 'masked_lm_weights' where {} belong", weights.size(),
+      fail("has {} values of 'masked_lm_weights' instead of {}", weights.size(),
            integers(schema::kMaskedIds).size());
     }
     constexpr const char* kWhat = "its 'masked_lm_weights'";
@@ -191,7 +191,7 @@ void with_example(const TfrecordFile& file, size_t record, const std::string& by
   try {
     use(Example(parse_features(bytes)));
   } catch (const protozero::exception& error) {
-    fail("{}: is no tf.train.Example ({}); the file is damaged or holds something else",
+    fail("{}: is not a tf.train.Example ({}); the file is damaged, or is not a file of samples",
          file.place(record), error.what());
   } catch (const Error& error) {
     fail("{}: {}", file.place(record), error.what());

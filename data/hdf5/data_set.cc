@@ -78,8 +78,8 @@ void DataSet::require_readable() const {
     name[kNameBytes - 1] = '\0';
     if (H5Zfilter_avail(filter) > 0) continue;
     fail(
-        "{}: is compressed with the filter {}, which is not installed here; rewrite the file where "
-        "it is: h5repack -f GZIP=1 OLD NEW, or copy its data sets with h5py",
+        "{}: is compressed with the filter {}, which is not installed here; rewrite the file on a "
+        "machine that has it: h5repack -f GZIP=1 OLD NEW, or copy its data sets with h5py",
         where_, filter_name(filter, name));
   }
   if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
@@ -87,7 +87,7 @@ void DataSet::require_readable() const {
     const uint64_t needed = bytes_of(type.get(), shape_);
     const uint64_t stored = H5Dget_storage_size(id_.get());  // 0: nothing was written
     if (stored != 0 && stored < needed) {
-      fail("{}: needs {} bytes, of which {} are stored; the file is damaged, copy it again", where_,
+      fail("{}: needs {} bytes, but only {} are stored; the file is damaged, copy it again", where_,
            needed, stored);
     }
   }
@@ -102,7 +102,7 @@ void DataSet::require_readable() const {
   better[0] = std::min<hsize_t>(better[0], kRowsPerChunk);
   fail(
       "{}: has compressed chunks of [{}], {} MiB each, which every read of a sample would "
-      "uncompress; rewrite the file with smaller ones: h5repack -l {}:CHUNK={} OLD NEW",
+      "uncompress; rewrite the file with smaller chunks: h5repack -l {}:CHUNK={} OLD NEW",
       where_, fmt::join(chunk, ", "), bytes >> 20, name_, fmt::join(better, "x"));
 }
 

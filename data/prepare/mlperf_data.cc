@@ -38,7 +38,7 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
   for (const fs::path& path : list_directory(options.text)) {
     if (const auto part = parse_part(path.filename().string())) {
       if (count != 0 && part->count != count) {
-        fail("{}: parts of {} and of {} files lie side by side; give a directory of one text",
+        fail("{}: has parts of {} files and parts of {} files; give a directory with one text",
              options.text.string(), count, part->count);
       }
       count = part->count;
@@ -53,12 +53,12 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
          options.text.string());
   }
   if (!options.incomplete && !has_eval) {
-    fail("{}: missing; fetch it, or go on without with --incomplete", eval.string());
+    fail("{}: is missing; fetch it, or give --incomplete to continue without it", eval.string());
   }
   for (uint32_t i = 0; i < count && !options.incomplete; ++i) {
     const fs::path expected = options.text / fmt::format("part-{:05}-of-{:05}", i, count);
     if (i >= parts.size() || parts[i] != expected) {
-      fail("{}: missing ({} of {}); fetch it, or go on without with --incomplete",
+      fail("{}: is missing ({} of {}); fetch it, or give --incomplete to continue without it",
            expected.string(), count - parts.size(), counted(count, "part"));
     }
   }
@@ -77,8 +77,7 @@ void refuse_others(const fs::path& directory, const std::vector<Task>& tasks) {
   for (const fs::path& path : list_directory(directory)) {
     const auto is_made = [&](const Task& task) { return task.out == path; };
     if (is_named_as_data(path) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
-      fail("{}: is of another text than is given; move it away, or choose another --out",
-           path.string());
+      fail("{}: was made from another text; move it away, or choose another --out", path.string());
     }
   }
 }
@@ -191,7 +190,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     if (found == official) return;
     summary.unofficial.push_back(
         fmt::format("{}: MD5 {}, MLPerf's is {}", path.string(), found, official));
-    report("not MLPerf's own: " + summary.unofficial.back());
+    report("not MLPerf's official file: " + summary.unofficial.back());
   };
   check_md5(options.vocabulary, kOfficialVocabulary);
   if (tasks.front().is_eval) check_md5(tasks.front().text, kOfficialEval);

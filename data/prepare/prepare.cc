@@ -45,8 +45,8 @@ std::string doubt_about_case(const Vocabulary& vocabulary) {
   }
   if (cased * int64_t{kMostShare} <= vocabulary.size()) return {};
   return fmt::format(
-      "capital letters in {} of the vocabulary's {}, which no token has: text is lower-cased; take "
-      "an uncased vocabulary, and the model that belongs to it",
+      "{} of the vocabulary's {} have capital letters, but text is lower-cased; use an uncased "
+      "vocabulary, and the model that belongs to it",
       count_text(cased), counted(vocabulary.size(), "entry"));
 }
 
@@ -158,9 +158,9 @@ PrepareSummary prepare(const PrepareOptions& options,
     summary.warnings.push_back(std::move(doubt));
   } else if (split.eval.documents() == 1) {
     summary.warnings.push_back(
-        "one document is held out for evaluation, in which a random second sentence follows as "
-        "well "
-        "as the next one: its next-sentence labels mean nothing; hold out more (--eval-documents)");
+        "only one document is held out for evaluation, so a random second sentence comes from the "
+        "same document as the next one: next-sentence labels mean nothing; hold out more "
+        "(--eval-documents)");
   }
 
   InstanceFileInfo info = info_of(options.recipe, vocabulary, to_hex(text_hash));

@@ -139,14 +139,15 @@ std::string check_encoding(std::string_view text, const std::filesystem::path& f
   const LineEnds ends = line_ends_of(text);
   if (ends.lone_returns > ends.line_feeds) {
     fail(
-        "{}: its lines end in a carriage return alone, which would join them; convert it: tr "
-        "'\\r' '\\n' < OLD > NEW",
+        "{}: its lines end with only a carriage return, so they would be joined; convert it: tr "
+        "'\\r' '\\n"
+        "' < OLD > NEW",
         name);
   }
   const MalformedBytes found = count_malformed(text);
   if (found.count == 0) return {};
   const std::string said = fmt::format(
-      "{} of {} no UTF-8; the first is 0x{:02X} at byte {}, in line {}", count_text(found.count),
+      "{} of {} not UTF-8; the first is 0x{:02X} at byte {}, in line {}", count_text(found.count),
       counted(text.size(), "byte is", "bytes are"), static_cast<unsigned char>(text[found.first]),
       found.first,
       1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(found.first), '\n'));
@@ -154,15 +155,15 @@ std::string check_encoding(std::string_view text, const std::filesystem::path& f
     return fmt::format("{}: {}; they are left out", name, said);
   }
   if (has_controls(text)) {
-    fail("{}: is no text: {}; give plain text in UTF-8", name, said);
+    fail("{}: is not text: {}; give plain text in UTF-8", name, said);
   }
   if (looks_like_latin1(text)) {
     fail(
-        "{}: is Latin-1 or Windows-1252 by the look of it: {}; convert it: iconv -f WINDOWS-1252 "
-        "-t UTF-8 OLD > NEW",
+        "{}: is probably Latin-1 or Windows-1252: {}; convert it: iconv -f WINDOWS-1252 -t UTF-8 "
+        "OLD > NEW",
         name, said);
   }
-  fail("{}: is no UTF-8 text: {}; convert it with iconv from the encoding that it has", name, said);
+  fail("{}: is not UTF-8 text: {}; convert it with iconv from its encoding", name, said);
 }
 
 }  // namespace
@@ -219,9 +220,9 @@ Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabul
 std::string doubt_about_next_sentences(const Corpus& corpus) {
   const size_t documents = corpus.documents();
   if (documents == 1) {
-    return "the text is a single document, in which a random second sentence follows as well as "
-           "the "
-           "next one: next-sentence labels mean nothing; put a blank line between documents";
+    return "the text is a single document, so a random second sentence comes from the same "
+           "document as the next one: next-sentence labels mean nothing; put a blank line between "
+           "documents";
   }
   size_t alone = 0;
   for (size_t d = 0; d < documents; ++d) {
@@ -229,8 +230,8 @@ std::string doubt_about_next_sentences(const Corpus& corpus) {
   }
   if (2 * alone <= documents) return {};
   return fmt::format(
-      "{} of {} one sentence, which no other one follows: next-sentence labels mean {}; put "
-      "blank lines between documents alone, and each sentence on its own line",
+      "{} of {} a single sentence without a next one: next-sentence labels mean {}; put blank "
+      "lines only between documents, and each sentence on its own line",
       count_text(alone), counted(documents, "document is", "documents are"),
       alone == documents ? "nothing" : "little");
 }
@@ -257,8 +258,8 @@ CorpusSplit split_corpus(const Corpus& corpus, const std::vector<bool>& held_out
   }
   if (split.train.documents() == 0) {
     fail(
-        "nothing is left to train on: held out for evaluation are {} of {}; hold out fewer or give "
-        "more text",
+        "no document is left to train on: {} of {} are held out for evaluation; hold out fewer, or "
+        "give more text",
         count_text(split.eval.documents()), counted(corpus.documents(), "document"));
   }
   return split;

@@ -75,7 +75,7 @@ std::string NewerCharacters::describe() const {
   if (found_.empty()) return "";
   const UnicodeVersion used = std::min(used_, installed_unicode());
   std::string text = fmt::format(
-      "Unicode {} (used) and {} (the MLPerf reference's) treat {} of the text differently, so that "
+      "Unicode {} (used) and {} (of the MLPerf reference) treat {} of the text differently, so "
       "samples may differ; --unicode {} follows the reference:",
       to_string(used), to_string(reference_), counted(found_.size(), "character"),
       to_string(reference_));

@@ -55,7 +55,7 @@ UnicodeVersion parse_unicode_version(std::string_view text) {
   const auto version = read_version(text);
   if (!version || to_string(*version) != text || *version < kReferenceUnicode ||
       *version > installed_unicode()) {
-    fail("'{}' is no version of Unicode that can be followed: from {} to {}, such as 12.1", text,
+    fail("'{}' is not a supported version of Unicode; give one from {} to {}, such as 12.1", text,
          to_string(kReferenceUnicode), to_string(installed_unicode()));
   }
   return *version;

@@ -27,8 +27,8 @@ Vocabulary Vocabulary::parse(std::string_view text, const std::string& name) {
            vocabulary.entries_.size() + 1);
     }
     if (count_malformed(line).count > 0) {
-      fail("{}: line {} is not UTF-8, so that no word would match it; convert the file with iconv",
-           name, vocabulary.entries_.size() + 1);
+      fail("{}: line {} is not UTF-8, so no word can match it; convert the file with iconv", name,
+           vocabulary.entries_.size() + 1);
     }
     vocabulary.entries_.emplace_back(line);
     begin = end + 1;
@@ -40,7 +40,7 @@ Vocabulary Vocabulary::parse(std::string_view text, const std::string& name) {
     const auto [found, is_new] =
         vocabulary.ids_.emplace(vocabulary.entries_[i], static_cast<int32_t>(i));
     if (!is_new) {
-      fail("{}: line {} repeats '{}' of line {}; every entry stands once", name, i + 1,
+      fail("{}: line {} repeats '{}' of line {}; every entry must occur once", name, i + 1,
            vocabulary.entries_[i], found->second + 1);
     }
   }

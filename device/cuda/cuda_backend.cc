@@ -83,8 +83,10 @@ MatmulOptions gemms(const KernelChoices& choices, const cudaDeviceProp& gpu) {
   if (const int left = choices.communication_multiprocessors; left > 0) {
     options.multiprocessors = gpu.multiProcessorCount - left;
     if (options.multiprocessors <= 0) {
-      fail("cuda: device.options.communication_multiprocessors {}: {} has {} in all; leave fewer",
-           left, gpu.name, gpu.multiProcessorCount);
+      fail(
+          "cuda: device.options.communication_multiprocessors {}: {} has {} multiprocessors; give "
+          "a smaller number",
+          left, gpu.name, gpu.multiProcessorCount);
     }
   }
   return options;
@@ -110,7 +112,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties, choices.attention_compared_from) {}
   ~CudaBackend() override {
-    const HostWait wait = watched("the end of its device's work");
+    const HostWait wait = watched("the end of the GPU's work");
     cudaSetDevice(device_);
     cudaDeviceSynchronize();
   }
@@ -153,7 +155,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     return Backend::Memory{static_cast<int64_t>(available), static_cast<int64_t>(total)};
   }
   void* allocate(size_t bytes) override {
-    const HostWait wait = watched("an allocation on its device");
+    const HostWait wait = watched("an allocation of GPU memory");
     void* memory = nullptr;
     use_device();
     const cudaError_t status = cudaMalloc(&memory, std::max<size_t>(bytes, 64));
@@ -172,7 +174,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     return memory;
   }
   void release(void* memory) override {
-    const HostWait wait = watched("a release of memory on its device");
+    const HostWait wait = watched("a release of GPU memory");
     cudaSetDevice(device_);
     cudaFree(memory);
   }
@@ -189,12 +191,12 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     cudaFreeHost(memory);
   }
   void copy_to_device(Stream s, void* device, const void* host, size_t bytes) override {
-    const HostWait wait = watched("a copy to its device");
+    const HostWait wait = watched("a copy to the GPU");
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream(s)),
           "copying to the GPU");
   }
   void copy_to_host(Stream s, void* host, const void* device, size_t bytes) override {
-    const HostWait wait = watched("a copy from its device");
+    const HostWait wait = watched("a copy from the GPU");
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream(s)),
           "copying from the GPU");
   }
@@ -221,7 +223,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
           "waiting for an event");
   }
   void synchronize(Stream s) override {
-    const HostWait wait = watched("the collectives of its device");
+    const HostWait wait = watched("the GPU's collectives");
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
 
@@ -268,7 +270,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     CudaGraph graph_;
   };
 
-  static constexpr char kLaunch[] = "a launch on its device";
+  static constexpr char kLaunch[] = "a launch on the GPU";
 
   // Watches a call in which the host may wait for the GPU, and so for other ranks.
   HostWait watched(const char* operation) const { return {host_waits_.get(), operation}; }
@@ -314,16 +316,15 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
   if (devices == 1) device = 0;
   if (device < 0 || device >= devices) {
     fail(
-        "cuda: this process should use GPU number {}, but sees only {}; start one rank for every "
-        "GPU "
-        "of a machine",
+        "cuda: this process should use GPU number {}, but sees only {}; start one rank for each "
+        "GPU of a machine",
         device, devices);
   }
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, device), "asking for a GPU's properties");
   if (properties.major < 8) {
-    fail("cuda: {} has compute capability {}.{}; 8.0 (A100) or newer is needed", properties.name,
-         properties.major, properties.minor);
+    fail("cuda: {} has compute capability {}.{}, but 8.0 (A100) or newer is needed",
+         properties.name, properties.major, properties.minor);
   }
   char address[32] = "";
   check(cudaDeviceGetPCIBusId(address, sizeof address, device), "asking where a GPU is");

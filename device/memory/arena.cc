@@ -25,7 +25,7 @@ Tensor elements_of(const Arena& arena, const Range& range) {
   if (!arena) return {};
   const int64_t place = arena.place_of(range);
   if (place < 0) {
-    fail("elements [{}, {}) do not lie together in this rank's memory", range.begin, range.end);
+    fail("elements [{}, {}) are not contiguous in this rank's memory", range.begin, range.end);
   }
   return elements_of(arena.memory(), {place, place + range.size()});
 }

@@ -98,7 +98,7 @@ void Arguments::standardization(const StandardizationGradient& gradient, int64_t
   vector("standardization.mean", gradient.mean, size);
   vector("standardization.slope", gradient.slope, size);
   const int32_t rows = gradient.rows.now();
-  require(rows >= 0 && rows <= tokens, "standardization.rows in [0, T]");
+  require(rows >= 0 && rows <= tokens, "standardization.rows is in [0, T]");
 }
 
 void Arguments::require(bool condition, const char* expectation) const {

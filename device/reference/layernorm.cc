@@ -53,7 +53,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
     inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
   }
   arguments.require(!op.normalize || !op.standardization.mean,
-                    "no standardization where there is LayerNorm");
+                    "standardization comes without LayerNorm");
   arguments.standardization(op.standardization, tokens, hidden);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
   ConstMatrix other;
@@ -61,7 +61,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   const CopiedOutput output(arguments, "d_x", op.d_x, op.d_x_float8, tokens, hidden, DType::kE5M2);
   const Matrix& d_x = output.matrix();
   arguments.require(tokens == 0 || op.d_residual.data != d_x.data,
-                    "d_residual and d_x are different memory");
+                    "d_residual and d_x do not share memory");
   Matrix d_residual;
   if (op.d_residual) d_residual = arguments.matrix("d_residual", op.d_residual, tokens, hidden);
   const Matrix d_gamma = arguments.vector("d_gamma", op.d_gamma, hidden);
@@ -114,7 +114,7 @@ void residual_add_backward(const ResidualAddBackward& op) {
   const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, hidden);
   const CopiedOutput output(arguments, "d_x", op.d_x, op.d_x_float8, tokens, hidden, DType::kE5M2);
   const Matrix& d_x = output.matrix();
-  arguments.require(tokens == 0 || op.dy.data != d_x.data, "dy and d_x are different memory");
+  arguments.require(tokens == 0 || op.dy.data != d_x.data, "dy and d_x do not share memory");
   plain::TokenDropout dropout = arguments.dropout(op.dropout, op.sequences, tokens);
   for (int64_t t = 0; t < tokens; ++t) {
     dropout.next(t);

@@ -60,7 +60,7 @@ void standardization_loss(const StandardizationLoss& op) {
   const ConstMatrix x = arguments.matrix("x", op.x, tokens, hidden);
   const Matrix mean = arguments.vector("mean", op.mean, of_units ? hidden : tokens);
   const Matrix slope = arguments.vector("slope", op.slope, of_units ? hidden : tokens);
-  arguments.require(rows >= 0 && rows <= tokens, "rows in [0, T]");
+  arguments.require(rows >= 0 && rows <= tokens, "rows is in [0, T]");
   arguments.require(op.totals != nullptr, "totals is given");
   clear(mean), clear(slope);
   if (rows == 0) return;

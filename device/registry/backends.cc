@@ -37,26 +37,27 @@ BackendKind cpu_kind() {
 BackendOption attention_option() {
   return {
       .name = "attention",
-      .meaning = "What bf16 attention is computed with.",
+      .meaning = "The kernel of bf16 attention.",
       .values = {{"fastest", "the fastest of the others, measured when it first runs"},
-                 {"plain", "a warp a query, to check the others"},
+                 {"plain", "one warp per query, to check the other kernels"},
                  {"mma", "tensor cores, heads of 32 or 64 units"},
                  {"wgmma", "Hopper's tensor cores, heads of 64 units; others as `mma`"},
                  {"cudnn", "cuDNN if nothing is dropped, as in evaluations; else as `fastest`"}}};
 }
 
 BackendOption epilogues_option() {
-  return {
-      .name = "epilogues",
-      .meaning = "Whether bf16 GEMMs include what follows: GELU, its derivative, bias gradients.",
-      .values = {{"fastest", "if measured faster"},
-                 {"always", "wherever cuBLASLt can"},
-                 {"never", "separate kernels"}}};
+  return {.name = "epilogues",
+          .meaning =
+              "Whether bf16 GEMMs also compute the operation that follows (GELU, its derivative, "
+              "bias gradients).",
+          .values = {{"fastest", "if measured faster"},
+                     {"always", "if cuBLASLt can"},
+                     {"never", "separate kernels"}}};
 }
 
 BackendOption communication_multiprocessors_option() {
   return {.name = "communication_multiprocessors",
-          .meaning = "Multiprocessors that all GEMMs leave to NCCL's kernels.",
+          .meaning = "Number of multiprocessors that GEMMs leave to NCCL's kernels.",
           .most = 64};
 }
 
@@ -119,7 +120,7 @@ void BackendKind::check_option(const std::string& option, const std::string& val
   }
   const std::vector<std::string_view> values = names_of(found->values);
   if (std::ranges::find(values, value) == values.end()) {
-    fail("{} is none of the values of {}: {}", value, option, fmt::join(values, ", "));
+    fail("{} is not a value of {}; choose one of {}", value, option, fmt::join(values, ", "));
   }
 }
 
@@ -144,7 +145,7 @@ const BackendKind& find_backend(std::string_view name) {
   for (const BackendKind& kind : backend_kinds()) {
     if (kind.name == name) return kind;
   }
-  fail("backend {}: there is none of that name; choose of {}", name,
+  fail("backend {}: there is no such backend; choose one of {}", name,
        fmt::join(names_of(backend_kinds()), ", "));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 void check(const ConstTensor& x) {
   if (x.dtype == DType::kF32 || x.dtype == DType::kBF16 || x.dtype == DType::kF16) return;
-  fail("sample: a range of {}; it has f32, bf16 and f16", name_of(x.dtype));
+  fail("sample: a range of {} is not supported; use f32, bf16 or f16", name_of(x.dtype));
 }
 
 }  // namespace

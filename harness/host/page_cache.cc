@@ -50,10 +50,12 @@ CacheClearing clear_page_cache(std::span<const std::filesystem::path> files, boo
   if (whole) {
     const int error = drop_whole_cache();
     if (error == 0) return {true, "the whole page cache"};
-    return {false, fmt::format("/proc/sys/vm/drop_caches: {}; only root may clear the whole page "
-                               "cache, initialization.clear_whole_cache false clears what the run "
-                               "reads",
-                               std::strerror(error))};
+    return {
+        false,
+        fmt::format(
+            "/proc/sys/vm/drop_caches: {}; only root may clear the whole page cache; set "
+            "initialization.clear_whole_cache to false to clear only the files that the run reads",
+            std::strerror(error))};
   }
   int dropped = 0;
   for (const auto& path : files) {

@@ -106,9 +106,9 @@ void ExperimentLog::require_run_stop(std::chrono::seconds longest) {
     std::this_thread::sleep_for(kBetweenAttempts);
   }
   fail(
-      "{}: the run has ended, but there is no space for its last events, run_stop among them: {}; "
-      "the log ends as aborted. Free space; --resume goes on from the last checkpoint, if there is "
-      "one",
+      "{}: the run has ended, but its last events, among them run_stop, cannot be written: {}; the "
+      "log ends as aborted. Free some space; --resume then continues from the last checkpoint, if "
+      "there is one",
       log_.path().string(), std::strerror(log_.waiting_because()));
 }
 
@@ -160,13 +160,15 @@ std::string ExperimentLog::farewell() {
       return "\nstrata: interrupted before the run began; it left no log\n";
     case Closed::kAborted:
       return fmt::format(
-          "\nstrata: interrupted; {} ends with run_stop aborted. --resume goes on from its last "
-          "checkpoint, if it has one; --continue archives it and runs it again.\n",
+          "\n"
+          "strata: interrupted; {} ends with run_stop aborted. --resume continues from its last "
+          "checkpoint, if there is one; --continue archives it and runs it again.\n",
           log_.path().string());
     case Closed::kEnded:
       return fmt::format(
-          "\nstrata: interrupted after the run had ended; {} is whole, what is written after it "
-          "(weights, timeline) may be missing\n",
+          "\n"
+          "strata: interrupted after the run had ended; {} is complete, but files that are written "
+          "after it (weights, timeline) may be missing\n",
           log_.path().string());
   }
   return "";

@@ -43,9 +43,9 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   const OutputLock lock = lock_of_the_dead(log.parent_path());
   if (end_abandoned_log(log)) {
     print_to_stderr(
-        "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
-        "--resume goes on from its last checkpoint, if it has one; --continue archives it "
-        "and runs it again.\n",
+        "strata: the process that wrote {} is gone, so this log ends with run_stop aborted. "
+        "--resume continues from its last checkpoint, if there is one; --continue archives it and "
+        "runs it again.\n",
         log.string());
   }
 }

@@ -19,7 +19,7 @@ RecordFile::RecordFile(std::filesystem::path path, Begin begin) : path_(std::mov
   const int mode = begin == Begin::kEmpty ? O_TRUNC : 0;
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | mode, 0644);
   if (fd_ < 0 && errno == ELOOP) {
-    fail("{}: is a link, and nothing is written through links here; move it away", path_.string());
+    fail("{}: is a link, and results are not written through links; move it away", path_.string());
   }
   if (fd_ < 0) fail("{}: cannot open for writing: {}", path_.string(), std::strerror(errno));
   struct stat status;

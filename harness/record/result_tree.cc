@@ -132,7 +132,7 @@ void prepare_result_tree(const ResultTree& tree) {
     std::error_code error;
     std::filesystem::create_directories(directory, error);
     if (error) {
-      fail("{}: cannot make this directory: {}; choose another run.output", directory.string(),
+      fail("{}: cannot create this directory: {}; choose another run.output", directory.string(),
            error.message());
     }
     check_writable(directory);
@@ -196,7 +196,7 @@ std::filesystem::path archive(const ResultTree& tree, int experiment) {
     std::error_code error;
     std::filesystem::rename(path, archived_path(path, number), error);
     if (error) {
-      fail("{}: cannot be renamed to keep it: {}; check its folder's permissions", path.string(),
+      fail("{}: cannot be archived: {}; check its folder's permissions", path.string(),
            error.message());
     }
   }

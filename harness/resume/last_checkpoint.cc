@@ -14,7 +14,7 @@ bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
   if (b.ranks.first()) {
     same = begins_as_at(b.tree().log(experiment), point);
     if (!same) {
-      b.say(fmt::format("{}: is not the log that the checkpoint after step {} belongs to",
+      b.say(fmt::format("{}: is not the log of the checkpoint after step {}",
                         b.tree().log(experiment).string(), point.step));
     }
   }
@@ -39,7 +39,7 @@ std::optional<ResumePoint> last_whole(const Benchmark& b, int experiment,
     if (!facts) continue;
     const std::optional<ResumePoint> point = parse_note(facts->note);
     if (!point || facts->step != step || point->step != step) {
-      b.say(fmt::format("{}: is not of this step", folder.string()));
+      b.say(fmt::format("{}: is the checkpoint of another step", folder.string()));
     } else if (log_is_of(b, experiment, *point)) {
       return point;
     }
@@ -63,8 +63,9 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
   b.ranks.share(lost);
   if (!lost && b.results.on_other_ranks) {
     fail(
-        "{}: holds no whole checkpoint to go on from, and on another number of ranks the run would "
-        "be of another system; give the ranks that began it, or another run.output",
+        "{}: has no complete checkpoint, and the run cannot start again on another number of "
+        "ranks, because that would be another system; start as many ranks as it began with, or "
+        "choose another run.output",
         checkpoints.string());
   }
   if (!lost) {
@@ -72,8 +73,8 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
     return std::nullopt;
   }
   fail(
-      "{}: from none of the checkpoints the run can go on, for the reasons above; --continue "
-      "archives it and runs it again",
+      "{}: no checkpoint is usable; see the reasons above. --continue archives the run and runs it "
+      "again",
       checkpoints.string());
 }
 

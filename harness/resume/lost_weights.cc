@@ -19,8 +19,8 @@ void train_to_end(const Benchmark& b, const std::filesystem::path& folder, const
   if (data.train_samples != point.train_samples || data.eval_samples != point.eval_samples ||
       data.checksum != point.data_checksum) {
     fail(
-        "the data have changed since the run, which had {} and {}; give data.train and data.eval "
-        "as they were",
+        "the data have changed since the run, which had {} and {}; give the same data.train and "
+        "data.eval",
         counted(point.train_samples, "training sample"),
         counted(point.eval_samples, "evaluation sample"));
   }
@@ -43,8 +43,8 @@ void write_lost_weights(const Benchmark& b, const ExperimentResult& result) {
     return;
   }
   b.say(
-      fmt::format("result_{}: its weights are missing; they are made from the checkpoint after "
-                  "{} of its {}",
+      fmt::format("result_{}: its weights are missing; training continues from the checkpoint "
+                  "after {} of its {} to write them",
                   experiment, count_text(point->samples), counted(samples, "sample")));
   const auto folder = checkpoint_folder(b.tree().checkpoints(experiment), point->step);
   train_to_end(b, folder, *point, samples, b.tree().checkpoint(experiment));
@@ -52,7 +52,7 @@ void write_lost_weights(const Benchmark& b, const ExperimentResult& result) {
   if (!b.ranks.first()) return;
   std::error_code ignored;
   std::filesystem::remove_all(b.tree().checkpoints(experiment), ignored);
-  b.say(fmt::format("result_{}: its weights are {}", experiment,
+  b.say(fmt::format("result_{}: its weights are now {}", experiment,
                     b.tree().checkpoint(experiment).string()));
 }
 

@@ -43,15 +43,14 @@ class Opening {
     for (const int experiment : found.not_begun) {
       const auto archived = archive(tree_, experiment);
       say_(
-          fmt::format("result_{}: its run was killed before it began; it begins anew, and the log "
-                      "is now {}",
+          fmt::format("result_{}: its run was killed before it began; it starts again, and the old "
+                      "log is now {}",
                       experiment, archived.string()));
     }
     for (const int experiment : found.without_log) {
       const auto archived = archive(tree_, experiment);
-      say_(fmt::format(
-          "result_{}: its log is missing; its other files are archived (a log would be {})",
-          experiment, archived.string()));
+      say_(fmt::format("result_{}: its log is missing; its other files are archived as {} would be",
+                       experiment, archived.string()));
     }
     for (const int experiment : found.interrupted) {
       if (resumes() && can_be_resumed(tree_, experiment)) {
@@ -124,8 +123,8 @@ class Opening {
     if (resumes() && describe_other_ranks(described, description_)) return true;
     if (describe_same_system(described, description_)) return false;
     fail(
-        "{}: describes another system, or this one otherwise, than the results would be of ({}); "
-        "continue on the same ranks and machines, or choose another run.output",
+        "{}: describes another system; these fields differ: {}. Continue on the same ranks and "
+        "machines, or choose another run.output",
         tree_.system_description().string(),
         fmt::join(differing_fields(described, description_), ", "));
   }
@@ -145,8 +144,8 @@ class Opening {
           config::load_resolved_config(theirs), config_, {on_other_ranks, by_checkpoint});
       if (differing.empty()) continue;
       fail(
-          "{}: is another configuration than is to be continued with ({}); give the same one, or "
-          "choose another run.output",
+          "{}: differs from this run's configuration ({}); give the same configuration, or choose "
+          "another run.output",
           theirs.string(), fmt::join(differing, "; "));
     }
   }
@@ -159,8 +158,9 @@ class Opening {
           found.results, [&](const auto& result) { return result.experiment == experiment; });
       if (ended || can_be_resumed(tree_, experiment)) continue;
       fail(
-          "{}: result_{} has no checkpoint, so its run would start anew, but on another number of "
-          "ranks than the other runs; give fewer --experiments, or start as many ranks as they had",
+          "{}: result_{} has no checkpoint, so its run would start again, but on another number of "
+          "ranks than the other runs; give fewer --experiments, or start as many ranks as the "
+          "other runs had",
           tree_.results().string(), experiment);
     }
   }
@@ -180,7 +180,7 @@ class Opening {
     if (!resumes()) {
       say_(
           fmt::format("result_{}: its weights are missing; --resume writes them from its last "
-                      "checkpoint, which stays",
+                      "checkpoint, which is kept",
                       experiment));
     }
     return resumes();
@@ -193,7 +193,7 @@ class Opening {
     const std::string theirs = read_file(path);
     if (describe_same_system(theirs, description_)) return;
     fail(
-        "{}: describes another system, as these fields differ: {}; move the file away, or choose "
+        "{}: describes another system; these fields differ: {}. Move the file away, or choose "
         "another run.output",
         path.string(), fmt::join(differing_fields(theirs, description_), ", "));
   }

@@ -22,25 +22,25 @@ void check_options(const PlanOptions& options, std::span<const LengthCount> hist
     fail("batch_per_rank is {}: a plan needs at least 1", options.batch_per_rank);
   }
   if (options.micro_batches < 1 || options.batch_per_rank % options.micro_batches != 0) {
-    fail("{} a rank cannot be cut into {} of equally many",
+    fail("{} of a rank cannot be divided evenly among {}",
          counted(options.batch_per_rank, "sample"), counted(options.micro_batches, "micro-batch"));
   }
   const uint32_t samples = SamplesByLength(histogram).size();
   if (samples < global_batch_of(options)) {
-    fail("{} cannot fill a global batch of {} x {}: use fewer ranks or a smaller batch",
+    fail("{} cannot fill a global batch of {} x {}; use fewer ranks or a smaller batch",
          counted(samples, "sample"), counted(options.ranks, "rank"), options.batch_per_rank);
   }
   if (options.group_ranks < 0) {
     fail("group_ranks is {}: it must be at least 1, or 0 for the default", options.group_ranks);
   }
   if (!(options.cost.linear >= 0 && options.cost.quadratic >= 0 && options.cost.cost(1) > 0)) {
-    fail("cost model {} * s + {} * s^2: it must rise with the length", options.cost.linear,
+    fail("cost model {} * s + {} * s^2: it must increase with the length s", options.cost.linear,
          options.cost.quadratic);
   }
   const std::vector<int>& bounds = options.strata_bounds;
   if (bounds.empty()) fail("strata_bounds is empty: at least one length is needed");
   if (std::adjacent_find(bounds.begin(), bounds.end(), std::greater_equal<>()) != bounds.end()) {
-    fail("strata_bounds must rise, found {}", fmt::join(bounds, ", "));
+    fail("strata_bounds must increase, but they are {}", fmt::join(bounds, ", "));
   }
 }
 

@@ -12,7 +12,7 @@ std::vector<EpochSampler> cut_by_length(const PlanOptions& options,
                                         const SamplesByLength& samples) {
   const std::vector<int>& bounds = options.strata_bounds;
   if (static_cast<int64_t>(samples.longest()) > bounds.back()) {
-    fail("a sample has {}, above the last of strata_bounds, {}",
+    fail("a sample has {}, more than the last of strata_bounds, {}; raise it",
          counted(samples.longest(), "token"), bounds.back());
   }
   std::vector<EpochSampler> strata;

@@ -197,7 +197,7 @@ def one_run(benchmark, seed, index):
             before.append(result.log.read_text())
     resumed = subprocess.run(benchmark.command(ranks, output, sharded, ["--resume"]), capture_output=True, text=True)
     record["problems"] += compare(benchmark, Result(output), whole, before, resumed)
-    record["resumed"] = "goes on after step" in resumed.stderr
+    record["resumed"] = "continues after step" in resumed.stderr
     record["unsaved"] = unsaved(resumed)
     if not record["problems"]:
         shutil.rmtree(output, ignore_errors=True)
@@ -206,7 +206,7 @@ def one_run(benchmark, seed, index):
 
 def unsaved(resumed):
     """Whether the run had been killed after its run_stop, before its weights were written: there are none to compare."""
-    return "its weights were not saved" in resumed.stderr
+    return "its weights are missing, and no checkpoint" in resumed.stderr
 
 
 def compare(benchmark, result, whole, before, resumed):

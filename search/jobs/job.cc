@@ -72,7 +72,7 @@ Job::Job(const std::vector<std::string>& command, const Options& options) : grac
   if (!own.empty()) set_affinity(own);
   ::close(out);
   ::close(err);
-  if (pid_ < 0) fail("no process can be started: {}", std::strerror(error));
+  if (pid_ < 0) fail("cannot start a process: {}", std::strerror(error));
   ::setpgid(pid_, pid_);  // both processes call it; either may be first
 }
 

@@ -22,7 +22,7 @@ RunsLock::RunsLock(const std::filesystem::path& file, std::chrono::seconds patie
     if (errno != EWOULDBLOCK) return;  // the file system has no locks
     if (std::chrono::steady_clock::now() >= deadline) {
       ::close(descriptor_);
-      fail("{}: runs of a search that was killed still go on there; end them, or wait",
+      fail("{}: runs of a killed search still use its folder; end them, or wait",
            file.parent_path().string());
     }
     if (first && on_wait) on_wait();

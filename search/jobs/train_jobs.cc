@@ -79,7 +79,7 @@ std::string complaint(const std::filesystem::path& messages, int exit_code) {
   const std::string text = text_of(messages);
   std::string line = last_line(text, "strata: ");
   if (line.empty()) line = last_line(text, "");
-  if (line.empty()) line = "it said nothing";
+  if (line.empty()) line = "no message";
   return fmt::format("exit code {}: {} ({})", exit_code, line, messages.string());
 }
 
@@ -189,7 +189,7 @@ std::optional<TrialRunner::Ended> TrainJobs::poll() {
     if (exit_code) return Ended{slot.run, result_of(slot.run, *exit_code)};
     return Ended{
         slot.run,
-        {.message = fmt::format("ended after {} s, the limit (--limit); it said last: {} ({})",
+        {.message = fmt::format("ended after {} s, the limit (--limit); its last message: {} ({})",
                                 options_.limit, progress_of(slot.run),
                                 (folder_of(slot.run) / kMessages).string())}};
   }

@@ -27,7 +27,7 @@ TEST(MessageOf, AnErrorIsItsOwn) {
 
 TEST(MessageOf, AFailedAllocationSaysWhatTakesLessMemory) {
   const std::string message = message_of_what_is_thrown([] { throw std::bad_alloc(); });
-  EXPECT_EQ(message.find("out of memory: a smaller batch.micro_batch"), 0u) << message;
+  EXPECT_EQ(message.find("out of memory; use a smaller batch.micro_batch"), 0u) << message;
 }
 
 TEST(MessageOf, AFileThatCannotBeRemovedIsNamed) {

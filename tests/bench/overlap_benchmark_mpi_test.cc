@@ -18,7 +18,7 @@ class OverlapBenchmarkOverRanks : public BenchmarkOverRanks {
 };
 
 TEST_F(OverlapBenchmarkOverRanks, WithTiedEmbeddingSplitMeasuresTheModesThatHaveIt) {
-  if (ranks_.size() == 1) GTEST_SKIP() << "one rank communicates with nobody";
+  if (ranks_.size() == 1) GTEST_SKIP() << "a single rank has no communication";
   config_.reduce.split_tied_embedding = true;
   config_.clip.mode = config::ClipMode::kNone;
   const OverlapBenchmark result = benchmark_overlap(

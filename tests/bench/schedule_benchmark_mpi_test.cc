@@ -157,7 +157,7 @@ TEST_F(ScheduleBenchmarkOverRanks, ModulesSendTheBytesAndKeepTheActivationsOfThe
   const auto result = benchmark_schedules(config_, options, ranks_).modules.value();
   if (ranks_.size() == 4) {
     ASSERT_EQ(result.skipped.size(), 2u);
-    EXPECT_THAT(result.skipped[0].reason, HasSubstr("5 modules need a layer each"));
+    EXPECT_THAT(result.skipped[0].reason, HasSubstr("5 modules need one layer each"));
     return;
   }
   EXPECT_TRUE(result.skipped.empty());

@@ -154,11 +154,13 @@ TEST_P(PreNormModel, RefusesWhatItIsNotBuiltFor) {
   const Golden golden = Golden::pre_norm("plain");
   ModelOptions float8;
   float8.float8 = true;
-  expect_error([&] { Subject(*backend_, golden.config, golden.batch, float8); }, {"norm post"});
+  expect_error([&] { Subject(*backend_, golden.config, golden.batch, float8); },
+               {"set model.norm to post"});
   ModelOptions drop;
   drop.layer_drop = kDrop;
   const Golden post(2);
-  expect_error([&] { Subject(*backend_, post.config, post.batch, drop); }, {"norm pre"});
+  expect_error([&] { Subject(*backend_, post.config, post.batch, drop); },
+               {"set model.norm to pre"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, PreNormModel, testing::ValuesIn(device::tested_backends()),

@@ -252,7 +252,7 @@ TEST(Standardization, IsRefusedWhereThereIsLayerNorm) {
       [&] {
         Subject(*backend, golden.config, golden.batch, options_of(StandardizationAxis::kUnit));
       },
-      {"norm none"});
+      {"set model.norm to none"});
 }
 
 TEST(AffineWeights, AreNoUseToAModelWithLayerNormNorTheOtherWayRound) {

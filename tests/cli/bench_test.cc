@@ -161,7 +161,7 @@ TEST(BenchSchedule, PrintsARowForEveryOrderOfTheSectionsChosen) {
 }
 
 TEST(BenchSchedule, WhatItCannotMeasureIsRefused) {
-  expect_refusal(run(schedule({}, 1)), {"one rank communicates with nobody"});
+  expect_refusal(run(schedule({}, 1)), {"a single rank has no communication"});
   const ProcessResult unknown = run(schedule({"--only", "sections"}, 1));
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("--only"));
@@ -356,7 +356,7 @@ TEST(BenchSimulate, RefusesWhatItCannotSimulate) {
   };
   EXPECT_THAT(error({"--ranks", "1"}, false),
               HasSubstr("--measured FILE, --fitted FILE or --gflops"));
-  EXPECT_THAT(error({}), HasSubstr("give --network"));
+  EXPECT_THAT(error({}), HasSubstr("need --network"));
   EXPECT_THAT(error({"--network", "1e-6,1e9", "--measured", "none.json"}), HasSubstr("none.json"));
   EXPECT_THAT(
       error({"--network", "1e-6,1e9", "--set", "parallel.stages=3", "--set", "run.division=open"}),

@@ -67,7 +67,7 @@ TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
       train(), 1,
       {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_CLOCK_SET", "-3600"}}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("the machine's clock was set by -3600."));
+  EXPECT_THAT(result.err, HasSubstr("the machine's clock was changed by -3600."));
   const std::vector<Event> log = events();
   for (size_t i = 1; i < log.size(); ++i) {
     EXPECT_LE(log[i - 1]["time_ms"], log[i]["time_ms"]) << log[i];
@@ -80,7 +80,7 @@ TEST_F(WallClock, WhereTheLogAndTheSteadyClockTellDifferentTimesThatIsSaid) {
       strata(train(), 1,
              {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_SLOW", "400000"}}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("warning: between run_start and run_stop the log has "));
+  EXPECT_THAT(result.err, HasSubstr("warning: from run_start to run_stop the log shows "));
 }
 
 #endif

@@ -196,7 +196,7 @@ TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "-");
     EXPECT_EQ(refused.exit_code, 2) << row.command;
-    EXPECT_THAT(refused.err, HasSubstr("standard output is /dev/stdout"))
+    EXPECT_THAT(refused.err, HasSubstr("give /dev/stdout for standard output"))
         << row.command << ' ' << row.option;
   }
 }
@@ -227,7 +227,7 @@ TEST_F(Outputs, TwoOutputsOfACommandAreTwoFiles) {
   const ProcessResult refused =
       strata({"score", path("Acme"), "--csv", path("new"), "--output", path("new")});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("names this file, too"));
+  EXPECT_THAT(refused.err, HasSubstr("names the same file"));
   EXPECT_FALSE(fs::exists(path("new")));
 }
 

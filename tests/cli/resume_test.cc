@@ -88,7 +88,7 @@ TEST_P(ResumedJobOfRanks, EndsAsOneThatWasNeverKilled) {
   kill_after_checkpoints(1, "killed", ranks, ranks - 1);
   const ProcessResult resumed = strata(many_steps("killed", {"--resume"}), ranks);
   ASSERT_EQ(resumed.exit_code, 1) << resumed.err;
-  EXPECT_THAT(resumed.err, HasSubstr("goes on after step"));
+  EXPECT_THAT(resumed.err, HasSubstr("continues after step"));
   EXPECT_EQ(read_file(file("killed", "result_0.safetensors")),
             read_file(file("whole", "result_0.safetensors")));
   EXPECT_EQ(losses("killed"), losses("whole"));

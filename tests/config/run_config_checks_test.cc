@@ -251,8 +251,8 @@ TEST(RunConfigChecks, StagesNeedAsManyMicroBatches) {
   EXPECT_EQ(conflict_of(config), "");
   config.batch.gradient_accumulation_steps = 3;
   EXPECT_EQ(conflict_of(config),
-            "<parallel.stages>: parallel.stages: 4 stages need as many micro-batches under way, "
-            "batch.gradient_accumulation_steps is 3; raise it, or use fewer stages");
+            "<parallel.stages>: parallel.stages: 4 stages need as many micro-batches in flight, "
+            "but batch.gradient_accumulation_steps is 3; raise it, or use fewer stages");
 }
 
 TEST(RunConfigChecks, AWarmUpThatStartsAfterTheFirstStepIsRefused) {
@@ -283,8 +283,8 @@ TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
   config.optimizer.name = OptimizerKind::kLamb;
   config.target.masked_lm_accuracy = 0.3;
   EXPECT_EQ(conflict_of(config),
-            "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division asks for "
-            "at least 0.72, not 0.3; set run.division to open for another target");
+            "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division needs at "
+            "least 0.72, not 0.3; set run.division to open for another target");
 }
 
 TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
@@ -300,9 +300,9 @@ TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
 TEST(RunConfigChecks, OnlyGpusCaptureGraphs) {
   RunConfig config;
   config.device.graphs = true;
-  EXPECT_EQ(
-      conflict_of(config),
-      "<device.graphs>: device.graphs: the cpu backend captures no graphs; use cuda or false");
+  EXPECT_EQ(conflict_of(config),
+            "<device.graphs>: device.graphs: the cpu backend cannot capture graphs; use cuda, or "
+            "set device.graphs to false");
   config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config), "");
 }
@@ -321,8 +321,8 @@ TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
             "attention, epilogues, communication_multiprocessors");
   config.device.options = {{"attention", "flash"}};
   EXPECT_EQ(conflict_of(config),
-            "<device.options>: device.options: flash is none of the values of attention: fastest, "
-            "plain, mma, wgmma, cudnn");
+            "<device.options>: device.options: flash is not a value of attention; choose one of "
+            "fastest, plain, mma, wgmma, cudnn");
   for (const char* number : {"0", "16", "64"}) {
     config.device.options = {{"communication_multiprocessors", number}};
     EXPECT_EQ(conflict_of(config), "") << number;
@@ -342,8 +342,8 @@ TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInFloat8) {
   EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";
   config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config),
-            "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, as "
-            "model.precision fp8 needs on cuda; 64 is good for it");
+            "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, which "
+            "model.precision fp8 needs on cuda; use 64");
   config.batch.round_tokens = 48;
   EXPECT_EQ(conflict_of(config), "");
 }
@@ -381,7 +381,7 @@ TEST(RunConfigChecks, TheLossIsScaledByAPowerOfTwo) {
   }
   for (const double initial : {1.5, 3.0, 65535.0, 100000.0}) {
     config.loss_scale.initial = initial;
-    EXPECT_THAT(conflict_of(config), HasSubstr("is no power of two")) << initial;
+    EXPECT_THAT(conflict_of(config), HasSubstr("is not a power of two")) << initial;
   }
 }
 
@@ -403,8 +403,8 @@ TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
   config.lr_schedule.end_lr = 1;
   EXPECT_EQ(
       conflict_of(config),
-      "<lr_schedule.end_lr>: lr_schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
-      "rise");
+      "<lr_schedule.end_lr>: lr_schedule.end_lr: 1 is above optimizer.lr (0.0005), so the rate "
+      "would rise; lower it");
 }
 
 TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
@@ -412,7 +412,7 @@ TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
   config.lr_schedule.warmup_steps = config.lr_schedule.training_steps;
   EXPECT_EQ(conflict_of(config),
             "<lr_schedule.training_steps>: lr_schedule.training_steps: 1000 leaves no step after "
-            "lr_schedule.warmup_steps, 1000");
+            "lr_schedule.warmup_steps (1000); raise it");
 }
 
 }  // namespace

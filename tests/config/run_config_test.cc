@@ -102,8 +102,8 @@ TEST_F(RunConfigTest, ATildeInAPathIsTheHomeDirectory) {
   EXPECT_EQ(config.model.config, "/home/someone/model.json");
   ::unsetenv("HOME");
   EXPECT_EQ(error_of(kSmallest, {"data.train=~/x.hdf5"}),
-            "--set: data.train: '~' stands for the home directory, but HOME is not set; write the "
-            "folder out");
+            "--set: data.train: '~' stands for the home directory, but HOME is not set; give the "
+            "full path");
   if (!home.empty()) ::setenv("HOME", home.c_str(), 1);
 }
 
@@ -111,8 +111,8 @@ TEST_F(RunConfigTest, PathsThatOnlyAShellWouldExpandAreRefusedByName) {
   const std::string smallest = kSmallest;
   for (const char* path : {"$DATA/x", "a/${DATA}/x", "x_$_y"}) {
     EXPECT_EQ(error_of(smallest + "run: {output: \"" + path + "\"}\n"),
-              fmt::format("run.yaml:6: run.output: \"{}\": variables are not expanded; write the "
-                          "value out, or give it with --set, where the shell expands it",
+              fmt::format("run.yaml:6: run.output: \"{}\": variables are not expanded; give the "
+                          "value itself, or use --set, where the shell expands them",
                           path));
   }
   for (const char* path : {"part-*", "data/x?.hdf5", "part-[0-9]", "../*/x"}) {
@@ -123,7 +123,7 @@ TEST_F(RunConfigTest, PathsThatOnlyAShellWouldExpandAreRefusedByName) {
                           path));
   }
   EXPECT_THAT(error_of(smallest, {"model.vocab=~other/vocab.txt"}),
-              HasSubstr("write the folder out"));
+              HasSubstr("give the full path"));
 }
 
 TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
@@ -207,10 +207,10 @@ TEST_F(RunConfigTest, WrongValuesAreErrorsThatNameFileLineKeyAndReason) {
             once));
   }
   EXPECT_EQ(error_of(std::string(kSmallest) + "batch: {load_balance: {strata: [256, 128]}}\n"),
-            "run.yaml:6: batch.load_balance.strata: '128' is not a list of rising integers from 1 "
-            "to 1048576");
+            "run.yaml:6: batch.load_balance.strata: '128' is not a list of increasing integers "
+            "from 1 to 1048576");
   EXPECT_EQ(error_of(std::string(kSmallest) + "run: {organization: a/b}\n"),
-            "run.yaml:6: run.organization: 'a/b' is not a name fit for a directory");
+            "run.yaml:6: run.organization: 'a/b' is not a valid directory name");
   EXPECT_EQ(error_of(kSmallest, {"run.seed=-1"}),
             "--set: run.seed: '-1' is not an integer from 0 to 1000000000000, or `auto`");
   EXPECT_EQ(error_of(std::string(kSmallest) + "optimizer: 3\n"),
@@ -222,7 +222,7 @@ TEST_F(RunConfigTest, WrongValuesAreErrorsThatNameFileLineKeyAndReason) {
 
 TEST_F(RunConfigTest, AKeyThatStandsTwiceIsAnError) {
   EXPECT_EQ(error_of(std::string(kSmallest) + "clip:\n  max_norm: 1\n  max_norm: 2\n"),
-            "run.yaml:8: clip.max_norm: stands here a second time; keep one");
+            "run.yaml:8: clip.max_norm: is given twice; keep one");
 }
 
 TEST_F(RunConfigTest, AMissingKeyIsNamed) {
@@ -232,8 +232,8 @@ TEST_F(RunConfigTest, AMissingKeyIsNamed) {
 
 TEST_F(RunConfigTest, WhatIsNoYamlOrNoConfigurationIsAnError) {
   EXPECT_THAT(error_of("run: [1\n"), HasSubstr("run.yaml:2: not valid YAML"));
-  EXPECT_THAT(error_of(""), HasSubstr("run.yaml: holds no configuration"));
-  EXPECT_THAT(error_of("- a\n- b\n"), HasSubstr("run.yaml: holds no configuration"));
+  EXPECT_THAT(error_of(""), HasSubstr("run.yaml: is not a configuration"));
+  EXPECT_THAT(error_of("- a\n- b\n"), HasSubstr("run.yaml: is not a configuration"));
   EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("not valid YAML"));
   EXPECT_NE(error_of(std::string("\0\xff\xfe\x80", 4)), "no error");
   EXPECT_NE(error_of("{? [a]: b}"), "no error");
@@ -242,8 +242,8 @@ TEST_F(RunConfigTest, WhatIsNoYamlOrNoConfigurationIsAnError) {
 
 TEST_F(RunConfigTest, AnOverrideMustReadKeyEqualsValue) {
   EXPECT_EQ(error_of(kSmallest, {"optimizer.lr"}),
-            "--set optimizer.lr: must read key=value, for example optimizer.lr=1e-3");
-  EXPECT_THAT(error_of(kSmallest, {"=1"}), HasSubstr("must read key=value"));
+            "--set optimizer.lr: must have the form key=value, for example optimizer.lr=1e-3");
+  EXPECT_THAT(error_of(kSmallest, {"=1"}), HasSubstr("must have the form key=value"));
   EXPECT_THAT(error_of(kSmallest, {"optimizer.lr=[1"}), HasSubstr("not valid YAML"));
 }
 
@@ -400,9 +400,10 @@ TEST_F(RunConfigTest, BadOptionsOfABackendAreNamed) {
         << bad;
   }
   EXPECT_EQ(error_of(yaml, {"device.options.attention=flash"}),
-            "--set: device.options: flash is none of the values of attention: fastest, plain, mma, "
-            "wgmma, cudnn");
-  EXPECT_THAT(error_of(yaml, {"device.options={\"a\\nb\": x}"}), HasSubstr("is no option"));
+            "--set: device.options: flash is not a value of attention; choose one of fastest, "
+            "plain, mma, wgmma, cudnn");
+  EXPECT_THAT(error_of(yaml, {"device.options={\"a\\nb\": x}"}),
+              HasSubstr("is not a valid option"));
   EXPECT_THAT(error_of(yaml, {"device.threads.x=2"}), HasSubstr("device.threads.x: unknown key"));
 }
 

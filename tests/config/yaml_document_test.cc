@@ -17,7 +17,8 @@ std::string error_of(const std::string& text) {
 }
 
 constexpr char kGoesOn[] =
-    "run.yaml: goes on after the end of its YAML document; keep one, and quote special characters";
+    "run.yaml: has text after the end of its YAML document; keep one document, and quote special "
+    "characters";
 
 TEST(YamlDocument, OneIsRead) {
   EXPECT_EQ(parse_yaml("a: 1\n", "")["a"].Scalar(), "1");

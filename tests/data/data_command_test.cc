@@ -75,7 +75,7 @@ TEST_F(DataCommand, PrepareMakesBothFilesAndSumsThemUp) {
 TEST_F(DataCommand, InfoCountsWhatTheFileHolds) {
   prepare("--format mlperf-varlen");
   EXPECT_TRUE(contains(data::error_of([&] { run("info " + file("out/train.hdf5")); }),
-                       "holds variable-length rows"));
+                       "has variable-length rows"));
   const auto source =
       data::open_instances(directory_ / "out/train.hdf5", {.variable_length = true});
   const std::string arguments = "info --variable-length " + file("out/train.hdf5");
@@ -219,7 +219,7 @@ TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
   write_file_atomically(directory_ / "vocab.txt",
                         read_file(directory_ / "vocab.txt") + "The\n##Name\n");
   EXPECT_TRUE(contains(nlohmann::json::parse(prepare("--json"))["warnings"].dump(),
-                       "capital letters in 2 of the vocabulary's 33 entries"));
+                       "2 of the vocabulary's 33 entries have capital letters"));
 }
 
 TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
@@ -237,7 +237,7 @@ TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
   EXPECT_EQ(summary["files"], 1);
   EXPECT_GT(summary["train_samples"], 10);
   EXPECT_TRUE(contains(progress_, "1 of 1: part-00000-of-00001.hdf5"));
-  EXPECT_TRUE(contains(progress_, "not MLPerf's own: ")) << progress_;
+  EXPECT_TRUE(contains(progress_, "not MLPerf's official file: ")) << progress_;
   EXPECT_TRUE(contains(run("info " + file("mlperf/train/part-00000-of-00001.hdf5")), "packed"));
 }
 

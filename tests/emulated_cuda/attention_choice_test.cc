@@ -166,8 +166,8 @@ TEST_F(AttentionChoice, AWrongKernelIsLeftOutHoweverFastItIs) {
   emulated_cuda::wgmma_is_wrong = true;
   std::string said;
   EXPECT_EQ(chosen(said), kOnlyMma);
-  EXPECT_THAT(said, HasSubstr("attention by wgmma is left out: its context differs"));
-  EXPECT_THAT(said, HasSubstr("attention by wgmma is left out: its query gradient differs"));
+  EXPECT_THAT(said, HasSubstr("attention by wgmma is not used: its context differs"));
+  EXPECT_THAT(said, HasSubstr("attention by wgmma is not used: its query gradient differs"));
   EXPECT_THAT(said, Not(HasSubstr("attention by mma is left out")));
 }
 
@@ -186,8 +186,8 @@ TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
   testing::internal::CaptureStderr();
   attend(*gpu, {70, 3}, 0.0f);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("attention by cuDNN is left out: its context differs"));
-  EXPECT_THAT(said, HasSubstr("attention by cuDNN is left out: its query gradient differs"));
+  EXPECT_THAT(said, HasSubstr("attention by cuDNN is not used: its context differs"));
+  EXPECT_THAT(said, HasSubstr("attention by cuDNN is not used: its query gradient differs"));
   EXPECT_GT(emulated_cuda::cudnn_operations, 0);
   emulated_cuda::cudnn_operations = 0;
   EXPECT_EQ(attend(*gpu, {70, 3}, 0.0f), kOnlyWgmma);

@@ -81,7 +81,7 @@ expect "a wrong kernel: whose output is kept" of_check "
   'attention_test.cc:53: Failure' in check['steps']['conformance.Attention.cuda_bf16_wgmma']['last_lines_with_launch_blocking']"
 expect "others are not" test "$(grep -c '^1' "$work/calls")" -eq 1
 expect "later steps use another" of_check "check['pinned_attention'].startswith('mma, ')"
-expect "which is said" grep -q '^attention of later steps *mma, as conformance of Attention failed for cuda_bf16_wgmma' "$work/out"
+expect "which is said" grep -q '^attention of later steps *mma, because conformance of Attention failed for cuda_bf16_wgmma' "$work/out"
 expect "the wrong kernel is not timed" of_check "verdicts['attention_wgmma'] == 'skipped: conformance of this kernel failed'"
 rm "$work/bin"/{strata,test_bert}  # these are links
 cat >"$work/bin/test_bert" <<SHELL

@@ -106,8 +106,8 @@ TEST_F(CudaHostWaits, WaitsSayInWhichOperation) {
   const Buffer memory(*backend_, 64);
   backend_->copy_to_host(Stream::kCompute, &value, memory.data(), sizeof value);
   backend_->synchronize(Stream::kCompute);
-  EXPECT_EQ(waits_->operations(), (Names{"an allocation on its device", "a copy from its device",
-                                         "the collectives of its device"}));
+  EXPECT_EQ(waits_->operations(),
+            (Names{"an allocation of GPU memory", "a copy from the GPU", "the GPU's collectives"}));
 }
 
 }  // namespace

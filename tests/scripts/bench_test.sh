@@ -177,7 +177,7 @@ refused 'expected all, or some of' --against HEAD --measure speed
 refused 'needs --against' --measure step
 refused 'there is no such file' --config "$work/none.yaml"
 refused 'expected a number' --seconds soon
-refused 'wants a value' --filter
+refused 'needs a value' --filter
 refused 'unknown option --fast' --fast
 refused 'finds no benchmark' --against HEAD --filter none --repetitions 1
 

@@ -33,7 +33,7 @@ TEST_F(SearchFolderTest, GoesOnWithTheSamePlanAlone) {
   other.rungs = {20};
   other.space[0].high = 0.3;
   const std::string message = error_of([&] { SearchFolder folder(folder_, other); });
-  EXPECT_THAT(message, HasSubstr("What differs: rungs.samples; space"));
+  EXPECT_THAT(message, HasSubstr("Differences: rungs.samples; space"));
 }
 
 TEST_F(SearchFolderTest, AnotherConfigurationIsRefusedByKey) {
@@ -84,8 +84,8 @@ TEST_F(SearchFolderTest, RunsOfAnotherSearchAreRefused) {
   const std::string log = (folder_ / "trials.jsonl").string();
   EXPECT_EQ(refused({{1, 0, 1}, {{"optimizer.lr", "0.5"}}, missed}),
             log +
-                ": rung 0, trial 1: its settings (optimizer.lr=0.5) are not those that the plan "
-                "draws (optimizer.lr=" +
+                ": rung 0, trial 1: its settings (optimizer.lr=0.5) differ from those of the plan "
+                "(optimizer.lr=" +
                 drawn + "); remove the line, or name another folder");
   EXPECT_EQ(refused({{3, 0, 1}, {}, missed}),
             log +

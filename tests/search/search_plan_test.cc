@@ -105,7 +105,7 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("eta: 4", "eta: 1"),
             "space.yaml:10: rungs.eta: '1' is not an integer from 2 to 10000");
   EXPECT_EQ(refused("[100, 200]", "[200, 100]"),
-            "space.yaml:11: rungs.samples: a list is not a list of rising integers");
+            "space.yaml:11: rungs.samples: a list is not a list of increasing integers");
   EXPECT_EQ(refused("  trials: 9\n", ""), "space.yaml:8: rungs.trials: is missing");
   EXPECT_EQ(refused("config: run.yaml\n", ""),
             "space.yaml: config: is missing; see docs/search.md");
@@ -115,8 +115,8 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("log_uniform: [1e-4, 1e-2]", "log_uniform: [0, 1e-2]"),
             "space.yaml:18: space[1].log_uniform: a list is not [LOW, HIGH] above 0");
   EXPECT_EQ(refused("[0.001, 0.1]", "[0.001, 1.1]"),
-            "space.yaml:19: space[2].one_minus_log_uniform: a list is not [LOW, HIGH] of 1 - x, at "
-            "most 1");
+            "space.yaml:19: space[2].one_minus_log_uniform: a list is not [LOW, HIGH] for 1 - x, "
+            "with HIGH at most 1");
   // Every trial would have drawn the upper end.
   for (const char* far : {"uniform: [-1e308, 1e308]", "log_uniform: [1e-300, 1e300]"}) {
     EXPECT_THAT(refused("log_uniform: [1e-4, 1e-2]", far), HasSubstr("at most 1.7e308"));
@@ -126,14 +126,14 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 60),
             "space.yaml:20: space[3]: lr_schedule.warmup_steps needs one of ");
   EXPECT_EQ(refused("key: lr_schedule.warmup_steps", "key: run.seed"),
-            "space.yaml:20: space[3]: run.seed is what the search itself sets");
+            "space.yaml:20: space[3]: run.seed is set by the search itself");
   EXPECT_EQ(refused("  batch.micro_batch: 8\n", "  run.seed: 8\n"),
-            "space.yaml:2: set: run.seed is what the search itself sets");
+            "space.yaml:2: set: run.seed is set by the search itself");
   EXPECT_EQ(refused("{optimizer.name: adam}", "{optimizer.name: adma}"),
-            "space.yaml:18: space[1].when: no entry before it draws adma among the choices of "
+            "space.yaml:18: space[1].when: no earlier entry has adma among its choices of "
             "optimizer.name");
   EXPECT_EQ(refused("key: optimizer.beta2", "key: optimizer.lr").substr(0, 53),
-            "space.yaml:19: space[2]: optimizer.lr stands in the s");
+            "space.yaml:19: space[2]: optimizer.lr is in the s");
   EXPECT_EQ(refused("  seeds: 4\n", "  samples: 150\n"),
             "space.yaml: finals.samples: 150 are fewer than the last rung's 200");
 }
@@ -148,7 +148,7 @@ TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
   EXPECT_THAT(message, HasSubstr("clip.max_norm=0"));
   EXPECT_THAT(refused("  batch.micro_batch: 8\n",
                       "  parallel.stages: 3\n  batch.gradient_accumulation_steps: 3\n"),
-              HasSubstr("ranks: 2 are no multiple of the 3 that a replica has"));
+              HasSubstr("ranks: 2 is not a multiple of the 3 ranks of a replica"));
 }
 
 TEST(SearchPlans, TheOnesInTheTreeAreValid) {

@@ -196,7 +196,7 @@ TEST_F(SearchTest, ASearchWhoseRunsAllFailSaysWhy) {
   SyntheticRunner runner(1);
   for (int trial = 0; trial <= plan().trials; ++trial) runner.failing.insert(trial);
   EXPECT_EQ(testing_support::error_of([&] { run_search(plan(), log, runner, hooks()); }),
-            "rung 0: all 27 runs failed; the first: no luck");
+            "rung 0: all 27 runs failed; the first error: no luck");
 }
 
 TEST_F(SearchTest, OneInEtaGoesOn) {

@@ -108,7 +108,7 @@ TEST_F(TrialLogTest, ErrorsNameFileAndLine) {
   for (const char* bad : {"{}", "[1]", "nonsense"}) {
     std::ofstream(file_) << good << "\n" << bad << "\n";
     const std::string message = testing_support::error_of([&] { TrialLog log(file_); });
-    EXPECT_EQ(message.find(file_.string() + ":2: is no run of a search"), 0u) << message;
+    EXPECT_EQ(message.find(file_.string() + ":2: is not a run of a search"), 0u) << message;
   }
   for (const auto& [from, to] :
        {std::pair("\"rung 0\"", "\"rung x\""), std::pair("\"missed\"", "\"won\""),

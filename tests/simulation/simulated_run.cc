@@ -120,7 +120,7 @@ Simulated Simulation::run(uint64_t seed) {
       result.story += "; ended before";
       break;
     }
-    if (end.messages.find("from none of the checkpoints") != std::string::npos) break;
+    if (end.messages.find("no checkpoint is usable") != std::string::npos) break;
     if (!end.killed) result.problems.push_back("a rank ended by itself: " + end.messages);
     result.story += fmt::format("; rank {} died", job.victim);
     // The process that keeps the log may die with the machine.
@@ -129,7 +129,7 @@ Simulated Simulation::run(uint64_t seed) {
   }
   job.dies_at = 0;
   JobEnd end = simulation::run(job, folder_ / "messages");
-  if (end.messages.find("from none of the checkpoints the run can go on") != std::string::npos) {
+  if (end.messages.find("no checkpoint is usable") != std::string::npos) {
     result.story += "; continued";
     job.existing = harness::ExistingResults::kKeep;
     end = simulation::run(job, folder_ / "messages");
@@ -138,11 +138,11 @@ Simulated Simulation::run(uint64_t seed) {
     result.problems.push_back("cannot be resumed: " + end.messages);
     return result;
   }
-  if (end.messages.find("goes on after step") != std::string::npos) result.story += "; resumed";
+  if (end.messages.find("continues after step") != std::string::npos) result.story += "; resumed";
   const Outcome outcome = outcome_of(tree);
   // The run died between run_stop and its last files: the log is complete, and the program explains
   // the rest.
-  const bool had_ended = end.messages.find("are there and kept") != std::string::npos;
+  const bool had_ended = end.messages.find("exist and are kept") != std::string::npos;
   if (had_ended) result.story += "; had ended";
   if (!had_ended && outcome.weights != whole.weights) result.problems.push_back("other weights");
   if (!had_ended && outcome.losses != whole.losses) result.problems.push_back("other losses");

@@ -38,7 +38,7 @@ class DryRunTest : public testing_support::TemporaryDirectory {
 TEST_F(DryRunTest, ARunThatCanBeMadeHasNoProblems) {
   const DryRun run = checked();
   EXPECT_EQ(run.problems, std::vector<std::string>());
-  EXPECT_TRUE(any_has(run.facts, "memory is there")) << testing::PrintToString(run.facts);
+  EXPECT_TRUE(any_has(run.facts, "memory suffices")) << testing::PrintToString(run.facts);
   for (const char* part : {", 1 rank", "model: 0.0 million parameters", "training data: 48 samples",
                            "evaluation data: 10 of 10 samples", "at most 6 steps"}) {
     EXPECT_TRUE(any_has(run.facts, part)) << part << testing::PrintToString(run.facts);
@@ -59,7 +59,7 @@ TEST_F(DryRunTest, StagesThatDoNotDivideTheModelAreAProblem) {
   const DryRun run = checked();
   ASSERT_EQ(run.problems.size(), 1u) << testing::PrintToString(run.problems);
   EXPECT_TRUE(any_has(run.problems, "parallel.stages")) << run.problems[0];
-  EXPECT_FALSE(any_has(run.facts, "memory is there"));
+  EXPECT_FALSE(any_has(run.facts, "memory suffices"));
 }
 
 TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
@@ -68,7 +68,7 @@ TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
   const DryRun run = checked();
   ASSERT_EQ(run.problems.size(), 1u);
   EXPECT_TRUE(any_has(run.problems, "has no FP8")) << run.problems[0];
-  EXPECT_FALSE(any_has(run.facts, "memory is there"));
+  EXPECT_FALSE(any_has(run.facts, "memory suffices"));
   EXPECT_TRUE(any_has(run.facts, "evaluation data: ")) << "the rest is checked all the same";
 }
 
@@ -128,8 +128,7 @@ TEST_F(DryRunTest, AFileThatIsGivenTwiceIsAProblem) {
 TEST_F(DryRunTest, ARunThatEndsBeforeItsFirstEvaluationIsAProblem) {
   config_.target.eval_interval_samples = 49;
   EXPECT_PROBLEM(
-      "the first evaluation is due at 49 samples, but the last of 6 steps of 8 samples "
-      "ends at 48");
+      "the first evaluation is due at 49 samples, but the run's 6 steps of 8 samples end at 48");
   config_.target.eval_interval_samples = 48;
   EXPECT_EQ(checked().problems, std::vector<std::string>());
   config_.target.start_eval_at_sample = 49;
@@ -154,7 +153,7 @@ TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {
   config_.data.shapes = write_small_shapes(*open_small(counting_instances(48)));
   EXPECT_EQ(checked().problems, std::vector<std::string>());
   config_.data.shapes = write_small_shapes(*open_small(counting_instances(46)));
-  EXPECT_PROBLEM("was made from other data (46 samples) than data.train (48 samples)");
+  EXPECT_PROBLEM("was made from other data (46 samples), not from data.train (48 samples)");
 }
 
 TEST_F(DryRunTest, WhatIsNotThereIsCalledMissingByItsKey) {
@@ -177,7 +176,7 @@ TEST_F(DryRunTest, TooLittleMemoryIsAProblem) {
   config_.batch.micro_batch = 1 << 30;
   const DryRun run = checked();
   EXPECT_TRUE(any_has(run.problems, "memory")) << testing::PrintToString(run.problems);
-  EXPECT_FALSE(any_has(run.facts, "memory is there"));
+  EXPECT_FALSE(any_has(run.facts, "memory suffices"));
 }
 #endif
 

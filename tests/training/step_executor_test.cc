@@ -177,8 +177,8 @@ TEST_F(StepExecutorTest, WhatIsReadyAheadOfTheUpdatesSegmentCannotBeCaptured) {
   EXPECT_EQ(testing_support::error_of([&] {
               StepExecutor(work, *buckets, std::make_unique<device::GraphCache>(*backend));
             }),
-            "schedule layer_order: block 3 is ready before the last segment, so graphs cannot be "
-            "captured; use device.graphs false");
+            "schedule layer_order: block 3 is ready before the last graph segment, so graphs "
+            "cannot be captured; set device.graphs to false");
 }
 
 TEST_F(StepExecutorTest, AScheduleMustSuitTheModel) {

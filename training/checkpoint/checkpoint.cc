@@ -53,8 +53,10 @@ std::deque<CheckpointFile> open_checkpoint(const std::filesystem::path& folder) 
                        part.parameters == first.parameters && part.model == first.model &&
                        part.note == first.note;
     if (!alike || part.rank != rank) {
-      fail("{}: is part {} of {} after step {}, expected part {} of {} after step {} of this run",
-           path.string(), part.rank, part.ranks, part.step, rank, first.ranks, first.step);
+      fail(
+          "{}: is part {} of {} after step {}, but part {} of {} after step {} of this run was "
+          "expected",
+          path.string(), part.rank, part.ranks, part.step, rank, first.ranks, first.step);
     }
   }
   return parts;
@@ -72,7 +74,7 @@ void restore(const std::deque<CheckpointFile>& parts, const std::vector<StateArr
     }
     const int64_t missing = count_once(array.holds, array) - count_once(copied, array);
     if (missing != 0) {
-      fail("the checkpoint after step {} lacks {} of {}: it is of another model",
+      fail("the checkpoint after step {} lacks {} of {}: it belongs to another model",
            parts.front().header().step, counted(missing, "element"), array.name);
     }
   }

@@ -53,14 +53,14 @@ CheckpointHeader to_header(const std::filesystem::path& path,
     return found == metadata.end() ? std::string() : found->second;
   };
   if (text("format") != kFormat) {
-    fail("{}: is no checkpoint of this version of Strata (format \"{}\", expected \"{}\")",
+    fail("{}: is not a checkpoint of this version of Strata (format \"{}\", expected \"{}\")",
          path.string(), text("format"), kFormat);
   }
   const auto number = [&](const char* key, auto& value) {
     const std::string_view name = key;
     const bool counts_from_0 = name == "rank" || name == "clean_steps" || name == "skipped_steps";
     if (parse(text(key), value) && value >= (counts_from_0 ? 0 : 1)) return;
-    fail("{}: the checkpoint's {} is \"{}\"", path.string(), key, text(key));
+    fail("{}: is damaged: its {} is \"{}\"", path.string(), key, text(key));
   };
   CheckpointHeader header{.model = text("model"), .note = text("note")};
   number("step", header.step);
@@ -91,7 +91,7 @@ Piece to_piece(const std::filesystem::path& path, const std::string& name,
   if (slash == std::string::npos || !parse(name.substr(slash + 1), piece.range.begin) ||
       (!wide && tensor.dtype != stored_name(DType::kF32)) || piece.range.begin > parameters ||
       tensor.size() > parameters - piece.range.begin) {
-    fail("{}: tensor \"{}\" of {} is no part of a checkpoint", path.string(), name, tensor.dtype);
+    fail("{}: tensor \"{}\" of {} is not part of a checkpoint", path.string(), name, tensor.dtype);
   }
   piece.dtype = wide ? DType::kF64 : DType::kF32;
   piece.range.end = piece.range.begin + tensor.size();
@@ -143,9 +143,9 @@ void CheckpointFile::verify() const {
     computed = crc32c(piece, computed);
   }
   file.read(reinterpret_cast<char*>(&stored), sizeof stored);
-  if (!file) fail("{}: cannot be read whole", path_.string());
+  if (!file) fail("{}: cannot be read to its end", path_.string());
   if (computed != stored) {
-    fail("{}: its checksum is {:08x}, that of its bytes {:08x}: it is damaged", path_.string(),
+    fail("{}: is damaged: its checksum is {:08x}, but its bytes have {:08x}", path_.string(),
          stored, computed);
   }
 }

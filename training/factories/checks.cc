@@ -29,12 +29,12 @@ void check_is_there(const char* key, const std::filesystem::path& path,
 void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks) {
   if (const int modules = config.ouroboros.modules; modules > 1) {
     if (modules > model.layers) {
-      fail("ouroboros.modules: {} modules need a layer each, {} has {}; use fewer", modules,
-           config.model.config, model.layers);
+      fail("ouroboros.modules: {} modules need one layer each, but {} has {}; use fewer modules",
+           modules, config.model.config, model.layers);
     }
     if (ranks != modules - 1) {
-      fail("ouroboros.modules: {} modules are on {}, not on {}; start {}, or use {} modules",
-           modules, counted(modules - 1, "rank"), ranks, modules - 1, ranks + 1);
+      fail("ouroboros.modules: {} modules need {}, not {}; start {}, or use {} modules", modules,
+           counted(modules - 1, "rank"), ranks, modules - 1, ranks + 1);
     }
     return;
   }
@@ -44,7 +44,7 @@ void check_stages(const config::RunConfig& config, const bert::BertConfig& model
          counted(model.layers, "layer"), config.model.config);
   }
   if (ranks % stages != 0) {
-    fail("parallel.stages: {} does not divide {}; start a multiple of {}", stages,
+    fail("parallel.stages: {} does not divide {}; start a multiple of {} ranks", stages,
          counted(ranks, "rank"), stages);
   }
 }
@@ -78,7 +78,7 @@ void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& m
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
     if (vocabulary.size() != model.vocab_size &&
         !bert::is_padded_vocabulary(model.vocab_size, vocabulary.size())) {
-      fail("{}: has {}, the model {} has vocab_size={}; use the vocabulary it was made with",
+      fail("{}: has {}, but the model {} has vocab_size={}; use the vocabulary of the model",
            config.model.vocab->string(), counted(vocabulary.size(), "entry"), config.model.config,
            model.vocab_size);
     }

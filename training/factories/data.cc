@@ -21,14 +21,14 @@ std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesyste
                                    .variable_length = data.variable_length});
   for (const data::SampleClass& alike : source->index().classes().all()) {
     if (static_cast<int64_t>(alike.length) > most_tokens(data, model)) {
-      fail("{}: {} of {}, but data.max_length is {}; raise it", paths[0].string(),
+      fail("{}: has {} of {}, but data.max_length is {}; raise it", paths[0].string(),
            counted(alike.count, "sample"), counted(alike.length, "token"),
            most_tokens(data, model));
     }
     if (static_cast<int64_t>(alike.masked) > data.max_predictions_per_seq) {
-      fail("{}: {} with {}, but data.max_predictions_per_seq is {}; raise it", paths[0].string(),
-           counted(alike.count, "sample"), counted(alike.masked, "masked position"),
-           data.max_predictions_per_seq);
+      fail("{}: has {} with {}, but data.max_predictions_per_seq is {}; raise it",
+           paths[0].string(), counted(alike.count, "sample"),
+           counted(alike.masked, "masked position"), data.max_predictions_per_seq);
     }
   }
   return source;

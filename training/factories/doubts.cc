@@ -59,10 +59,10 @@ std::vector<std::string> doubts_about_files(const config::DataConfig& data) {
   for (const auto& [file, path] : eval) {
     const auto trained = train.find(file);
     if (trained == train.end()) continue;
-    doubts.push_back(fmt::format(
-        "data.eval: {}: data.train has this file, too ({}); evaluate on samples that are not "
-        "trained on",
-        path.string(), trained->second.string()));
+    doubts.push_back(
+        fmt::format("data.eval: {}: data.train has this file, too ({}); evaluate on samples that "
+                    "the run does not train on",
+                    path.string(), trained->second.string()));
   }
   return doubts;
 }
@@ -75,8 +75,8 @@ std::vector<std::string> doubts_about(const config::RunConfig& config, int ranks
   if (batch == 0) return doubts;  // too few ranks for a model, which check_stages() refuses
   if (const int64_t first = samples_at_next_evaluation(config, ranks, 0); first > samples) {
     doubts.push_back(fmt::format(
-        "target: the first evaluation is due at {}, but the last of {} of {} ends at {}, so the "
-        "run cannot reach its target; lower target.eval_interval_samples or "
+        "target: the first evaluation is due at {}, but the run's {} of {} end at {}, so the run "
+        "cannot reach its target; lower target.eval_interval_samples or "
         "target.start_eval_at_sample, or raise target.max_steps or the global batch (more ranks)",
         counted(first, "sample"), counted(max_steps(config), "step"), counted(batch, "sample"),
         count_text(samples)));

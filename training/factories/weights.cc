@@ -38,15 +38,16 @@ bert::HostWeights make_weights(const config::RunConfig& config, const bert::Para
   bert::LoadedWeights loaded = bert::load_weights(layout, *config.model.checkpoint, seed, threads);
   describe(fmt::format("weights: {}", config.model.checkpoint->string()));
   if (!loaded.initialised.empty()) {
-    describe(fmt::format("weights: the file lacks, so they start anew: {}",
+    describe(fmt::format("weights: initialised, because the file lacks them: {}",
                          first_of(loaded.initialised)));
   }
   if (loaded.padding_rows > 0) {
-    describe(fmt::format("weights: left out {} of padding behind the vocabulary",
+    describe(fmt::format("weights: ignored {} of padding after the vocabulary",
                          counted(loaded.padding_rows, "row")));
   }
   if (!loaded.unused.empty()) {
-    describe(fmt::format("weights: the model has no place for: {}", first_of(loaded.unused)));
+    describe(
+        fmt::format("weights: ignored, because the model lacks them: {}", first_of(loaded.unused)));
   }
   return std::move(loaded.values);
 }

@@ -53,7 +53,7 @@ void StageMessages::begin(const Schedule& schedule, const Task& task, int64_t to
       return;
     }
     default:
-      fail("{} sends and receives nothing", name_of(task.kind));
+      fail("{} is not a task that sends or receives", name_of(task.kind));
   }
 }
 

@@ -23,7 +23,7 @@ class Progress {
 
   // Returns why `task` cannot be next, or an empty text if it can.
   std::string add(const Task& task) {
-    if (updated_) return "nothing may follow the update";
+    if (updated_) return "no task may follow the update";
     if (task.micro_batch < 0 || task.micro_batch >= schedule_.micro_batches) {
       return "there is no such micro-batch";
     }
@@ -71,7 +71,7 @@ class Progress {
   std::string begin(const Task& task) {
     const auto micro_batch = static_cast<size_t>(task.micro_batch);
     if (task.micro_batch >= begun_) {
-      if (task.micro_batch > begun_) return "the micro-batch before has not been there";
+      if (task.micro_batch > begun_) return "the previous micro-batch has not run yet";
       ++begun_;
       if (++in_flight_ > schedule_.in_flight) return "too many micro-batches are in flight";
     }
@@ -85,58 +85,59 @@ class Progress {
     switch (kind) {
       case kGather:
         if (schedule_.gather_groups.empty()) return "all weights are in memory";
-        if (weights_.has(block)) return "its weights are in memory";
+        if (weights_.has(block)) return "its weights are in memory already";
         weights_.gather(block);
         return {};
       case kForward:
         if (has(kForward, block, m) ||
             (block > 0 && is_own(block - 1) && !has(kForward, block - 1, m))) {
-          return "forward goes from block to block, once";
+          return "forward must run once per block, from the first block to the last";
         }
         if (reads_other_stage(block) && !has(kReceiveInput, block, m)) {
           return "its input is not received";
         }
         // The first micro-batch's backward overwrites gradients, later ones add to them.
         if (m > 0 && !has(kForward, block, m - 1)) {
-          return "the micro-batch before has not been there";
+          return "the previous micro-batch has not run yet";
         }
         in_memory_ = task;
         return {};
       case kRecompute:
         if (!schedule_.recomputes) return "activations are kept";
-        if (!has(kForward, block, m)) return "forward has not been there";
+        if (!has(kForward, block, m)) return "forward has not run yet";
         in_memory_ = task;
         return {};
       case kBackward:
-        if (delay_of(block) == 0 && !has(kForward, block, m)) return "forward is not through";
+        if (delay_of(block) == 0 && !has(kForward, block, m)) return "forward has not finished";
         if (schedule_.recomputes && (in_memory_.block != block || in_memory_.micro_batch != m)) {
-          return "what it reads is not in memory";
+          return "its activations are not in memory";
         }
         if (has(kBackward, block, m) ||
             (continues_backward(block) && !has(kBackward, block + 1, m))) {
-          return "backward goes back from block to block, once";
+          return "backward must run once per block, from the last block to the first";
         }
         if (delay_of(block) == 0 && is_read_by_other_stage(block) &&
             !has(kReceiveGradient, block, m)) {
           return "its output's gradient is not received";
         }
         if (backwards_[index] == (ready_[index] + 1) * in_round()) {
-          return "it would overwrite what is not reduced";
+          return "it would overwrite gradients that are not reduced";
         }
         if (m != backwards_[index]++) {
-          return "the micro-batch before has not been there";
+          return "the previous micro-batch has not run yet";
         }
         return {};
       case kStash:
         if (delay_of(block) == 0) return "its backward is not delayed";
-        if (has(kStash, block, m)) return "they were kept before";
+        if (has(kStash, block, m)) return "its weights were stashed before";
         // The stash overwrites the weights that backward has read.
-        return has(kBackward, block, m) ? "" : "backward has not been there";
+        return has(kBackward, block, m) ? "" : "backward has not run yet";
       case kReady:
-        if (delay_of(block) > 0 && !has(kStash, block, m)) return "its weights are not kept";
-        if (ready_[index] == schedule_.rounds) return "it was ready before";
+        if (delay_of(block) > 0 && !has(kStash, block, m))
+          return "its weights have not been stashed";
+        if (ready_[index] == schedule_.rounds) return "its gradients were marked ready before";
         if (backwards_[index] < (ready_[index] + 1) * in_round()) {
-          return "some micro-batch is missing";
+          return "a micro-batch is missing";
         }
         ++ready_[index];
         return {};
@@ -150,20 +151,20 @@ class Progress {
           const bool same_place = lag_of(schedule_, task) == delay_of(after);
           if (same_place && is_own(after) && reads_other_stage(after) &&
               !has(kSendGradient, after, m)) {
-            return "the gradient in its place has not been sent";
+            return "the gradient in its buffer has not been sent";
           }
         }
         return {};
       case kSendOutput:
         if (!is_read_by_other_stage(block)) return "no other stage reads it";
-        if (!has(kForward, block, m)) return "forward has not been there";
+        if (!has(kForward, block, m)) return "forward has not run yet";
         return has(kind, block, m) ? "it was sent before" : "";
       case kSendGradient:
         if (!reads_other_stage(block)) return "no other stage reads it";
-        if (!has(kBackward, block, m)) return "backward has not been there";
+        if (!has(kBackward, block, m)) return "backward has not run yet";
         return has(kind, block, m) ? "it was sent before" : "";
       default:
-        return "it is no task of a schedule";
+        return "this kind of task is not allowed in a schedule";
     }
   }
 
@@ -179,11 +180,11 @@ class Progress {
         }
         if ((is_read_by_other_stage(block) && !has(kSendOutput, block, m)) ||
             (reads_other_stage(block) && !has(kSendGradient, block, m))) {
-          return "what another stage reads was never sent";
+          return "data that another stage reads was never sent";
         }
       }
       if (ready_[static_cast<size_t>(block)] < schedule_.rounds) {
-        return "the gradients of some block were never ready";
+        return "the gradients of a block were never marked ready";
       }
     }
     return {};
@@ -205,17 +206,16 @@ class Progress {
 void check_delays(const Schedule& schedule) {
   if (schedule.delays.empty()) return;
   if (std::ssize(schedule.delays) != schedule.blocks) {
-    fail("schedule {}: {} blocks have delays, of {}", schedule.name, schedule.delays.size(),
-         schedule.blocks);
+    fail("schedule {}: has delays for {} blocks instead of {}", schedule.name,
+         schedule.delays.size(), schedule.blocks);
   }
   if (schedule.micro_batches != 1 || schedule.recomputes) {
-    fail("schedule {}: only one micro-batch a step, whose activations are kept, can be delayed",
-         schedule.name);
+    fail("schedule {}: delays need one micro-batch per step and kept activations", schedule.name);
   }
   for (int block = 0; block < schedule.blocks; ++block) {
     const int delay = schedule.delays[static_cast<size_t>(block)];
     if (schedule.stage.has_block(block, schedule.blocks) && delay >= schedule.in_flight) {
-      fail("schedule {}: block {} goes back {} steps later, with {} micro-batches in flight",
+      fail("schedule {}: block {} has a delay of {} steps, but only {} micro-batches are in flight",
            schedule.name, block, delay, schedule.in_flight);
     }
   }
@@ -266,21 +266,24 @@ void GatherGroupsInMemory::gather(int block) {
 
 void check_schedule(const Schedule& schedule) {
   if (schedule.blocks < 1 || schedule.micro_batches < 1 || schedule.in_flight < 1) {
-    fail("schedule {}: has no block, no micro-batch or none in flight", schedule.name);
+    fail("schedule {}: needs at least one block, one micro-batch and one micro-batch in flight",
+         schedule.name);
   }
   if (const bert::Stage& stage = schedule.stage;
       stage.count > 1 && !stage.deals(schedule.blocks - 2)) {
-    fail("schedule {}: {} layers are not dealt to {} stages evenly", schedule.name,
+    fail("schedule {}: {} layers cannot be divided evenly among {} stages", schedule.name,
          schedule.blocks - 2, stage.count);
   }
   check_delays(schedule);
   if (!schedule.gather_groups.empty() && std::ssize(schedule.gather_groups) != schedule.blocks) {
-    fail("schedule {}: {} blocks have gather groups, of {}", schedule.name,
+    fail("schedule {}: has gather groups for {} blocks instead of {}", lr_schedule.name,
          schedule.gather_groups.size(), schedule.blocks);
   }
   if (schedule.rounds != 1 && schedule.rounds != schedule.micro_batches) {
-    fail("schedule {}: reduces gradients {} times, of {} micro-batches", schedule.name,
-         schedule.rounds, schedule.micro_batches);
+    fail(
+        "schedule {}: reduces gradients {} times in {} micro-batches: only once or in each is "
+        "possible",
+        schedule.name, schedule.rounds, schedule.micro_batches);
   }
   Progress progress(schedule);
   for (size_t i = 0; i < schedule.tasks.size(); ++i) {

@@ -41,7 +41,7 @@ StepPlan make_step_plan(const Schedule& schedule, const bert::ParameterLayout& l
     ++group;
   }
   if (group != layout.groups.size()) {
-    fail("schedule {}: is for {} blocks, the model has {}", schedule.name, group,
+    fail("schedule {}: is for {} blocks, but the model has {}", schedule.name, group,
          layout.groups.size());
   }
   return plan;

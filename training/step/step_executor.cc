@@ -49,18 +49,21 @@ StepList StepExecutor::make_list(const Schedule& schedule, int delay_step) {
 void StepExecutor::check_captures() const {
   const std::string& name = work_.schedule().name;
   if (work_.delayed())
-    fail("schedule {}: graphs cannot be captured", work_.delayed()->schedule.name);
+    fail("schedule {}: graphs of delayed steps cannot be captured; set device.graphs to false",
+         work_.delayed()->schedule.name);
   if (work_.model().parameters().shards_gradients()) {
-    fail("schedule {}: blocks share memory, so graphs cannot be captured; use device.graphs false",
-         name);
+    fail(
+        "schedule {}: blocks share memory, so graphs cannot be captured; set device.graphs to "
+        "false",
+        name);
   }
   // The update depends on what a ready block begins, so one graph must capture both.
   const comm::OperationList& operations = list_->operations;
   for (int place = 0; place < segments().back().first; ++place) {
     if (operations[place].kind != Task::Kind::kReady) continue;
     fail(
-        "schedule {}: block {} is ready before the last segment, so graphs cannot be captured; "
-        "use device.graphs false",
+        "schedule {}: block {} is ready before the last graph segment, so graphs cannot be "
+        "captured; set device.graphs to false",
         name, operations[place].object);
   }
 }

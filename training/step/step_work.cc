@@ -12,12 +12,13 @@ StepWork::StepWork(bert::Model& model, const Schedule& schedule, comm::Communica
                    comm::WeightGatherer* weights, std::optional<DelayedWork> delayed)
     : model_(model), schedule_(schedule), weights_(weights), delayed_(std::move(delayed)) {
   check_suits(schedule_, stages);
-  if (!schedule_.delays.empty()) fail("schedule {}: steps begin without delay", schedule_.name);
+  if (!schedule_.delays.empty())
+    fail("schedule {}: the first steps must have no delay", schedule_.name);
   int in_flight = schedule_.in_flight;
   if (delayed_) {
     check_suits(delayed_->schedule, stages);
     if (delayed_->schedule.delays != model.delays()) {
-      fail("schedule {}: has other delays than the model", delayed_->schedule.name);
+      fail("schedule {}: its delays differ from the model's", delayed_->schedule.name);
     }
     in_flight = delayed_->schedule.in_flight;
   }
@@ -33,19 +34,19 @@ void StepWork::check_suits(const Schedule& schedule, comm::Communicator* stages)
          schedule.gather_groups.empty() ? "does not gather" : "gathers");
   }
   if (schedule.blocks != std::ssize(model_.blocks())) {
-    fail("schedule {}: is for {} blocks, the model has {}", schedule.name, schedule.blocks,
+    fail("schedule {}: is for {} blocks, but the model has {}", schedule.name, schedule.blocks,
          model_.blocks().size());
   }
   if (schedule.in_flight > model_.in_flight()) {
-    fail("schedule {}: has {} micro-batches in flight, the model memory for {}", schedule.name,
-         schedule.in_flight, model_.in_flight());
+    fail("schedule {}: has {} micro-batches in flight, but the model has memory for {}",
+         schedule.name, schedule.in_flight, model_.in_flight());
   }
   if (schedule.stage != model_.stage()) {
-    fail("schedule {}: is of stage {} of {}, the model of stage {} of {}", schedule.name,
+    fail("schedule {}: is for stage {} of {}, but the model is stage {} of {}", schedule.name,
          schedule.stage.index, schedule.stage.count, model_.stage().index, model_.stage().count);
   }
   if ((schedule.stage.count > 1) != (stages != nullptr)) {
-    fail("schedule {}: has {} stages, the ranks {}", schedule.name, schedule.stage.count,
+    fail("schedule {}: has {} stages, but the ranks have {}", schedule.name, schedule.stage.count,
          stages ? stages->size() : 1);
   }
   if (schedule.recomputes != model_.recomputes()) {

@@ -31,12 +31,12 @@ void TensorBoardTrace::resume_after(int64_t step) {
 void TensorBoardTrace::open() {
   std::error_code error;
   if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder_, error))) {
-    fail("{}: is a link, and nothing is written through links here; move it away",
+    fail("{}: is a link, and results are not written through links; move it away",
          folder_.string());
   }
   std::filesystem::create_directories(folder_, error);
   if (error) {
-    fail("{}: cannot make this directory for TensorBoard: {}", folder_.string(), error.message());
+    fail("{}: cannot create this directory for TensorBoard: {}", folder_.string(), error.message());
   }
   beginning_ = tensorboard_header(now_s());
 }

@@ -22,7 +22,7 @@ inline CLI::Validator between(double least, double most) {
             const bool number = CLI::detail::lexical_cast(text, value);
             return number && value >= least && value <= most
                        ? std::string()
-                       : fmt::format("{} is no number from {} to {}", text, count_text(least),
+                       : fmt::format("{} is not a number from {} to {}", text, count_text(least),
                                      count_text(most));
           },
           "NUMBER"};
@@ -33,8 +33,8 @@ inline CLI::Validator a_speed() { return between(1e-6, 1e9); }
 inline void add_sleep_option(CLI::App& command, double& gigaflops) {
   command
       .add_option("--sleep", gigaflops,
-                  "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
-                  "of their own")
+                  "Sleep instead of computing, as long as a device of this many GFLOP/s computes; "
+                  "for ranks without a core of their own")
       ->check(a_speed());
 }
 
@@ -58,7 +58,7 @@ struct AddedLinkOptions {
 inline AddedLinkOptions add_link_options(CLI::App& command, LinkOptions& options,
                                          const std::string& speed_help) {
   CLI::Option* real = command.add_flag("--real-network", options.real_network,
-                                       "Measure the network as it is, emulate nothing");
+                                       "Measure the real network instead of an emulated link");
   CLI::Option* speed = command.add_option("--gbits", options.gigabits_per_second, speed_help)
                            ->check(a_speed())
                            ->excludes(real);

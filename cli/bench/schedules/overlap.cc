@@ -64,21 +64,20 @@ void print_table(const bench::OverlapBenchmark& b) {
 
 void add_bench_overlap(CLI::App& bench) {
   const auto options = std::make_shared<BenchOverlapOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "overlap",
-      "Every clip mode's steps over a slow link, and how much communication backward hides");
+  CLI::App* command = bench.add_subcommand("overlap",
+                                           "Measure every clip mode's steps over a slow link, and "
+                                           "the share of communication that backward hides");
   add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
                      "reduce.dtype=bf16")
       ->required();
-  add_step_options(*command, "Steps of every mode to measure", options->benchmark.steps,
+  add_step_options(*command, "Number of steps to measure for every mode", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
   const AddedLinkOptions link = add_link_options(
       *command, options->link,
-      "Speed of the emulated link of every rank in Gbit/s; without it, the speed at which "
-      "communication takes as long as backward");
+      "Speed of the emulated link of every rank in Gbit/s (default: as --share gives it)");
   command
       ->add_option("--share", options->benchmark.communication_share,
-                   "Communication to emulate, as a share of backward's time")
+                   "Time of the emulated communication, as a share of backward's time")
       ->check(CLI::PositiveNumber)
       ->excludes(link.real_network)
       ->excludes(link.speed)
@@ -89,12 +88,10 @@ void add_bench_overlap(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"
-      "Increase is what communication adds to a step, which is what one pays for it.\n"
-      "Exposed is communication left after backward while no bucket is clipped or updated.\n"
-      "With model.precision fp16, rows `not synced` update without waiting for the "
-      "all-reduce\n"
-      "that tells whether a gradient overflowed: what it costs is the difference to the row "
-      "above.");
+      "Increase is the time that communication adds to a step.\n"
+      "Exposed is the communication after backward while no bucket is clipped or updated.\n"
+      "With model.precision fp16, rows `not synced` update before all ranks know that no gradient\n"
+      "overflowed. The difference to the row above is the cost of this sync.");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       Progress progress("measuring clip modes");

@@ -114,8 +114,9 @@ void print_table(const bench::PlanBenchmark& b) {
     fmt::print("calibrated from {}: {:.2f} ms a step\n", step.name, step.seconds * 1e3);
   }
   fmt::print(
-      "{} take {:.3f} ms, a step {:.3f} ms whatever it holds, a message {:.3f} ms beside its time "
-      "on the link\n\n",
+      "{} take {:.3f} ms; each step adds {:.3f} ms, each message {:.3f} ms to its time on the "
+      "link\n"
+      "\n",
       counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
       b.calibration.costs.per_step * 1e3, b.message_seconds * 1e3);
   fmt::print("{:<35}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}{:>11}{:>8}\n", "ms", "clip",
@@ -153,21 +154,24 @@ void print_table(const bench::PlanBenchmark& b) {
 
 void add_bench_plan(CLI::App& bench) {
   const auto options = std::make_shared<BenchPlanOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "plan", "Steps that 'strata plan' predicts from steps of one rank, beside what they take");
+  CLI::App* command = bench.add_subcommand("plan",
+                                           "Compare the step times that 'strata plan' predicts "
+                                           "from steps of one rank with measured times");
   add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
                      "reduce.dtype=bf16")
       ->required();
-  command->add_option("--steps", options->benchmark.steps, "Steps of every layout to measure")
+  command
+      ->add_option("--steps", options->benchmark.steps,
+                   "Number of steps to measure for every layout")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--tokens", options->benchmark.micro_batch_tokens, "Tokens a micro-batch")
+  command->add_option("--tokens", options->benchmark.micro_batch_tokens, "Tokens of a micro-batch")
       ->check(CLI::Range(3, 1 << 24))
       ->capture_default_str();
   add_sleep_option(*command, options->sleeping_gigaflops);
   command
       ->add_option("--ranks", options->benchmark.ranks,
-                   "Numbers of ranks (default: from 1 to those of the job)")
+                   "Numbers of ranks (default: from 1 to all ranks of the job)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
   command
@@ -176,16 +180,17 @@ void add_bench_plan(CLI::App& bench) {
       ->check(CLI::Range(1, 1 << 10))
       ->default_str("1,2,4,8");
   command
-      ->add_option("--gbits", options->gigabits,
-                   "Speeds of the emulated link of every rank (default: where two ranks' "
-                   "all-reduce takes 2, 1 and 0.1 of a micro-batch's backward)")
+      ->add_option(
+          "--gbits", options->gigabits,
+          "Speeds of the emulated link of every rank in Gbit/s (default: the speeds at which the "
+          "all-reduce of two ranks takes 2, 1 and 0.1 times a micro-batch's backward)")
       ->delimiter(',')
       ->check(a_speed());
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Needs several ranks: scripts/mpirun.sh -n 4 strata bench plan --config FILE --sleep 300\n"
       "Calibrates from one rank at two batch sizes, and measures every schedule with every clip\n"
-      "mode that it allows. Error: predicted over measured, less 1.");
+      "mode that it allows. Error: predicted / measured - 1.");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       Progress progress("measuring steps");

@@ -55,19 +55,18 @@ class SectionProgress {
 void add_bench_schedule(CLI::App& bench) {
   const auto options = std::make_shared<BenchScheduleOptions>();
   CLI::App* command = bench.add_subcommand(
-      "schedule", "Every order of work over the same network, beside what closed forms say");
+      "schedule", "Measure every order of work over the same network, next to closed forms");
   add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
                      "batch.gradient_accumulation_steps=4")
       ->required();
-  add_step_options(*command, "Steps of every order to measure", options->benchmark.steps,
+  add_step_options(*command, "Number of steps to measure for every order", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
   add_link_options(*command, options->link, "Speed of the emulated link of every rank in Gbit/s")
       .speed->capture_default_str();
   command
       ->add_option(
           "--only", options->only,
-          "Sections to measure: data_parallel, pipelines, sharding, modules; all, where none "
-          "is named")
+          "Sections to measure: data_parallel, pipelines, sharding, modules (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(kSections))
       ->type_name("SECTION,...");

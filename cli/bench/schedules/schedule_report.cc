@@ -236,45 +236,46 @@ void print(const bench::Modules& section, int ranks) {
 
 const char* const kScheduleColumns =
     R"(Needs several ranks: scripts/mpirun.sh -n 2 strata bench schedule --config FILE
-Times are medians of the steps, of the slowest rank. Orders that the ranks or the configuration do
-not allow are named, with the reason.
+Times are medians over the steps, for the slowest rank. Orders that the ranks or the configuration
+do not allow are listed with the reason.
 
 Data parallel (every rank has the whole model)
-  step, increase   with communication, and over the same steps without any
-  backward         of all micro-batches
+  step, increase   step with communication, and its increase over the same step without
+  backward         time of backward for all micro-batches
   tail             share of the gradients that only the last block completes
   communication    time in reductions
-  exposed          of it, after backward, while no bucket is clipped or updated. This and
-                   communication are of the rank that computes longest: others wait for it
-  formula          of exposed: bucket by bucket, where layers take equal parts of backward
+  exposed          part of it after backward, while no bucket is clipped or updated. Both times
+                   are those of the rank that computes longest, because others wait for it
+  formula          of exposed: bucket by bucket, if layers take equal parts of backward
   activations      memory of all micro-batches in flight; formula: tensors of every block
-  all memory       of the device: weights, gradients, state, activations, scratch
-Pipelines (parallel.stages of them, else every number above 1 that divides the ranks)
-  layers           forward and backward of the layers of one stage: the ideal time. This, heads and
-                   bubble are of the replica that takes longest
-  heads            that stage 0 takes longer, for heads and embeddings
-  waiting          for what other stages send, the mean of all stages
-  bubble           share of the ideal time that stage 0 takes more, until its last backward ends
+  all memory       device memory: weights, gradients, state, activations, scratch
+Pipelines (parallel.stages, or every number above 1 that divides the ranks)
+  layers           forward and backward of the layers of one stage: the ideal time. Layers, heads
+                   and bubble are those of the slowest replica
+  heads            extra time of stage 0 for heads and embeddings
+  waiting          time of waiting for messages of other stages, mean over all stages
+  bubble           extra time of stage 0 until its last backward ends, over the ideal time
   paper            (P - 1) / n contiguous, (P - 1) / (n L / P) modular: P stages, n micro-batches,
                    L layers (Lamy-Poirier, arXiv 2106.02679)
-  messages         of one micro-batch, through P stages and back over the emulated link, as a share
-  heads            the same time as a share; it falls into the time that stage 0 waits
-  formula          the larger of paper + messages and heads; deviation: in points
+  messages         time of one micro-batch's messages, through P stages and back, as a share
+  heads            the time of heads as a share; stage 0 needs it while it would wait
+  formula          the larger of paper + messages and heads; deviation: in percentage points
   MB sent          by a stage in messages; equal: to 2 R T H c, R runs of layers on a stage (1, or
                    L / P modular), T tokens of a step, H hidden units, c bytes of the compute dtype
 Sharding (optimizer.sharded)
   sent             by a rank in collectives; equal: to the formula of docs/methods/sharding.md
   weights, gradients, state   memory; equal: to training/ranks/parameter_memory.h
-  resident         VmRSS after the last step less VmRSS before the model was made; formula: weights,
-                   gradients, state and activations. With --sleep all memory is taken at once
+  resident         VmRSS after the last step minus VmRSS before the model was made; formula:
+                   weights, gradients, state and activations. With --sleep all memory is taken at
+                   once
 Modules (ouroboros.modules, one more than ranks, on a ring)
-  forward, backward   of all modules; longest: backward of the rank that has most, which is the
-                   first, with two modules
-  waiting          for what other ranks send, the mean of all ranks
-  span             of a step until the last backward ends; formula: forward + backward, delayed:
-                   forward + longest (Yang et al., arXiv 1909.06695), without messages
+  forward, backward   time of all modules; longest: backward of the rank with most work, the first,
+                   which has two modules
+  waiting          time of waiting for messages of other ranks, mean over all ranks
+  span             time of a step until the last backward ends; formula: forward + backward,
+                   delayed: forward + longest (Yang et al., arXiv 1909.06695), without messages
   MB sent          by a rank in messages; equal: to 2 (K - 1) T H c over all ranks, K modules
-  stashed weights  that are kept for delayed backwards)";
+  stashed weights  memory of weights that are kept for delayed backward)";
 
 nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {
   ordered_json result = {{"version", kJsonVersion},

@@ -91,7 +91,7 @@ bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunCon
   if (options.gigaflops > 0) speed.flops_per_second = 1e9 * options.gigaflops;
   if (options.gigabytes > 0) speed.bytes_per_second = 1e9 * options.gigabytes;
   if (speed.flops_per_second == 0) {
-    fail("no speed is known: give --measured FILE, --fitted FILE or --gflops NUMBER");
+    fail("the device's speed is missing: give --measured FILE, --fitted FILE or --gflops NUMBER");
   }
   if (!options.fitted.empty() && speed.bytes_per_second > 0) {
     // The fitted constant includes the update, which is now an operation of its own.
@@ -133,12 +133,12 @@ class Simulations {
     if (!options.durations.empty()) durations_ = bench::read_durations(options.durations);
     const bool several = std::ranges::any_of(options.ranks, [](int ranks) { return ranks > 1; });
     const auto network = options.network.chosen(1);
-    if (several && !network) fail("several ranks: give --network, the link between them");
+    if (several && !network) fail("several ranks need --network, the link between them");
     for (const int channels : options.channels) {
       if (channels < options.processors) continue;
       fail(
-          "--channels {}: the device has {} multiprocessors (--processors), and computing needs "
-          "one",
+          "--channels {}: the device has {} multiprocessors (--processors), and computing needs at "
+          "least one; give fewer channels",
           channels, options.processors);
     }
     if (network) network_ = *network;
@@ -325,8 +325,8 @@ void write_timeline_of(const bench::JobSimulation& job, const std::filesystem::p
 
 void add_bench_simulate(CLI::App& bench) {
   const auto options = std::make_shared<SimulateOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "simulate", "A step's operations on any number of ranks, simulated, not run");
+  CLI::App* command =
+      bench.add_subcommand("simulate", "Simulate a step's operations on any number of ranks");
   add_config_options(*command, options->run,
                      ": model, precision, batch, clip, reduce, parallel, optimizer.sharded, device",
                      "device.backend=cuda")
@@ -338,32 +338,32 @@ void add_bench_simulate(CLI::App& bench) {
   CLI::Option* measured =
       command
           ->add_option("--measured", options->measured,
-                       "The device's speeds, as 'strata bench step --json' measured them on one "
-                       "rank with the same model and optimizer, and batch.activations keep")
+                       "The device's speeds: output of 'strata bench step --json' on one rank with "
+                       "the same model and optimizer, and batch.activations keep")
           ->type_name("FILE");
   command
       ->add_option("--fitted", options->fitted,
-                   "The device's speeds, as 'strata plan --json' fitted them to measured steps or "
-                   "published systems")
+                   "The device's speeds: output of 'strata plan --json', fitted to measured steps "
+                   "or published systems")
       ->type_name("FILE")
       ->excludes(measured);
   CLI::Option* durations =
       command
           ->add_option("--durations", options->durations,
-                       "A measured timeline, whose median times of forward, backward, clipping and "
-                       "updates replace times computed from speeds")
+                       "A measured timeline. Its median times of forward, backward, clipping and "
+                       "updates replace times that are computed from speeds")
           ->type_name("FILE");
   command
       ->add_option("--gflops", options->gigaflops,
-                   "Speed of forward and backward in GFLOP/s, in place of the file's")
+                   "Speed of forward and backward in GFLOP/s, instead of the file's")
       ->check(a_speed());
   command
       ->add_option("--gbytes", options->gigabytes,
-                   "Memory bandwidth of norms, clipping, conversion and updates in GB/s, in place "
+                   "Memory bandwidth of norms, clipping, conversion and updates in GB/s, instead "
                    "of the file's. Without a bandwidth they take no time")
       ->check(a_speed());
   add_network_options(*command, options->network,
-                      {.network = "Several ranks need it", .domain = "Default: none"});
+                      {.network = "Needed for several ranks", .domain = "Default: none"});
   command
       ->add_option("--buckets", options->buckets,
                    "Sizes of a gradient bucket in MB (default: reduce.bucket_megabytes)")
@@ -375,18 +375,19 @@ void add_bench_simulate(CLI::App& bench) {
       ->check(CLI::IsMember(config::names_of_choices<config::ClipMode>()));
   CLI::Option* channel_speed = command
                                    ->add_option("--channel-gbytes", options->channel_gigabytes,
-                                                "GB/s that one channel sends")
+                                                "Bandwidth of one channel in GB/s")
                                    ->check(a_speed());
-  CLI::Option* processors = command
-                                ->add_option("--processors", options->processors,
-                                             "Multiprocessors of the device, such as 108 of A100")
-                                ->check(CLI::Range(2, 100000));
+  CLI::Option* processors =
+      command
+          ->add_option("--processors", options->processors,
+                       "Number of multiprocessors of the device, such as 108 for A100")
+          ->check(CLI::Range(2, 100000));
   CLI::Option* channels =
       command
           ->add_option("--channels", options->channels,
                        "Numbers of NCCL's channels (CTAs; reduce.nccl_max_ctas): each takes a "
-                       "multiprocessor from computing and sends --channel-gbytes at most (default: "
-                       "channels limit nothing)")
+                       "multiprocessor from computing and sends at most --channel-gbytes (default: "
+                       "no limit)")
           ->delimiter(',')
           ->check(CLI::Range(1, 1024))
           ->needs(channel_speed)
@@ -395,13 +396,12 @@ void add_bench_simulate(CLI::App& bench) {
   processors->needs(channels);
   command
       ->add_option("--slowest", options->slowest,
-                   "How many times as long one replica computes as the others")
+                   "Factor by which one replica computes slower than the others")
       ->check(between(1, 1000))
       ->capture_default_str();
   command
       ->add_option("--tokens", options->sequences.tokens,
-                   "About how many tokens a micro-batch has, in place of batch.micro_batch "
-                   "sequences")
+                   "Approximate tokens of a micro-batch, instead of batch.micro_batch sequences")
       ->check(CLI::Range(1, 1 << 24));
   add_length_option(*command, options->sequences.length);
   names_output(command->add_option("--timeline", options->timeline,
@@ -409,11 +409,12 @@ void add_bench_simulate(CLI::App& bench) {
                                    "timeline'. Needs exactly one case"));
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
-      "Runs the lists that 'strata bench step --explain' prints, by the rules of the executor of\n"
-      "device.backend: threads or streams. Exposed is communication after backward while no\n"
-      "bucket is clipped or updated. Closed form: exposed time by a formula without clipping and\n"
-      "updates. Increase: how much longer communication makes the step. The best case is the one\n"
-      "that communicates least, of those at most 0.1 % slower than the fastest.\n"
+      "Simulates the operations that 'strata bench step --explain' prints, by the rules of the\n"
+      "executor of device.backend: threads or streams. Exposed is the communication after "
+      "backward\n"
+      "while no bucket is clipped or updated. Closed form: exposed time by a formula without\n"
+      "clipping and updates. Increase: the time that communication adds to a step. Best: the case\n"
+      "with the least communication among those at most 0.1 % slower than the fastest.\n"
       "docs/plan.md compares simulated with measured steps.");
   command->callback([options] {
     const auto config = options->run.load();
@@ -423,8 +424,8 @@ void add_bench_simulate(CLI::App& bench) {
     if (!options->timeline.empty()) {
       if (cases.size() > 1) {
         fail(
-            "--timeline: shows one case, not {}; give one number of ranks, clip mode, bucket size "
-            "and number of channels",
+            "--timeline: needs exactly one case, not {}; give one number of ranks, one clip mode, "
+            "one bucket size and one number of channels",
             cases.size());
       }
       write_timeline_of(cases.front().job, options->timeline);

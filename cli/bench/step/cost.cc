@@ -55,7 +55,7 @@ void print_table(const bench::CostBenchmark& b) {
   fmt::print("a           {:.4g}\n", b.fit.cost.linear);
   fmt::print("b           {:.4g}\n", b.fit.cost.quadratic);
   fmt::print("b / a       {:.4g}\n", b.fit.cost.quadratic / b.fit.cost.linear);
-  fmt::print("per batch   {:.4g} s, whatever it holds\n", b.fit.fixed);
+  fmt::print("per batch   {:.4g} s, whatever its size\n", b.fit.fixed);
 }
 
 void measure(const BenchCostOptions& options, const training::Ranks& ranks) {
@@ -86,22 +86,21 @@ void add_bench_cost(CLI::App& bench) {
   const auto options = std::make_shared<BenchCostOptions>();
   CLI::App* command =
       bench.add_subcommand("cost",
-                           "Fit the seconds of a sample to its length, a * s + b * s^2, for the "
-                           "load-balance strategy 'planned'; needs no data");
+                           "Fit a sample's seconds as a * s + b * s^2, where s is its length, for "
+                           "the load-balance strategy 'planned'; needs no data");
   add_config_options(*command, options->run, ": model, precision, device", "model.precision=bf16")
       ->required();
   command
       ->add_option("--rounds", options->benchmark.rounds,
-                   "Times every batch is measured; medians are fitted")
+                   "Number of measurements of every batch; their medians are fitted")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   command
       ->add_option("--tokens", options->benchmark.micro_batch_tokens,
-                   "Tokens a batch, in place of those of batch.micro_batch full sequences")
+                   "Tokens of a batch, instead of batch.micro_batch full sequences")
       ->check(CLI::Range(1, 1 << 24));
-  names_output(
-      command->add_option("--out", options->out,
-                          "Write the result to this file, which batch.load_balance.cost can name"));
+  names_output(command->add_option("--out", options->out,
+                                   "Write the result to this file, for batch.load_balance.cost"));
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options] { on_all_ranks([&](const training::Ranks& ranks) { measure(*options, ranks); }); });

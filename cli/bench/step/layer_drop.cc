@@ -63,10 +63,10 @@ void print_table(const bench::LayerDropBenchmark& b) {
                1e3 * step.all_seconds, 1e3 * step.kept_seconds, step.flops_share(),
                step.time_share(), step.time_share() / step.flops_share());
   }
-  fmt::print("{:<40}{:>18.4f}{:>12.4f}{:>8.3f}   median; half of them {:.3f} to {:.3f}\n",
+  fmt::print("{:<40}{:>18.4f}{:>12.4f}{:>8.3f}   median; quartiles {:.3f} to {:.3f}\n",
              "these steps", b.flops_share(), b.time_share(), ratio.median, ratio.lower,
              ratio.upper);
-  fmt::print("{:<40}{:>18.4f}{:>12.4f}           time by that median\n",
+  fmt::print("{:<40}{:>18.4f}{:>12.4f}           time from this median\n",
              fmt::format("all {}, by the closed form", counted(b.training_steps, "step")),
              b.expected_share, b.expected_share * ratio.median);
   fmt::print("a layer takes {:.2f} ms, a dropped one {:.3f} ms\n", 1e3 * b.kept_layer,
@@ -79,12 +79,12 @@ void add_bench_layer_drop(CLI::App& bench) {
   const auto options = std::make_shared<BenchLayerDropOptions>();
   CLI::App* command = bench.add_subcommand(
       "layer_drop",
-      "What dropped layers save: the encoder's time with and without them, step by step in turn, "
-      "against its arithmetic; needs no data");
+      "Measure the time that dropped layers save: the encoder's time with and without them, in "
+      "alternating steps, next to its arithmetic; needs no data");
   add_config_options(*command, options->run, ": model, precision, batch, schedule, layer_drop",
                      "layer_drop.theta=0.5")
       ->required();
-  add_step_options(*command, "Steps to measure, evenly over lr_schedule.training_steps",
+  add_step_options(*command, "Number of steps to measure, evenly over lr_schedule.training_steps",
                    options->benchmark.steps, options->benchmark.micro_batch_tokens);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(

@@ -91,32 +91,34 @@ void run(const BenchOptimizerOptions& options) {
 
 void add_bench_optimizer(CLI::App& bench) {
   const auto options = std::make_shared<BenchOptimizerOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "optimizer",
-      "The optimizer's pass over a whole model, against a plain loop over the same memory, round "
-      "by "
-      "round; needs no data. bert-large takes 6 GB of memory, 18 bytes a parameter; with madgrad "
-      "7");
-  CLI::Option* model =
-      command
-          ->add_option(
-              "--model", options->model,
-              "bert-large, minilm, tiny, or a model's config.json; one that fits into the caches "
-              "measures them")
-          ->capture_default_str();
+  CLI::App* command =
+      bench.add_subcommand("optimizer",
+                           "Measure the optimizer's pass over a whole model, next to a plain loop "
+                           "over the same memory, in alternating rounds; needs no data. bert-large "
+                           "takes 6 GB of memory, 18 bytes per parameter; with madgrad 7 GB");
+  CLI::Option* model = command
+                           ->add_option("--model", options->model,
+                                        "bert-large, minilm, tiny, or a model's config.json. A "
+                                        "model that fits into the caches measures the caches")
+                           ->capture_default_str();
   command
       ->add_option("--config", options->config,
                    "A run's YAML file: model, precision, threads, optimizer")
       ->excludes(model);
-  command->add_option("--optimizer", options->optimizer, "In place of the configured one (adam)")
+  command
+      ->add_option("--optimizer", options->optimizer,
+                   "Optimizer, instead of the configuration's (default: adam)")
       ->check(CLI::IsMember(config::names_of_choices<config::OptimizerKind>()));
   command
-      ->add_option("--precision", options->precision,
-                   "Of the weights compute reads, in place of the configured one (auto)")
+      ->add_option(
+          "--precision", options->precision,
+          "Precision of the weights for computing, instead of the configuration's (default: auto)")
       ->check(CLI::IsMember(config::names_of_choices<config::Precision>()));
-  command->add_option("--threads", options->threads, "Threads [default: one a processor]")
+  command->add_option("--threads", options->threads, "Threads (default: one per processor)")
       ->check(CLI::Range(1, 4096));
-  command->add_option("--rounds", options->rounds, "Rounds to measure, after one that is not")
+  command
+      ->add_option("--rounds", options->rounds,
+                   "Number of rounds to measure, after one unmeasured round")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");

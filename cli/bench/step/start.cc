@@ -51,20 +51,23 @@ void print_table(const bench::StartBenchmark& b, const BenchStartOptions& option
 void add_bench_start(CLI::App& bench) {
   const auto options = std::make_shared<BenchStartOptions>();
   CLI::App* command = bench.add_subcommand(
-      "start", "From run_start to the first batch, on a made-up index of any size");
+      "start",
+      "Measure the time from run_start to the first batch, on a synthetic index of any size");
   add_config_options(*command, options->run, ": batch", "batch.load_balance.strategy=planned")
       ->required();
-  command->add_option("--samples", options->benchmark.samples, "Training samples")
+  command->add_option("--samples", options->benchmark.samples, "Number of training samples")
       ->check(CLI::Range(1000000u, 4000000000u))
       ->capture_default_str();
-  command->add_option("--ranks", options->benchmark.ranks, "Ranks of the job")
+  command->add_option("--ranks", options->benchmark.ranks, "Number of ranks of the job")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--folder", options->benchmark.folder,
-                      "Where the index is written meanwhile; 8 bytes a sample (TMPDIR, or else "
-                      "/tmp)");
+  command
+      ->add_option("--folder", options->benchmark.folder,
+                   "Folder for the index during the measurement; 8 bytes per sample")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Files leave the page cache first, so that a local disk is measured.");
+  command->footer(
+      "The files are dropped from the page cache first, so that a local disk is measured.");
   command->callback([options] {
     options->benchmark.progress = [](const std::string& phase) { print_to_stderr("{}\n", phase); };
     const auto result = bench::benchmark_start(options->run.load(), options->benchmark);

@@ -76,10 +76,10 @@ void print_table(const bench::StepBenchmark& b) {
   if (b.knows_phases) {
     phase("forward", b.forward, "");
     phase("backward", b.backward, "");
-    if (b.waiting > 0) phase("waiting", b.waiting, "   for what other stages send");
-    phase("after backward", b.wait, "   what is left of reduce and update");
-    phase("reduce", b.reduce, "   all of it, beside backward");
-    phase("update", b.update, "   all of it, beside backward");
+    if (b.waiting > 0) phase("waiting", b.waiting, "   for messages of other stages");
+    phase("after backward", b.wait, "   rest of reduce and update");
+    phase("reduce", b.reduce, "   all of it, also during backward");
+    phase("update", b.update, "   all of it, also during backward");
   } else {
     fmt::print("  launched as captured graphs: phases are not known; {} in {:.1f} MB\n",
                counted(b.graphs.graphs, "graph"), static_cast<double>(b.graphs.bytes) / 1e6);
@@ -213,17 +213,17 @@ void print_explanation(const config::RunConfig& config, int ranks, bool json) {
 void add_bench_step(CLI::App& bench) {
   const auto options = std::make_shared<BenchStepOptions>();
   CLI::App* command = bench.add_subcommand(
-      "step", "Training steps on synthetic batches, phase by phase; needs no data");
+      "step", "Measure training steps on synthetic batches, phase by phase; needs no data");
   add_config_options(*command, options->run, ": model, precision, batch, clip, reduce",
                      "model.precision=bf16")
       ->required();
-  add_step_options(*command, "Steps to measure", options->benchmark.steps,
+  add_step_options(*command, "Number of steps to measure", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
   add_length_option(*command, options->benchmark.length);
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--explain", options->explain,
-                    "Print the operations of one step instead: lane, block or bucket, micro-batch, "
-                    "and which operations each comes after; of every stage of a pipeline");
+                    "Print the operations of one step instead, for every stage of a pipeline: "
+                    "lane, block or bucket, micro-batch, and the operations on which each depends");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();

@@ -15,14 +15,14 @@ inline void add_step_options(CLI::App& command, const std::string& steps_help, i
       ->capture_default_str();
   command
       .add_option("--tokens", micro_batch_tokens,
-                  "Tokens a micro-batch, in place of batch.micro_batch sequences")
+                  "Tokens of a micro-batch, instead of batch.micro_batch sequences")
       ->check(CLI::Range(1, 1 << 24));
 }
 
 inline void add_length_option(CLI::App& command, int32_t& length) {
   command
       .add_option("--length", length,
-                  "Tokens of every sequence, in place of MLPerf Wikipedia's mix")
+                  "Tokens of every sequence, instead of MLPerf Wikipedia's mix of lengths")
       ->check(CLI::Range(1, 65535));
 }
 

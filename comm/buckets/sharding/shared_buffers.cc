@@ -24,7 +24,7 @@ size_t SharedBuffers::part_of(const Range& range) const {
   for (size_t part = 0; part < parts_.size(); ++part) {
     if (parts_[part].range.begin <= range.begin && range.end <= parts_[part].range.end) return part;
   }
-  fail("gradients [{}, {}) do not lie together in memory", range.begin, range.end);
+  fail("gradients [{}, {}) are not contiguous in memory", range.begin, range.end);
 }
 
 int SharedBuffers::last_bucket(const Range& range) const {

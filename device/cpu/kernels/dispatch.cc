@@ -45,8 +45,8 @@ const VectorKernels& choose() {
   if (name == "portable") return portable_kernels();
   if (name == "avx2" && has_avx2()) return avx2_kernels();
   if (name == "avx512" && has_avx512()) return avx512_kernels();
-  fail("STRATA_CPU_ISA={}: this processor cannot run it; use portable{}{}, or unset it", name,
-       has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
+  fail("STRATA_CPU_ISA={}: this processor cannot run it; use portable{}{}, or unset the variable",
+       name, has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ const VectorKernels& kernels_for_this_cpu() {
 }
 
 bool multiplies_bf16_pairs() {
-  static const bool does = has_avx512() && __builtin_cpu_supports("avx512bf16") &&
-                           !has_amx_bf16() && asked().empty();
+  static const bool does =
+      has_avx512() && __builtin_cpu_supports("avx512bf16") && !has_amx_bf16() && asked().empty();
   return does;
 }
 

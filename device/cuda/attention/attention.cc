@@ -197,8 +197,8 @@ class Judge {
         if (believed_ == AttentionKernel::kPlain) can_tell_ = false;
       } else if (says_so) {
         print_to_stderr(
-            "cuda: attention by {} is left out: its {} differs by up to {:.3g} from that of {}, "
-            "whose largest value is {:.3g}; the conformance tests of Attention show more\n",
+            "cuda: attention by {} is not used: its {} differs by up to {:.3g} from that of {} "
+            "(largest value {:.3g}); run the conformance tests of Attention for details\n",
             name_of(kernel), tried[i].name, difference.largest, name_of(believed_),
             difference.largest_value);
       }
@@ -220,8 +220,10 @@ AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& g
                                  double compared_from)
     : wanted_(wanted), gpu_(gpu), compared_from_(compared_from) {
   if (wanted == AttentionKernel::kWgmma && gpu.major != 9) {
-    fail("cuda: {} has no wgmma instructions, compute capability 9.0 has; choose another attention",
-         gpu.name);
+    fail(
+        "cuda: {} has no wgmma instructions (compute capability 9.0); choose another "
+        "device.options.attention",
+        gpu.name);
   }
   if (wanted == AttentionKernel::kWgmma && !kIsBuiltForWgmma) {
     fail(

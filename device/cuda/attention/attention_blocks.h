@@ -61,7 +61,8 @@ struct TileOfBlock {
 };
 
 inline Blocks blocks_of(const Sequences& sequences, int32_t heads, int64_t tokens) {
-  require(sequences.count < 65536, "the cuda backend takes micro-batches of up to 65535 sequences");
+  require(sequences.count < 65536,
+          "the cuda backend supports micro-batches of up to 65535 sequences");
   const int64_t of_longest = ceil_div(sequences.max_length, kTile),
                 of_all = ceil_div(tokens + int64_t{kTile - 1} * sequences.count, kTile);
   const auto y = static_cast<unsigned>(heads);

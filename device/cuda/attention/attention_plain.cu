@@ -211,8 +211,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 void check_sizes(const Sequences& sequences, int64_t head_size) {
-  require(sequences.max_length <= kLongest, "the cuda backend attends to up to 512 tokens");
-  require(head_size <= kLargest, "the cuda backend takes attention heads of up to 128 units");
+  require(sequences.max_length <= kLongest,
+          "the cuda backend supports sequences of up to 512 tokens");
+  require(head_size <= kLargest, "the cuda backend supports attention heads of up to 128 units");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ void sum_columns(const Context& context, const T* x, int64_t rows, int64_t colum
 void sum_parts(const Context& context, const float* parts, int64_t rows, int64_t columns,
                std::initializer_list<SumsOutput> outputs) {
   SumsOutputs all;
-  require(outputs.size() <= std::size(all.of), "a kernel leaves three rows of sums at most");
+  require(outputs.size() <= std::size(all.of), "a kernel writes at most three rows of sums");
   std::copy(outputs.begin(), outputs.end(), all.of);
   const dim3 blocks(static_cast<unsigned>(ceil_div(columns, kWarpSize)),
                     static_cast<unsigned>(outputs.size()));

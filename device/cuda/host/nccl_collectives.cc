@@ -8,7 +8,7 @@
 namespace strata::device::cuda {
 
 std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup&, void*) {
-  fail("NCCL is not in this build: configure where nccl.h is found, or set NCCL_HOME");
+  fail("NCCL is not in this build: configure it where nccl.h is installed, or set NCCL_HOME");
 }
 
 }  // namespace strata::device::cuda
@@ -121,7 +121,8 @@ std::string shared_devices(const std::vector<Introduction>& ranks) {
     const auto [first, is_new] = first_ranks.emplace(device, rank);
     if (!is_new) text += fmt::format("; ranks {} and {} both use {}", first->second, rank, device);
   }
-  return text.empty() ? text : text + "; start one rank for every GPU, and let it see that GPU";
+  return text.empty() ? text
+                      : text + "; start one rank for each GPU, and make that GPU visible to it";
 }
 
 class NcclCollectives final : public Collectives {

@@ -21,7 +21,7 @@ SharedLibrary::SharedLibrary(const std::vector<std::string>& files, const std::s
 
 void* SharedLibrary::address_of(const char* name) const {
   void* const symbol = ::dlsym(handle_, name);
-  if (!symbol) fail("{}: has no {}; another version of it is needed", file_, name);
+  if (!symbol) fail("{}: lacks the function {}; install another version", file_, name);
   return symbol;
 }
 

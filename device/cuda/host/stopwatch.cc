@@ -19,7 +19,7 @@ class EventStopwatch final : public Stopwatch {
   }
 
   size_t mark(Stream stream) override {
-    const HostWait wait(waits_.get(), "a mark on its device");
+    const HostWait wait(waits_.get(), "an event on the GPU");
     cudaStream_t marked = stream_of_(stream);
     if (marks_ == events_.size()) {
       cudaEvent_t event = nullptr;
@@ -33,7 +33,7 @@ class EventStopwatch final : public Stopwatch {
   std::vector<int64_t> read() override {
     std::vector<int64_t> times;
     if (marks_ == 0) return times;
-    const HostWait wait(waits_.get(), "the timing of its device");
+    const HostWait wait(waits_.get(), "the timing of the GPU");
     for (size_t i = 0; i < marks_; ++i) check(cudaEventSynchronize(events_[i]), "timing");
     // A mark whose time the host knows, too.
     const size_t last = mark(Stream::kCopy);

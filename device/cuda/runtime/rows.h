@@ -127,7 +127,7 @@ template <typename T, typename Body>
 void with_row_shape(int64_t columns, bool aligned, const Body& body) {
   constexpr int V = kVector<T>;
   require(columns <= (aligned ? 1024 : 512),
-          "the cuda backend takes rows of up to 1024 units, and of up to 512 where they are not "
+          "the cuda backend supports rows of up to 1024 units, or up to 512 if they are not "
           "aligned to 16 bytes");
   if (!aligned) {
     columns <= 128 ? body(RowShape<1, 4>{}) : body(RowShape<1, 16>{});

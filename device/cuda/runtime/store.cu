@@ -19,7 +19,7 @@ __global__ void store_kernel(Values values, unsigned char* to, int count) {
 }  // namespace
 
 void store(cudaStream_t stream, void* device, const void* values, size_t bytes) {
-  require(bytes <= Backend::kMostStored, "only a few bytes are stored at once");
+  require(bytes <= Backend::kMostStored, "store() takes only a few bytes at once");
   Values copy{};
   if (bytes > 0) std::memcpy(copy.bytes, values, bytes);
   launch(stream, bytes > 0 ? 1 : 0, Backend::kMostStored, store_kernel, copy,

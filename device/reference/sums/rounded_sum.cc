@@ -25,7 +25,7 @@ void check(const RoundedSum& sum) {
          exponent, mantissa);
   }
   if (sum.chunk < 0 || sum.chunk == 1) {
-    fail("sums in chunks of {}: a chunk has at least 2 terms, 0 is one row", sum.chunk);
+    fail("sums in chunks of {}: a chunk has at least 2 terms; 0 means no chunks", sum.chunk);
   }
 }
 

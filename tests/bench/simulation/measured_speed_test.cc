@@ -49,7 +49,7 @@ TEST_F(MeasuredSpeed, IsWorkOverTime) {
 }
 
 TEST_F(MeasuredSpeed, OtherFilesAreRefusedByName) {
-  EXPECT_THAT(error_of_text("{"), HasSubstr("step.json: is no JSON object"));
+  EXPECT_THAT(error_of_text("{"), HasSubstr("step.json: is not a JSON object"));
   EXPECT_THAT(error_of_text("{}"), HasSubstr("'ranks'"));
   EXPECT_THAT(error_of_text(step_json("2", kSeconds)), HasSubstr("several ranks"));
   EXPECT_THAT(error_of_text(step_json("1", "3")), HasSubstr("has no 'seconds'"));

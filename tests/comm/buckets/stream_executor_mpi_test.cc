@@ -296,7 +296,7 @@ TEST_F(NcclThatMayRefuse, NamesTheRanksThatShareAGpu) {
   refuse_(false);
   EXPECT_THAT(
       error, HasSubstr("NCCL: connecting the ranks failed: invalid usage (Duplicate GPU detected); "
-                       "ranks 0 and 1 both use an H100 at 0000:1b:00.0; start one rank for every"));
+                       "ranks 0 and 1 both use an H100 at 0000:1b:00.0; start one rank for each"));
 }
 
 TEST_F(NcclThatMayRefuse, TellsWhatEndsItsCollectives) {

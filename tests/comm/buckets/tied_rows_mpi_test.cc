@@ -150,10 +150,10 @@ TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
   };
   EXPECT_THAT(make(on_device), HasSubstr("in host memory only"));
   options.clip = ClipMode::kBucketBeforeAllReduce;
-  EXPECT_THAT(make(step), HasSubstr("reduced whole before they are clipped"));
+  EXPECT_THAT(make(step), HasSubstr("clipped after the reduction"));
   options.clip = ClipMode::kNone;
   options.tied_rows.sparse.rows = 69;
-  EXPECT_THAT(make(step), HasSubstr("equally many"));
+  EXPECT_THAT(make(step), HasSubstr("must be equal"));
 }
 
 TEST(TiedRows, MustBeReadyByTheEndOfAStep) {

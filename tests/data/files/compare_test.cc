@@ -94,7 +94,7 @@ TEST_F(Compare, LengthsAreCompared) {
                        }),
                        "sample 2999: "));
   EXPECT_EQ(after([](Instances& samples) { samples = sample_instances(2000); }),
-            "one has 3,000 samples and the other 2,000; those that both have are the same");
+            "one has 3,000 samples and the other 2,000; the samples that both have are the same");
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(Convert, SegmentsThatGoBackAreRefused) {
   write_file_atomically(path, file.image());
   const auto source = open_instances(path, {.variable_length = true});
   EXPECT_TRUE(contains(error_of([&] { load_instances(*source); }),
-                       "sample 0 goes back from segment 1 to segment 0"));
+                       "sample 0 has segment id 0 after segment id 1"));
 }
 
 }  // namespace

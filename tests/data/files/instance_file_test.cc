@@ -178,12 +178,12 @@ TEST_F(InstanceFile, ASampleLongerThanTheModelTakesIsNamed) {
   EXPECT_TRUE(contains(error_of([&] {
                          open_instances(directory_ / "x.hdf5", {1000, 12});
                        }),
-                       "x.hdf5: row 2 has 19 tokens; samples of 1 to 12 tokens can be used"));
+                       "x.hdf5: row 2 has 19 tokens, but samples may have only 1 to 12"));
 }
 
 TEST_F(InstanceFile, AnIndexBeyondTheDataSetIsNamed) {
   EXPECT_TRUE(
-      contains(read_error(5, [](Instances&) {}), "sample 5 was asked for, the data set has 5"));
+      contains(read_error(5, [](Instances&) {}), "there is no sample 5; the data set has 5"));
 }
 
 TEST_F(InstanceFile, ATokenBeyondTheVocabularyIsNamedWithItsPlace) {

@@ -49,7 +49,7 @@ TEST(InstanceShard, VariableLengthRowsAreRefusedUnlessAskedFor) {
   EXPECT_EQ(open_shard(path, true)->read_index().lengths.size(), 3u);
   // An index must not delay the error until samples are read.
   EXPECT_EQ(write_index(std::span(&path, 1), true), 3u);
-  EXPECT_TRUE(contains(error_of([&] { open_instances(path); }), "holds variable-length rows"));
+  EXPECT_TRUE(contains(error_of([&] { open_instances(path); }), "has variable-length rows"));
   EXPECT_EQ(open_instances(path, {.variable_length = true})->size(), 3u);
 }
 
@@ -166,13 +166,13 @@ TEST_F(WrongFile, WithoutAColumnNamesIt) {
 
 TEST_F(WrongFile, WithTheWrongRankOrShapeNamesBoth) {
   write_fixed({1, 1, 0, 0}, 3);
-  EXPECT_TRUE(contains(error(), "'segment_ids int32 [1, 3]' should be of the shape of input_ids"));
+  EXPECT_TRUE(contains(error(), "'segment_ids int32 [1, 3]' must be of the shape of input_ids"));
 }
 
 TEST_F(WrongFile, WithFloatsIsNamed) {
   const std::vector<int32_t> values(4);
   file_.write(schema::kInputIds, H5T_IEEE_F32LE, {1, 4}, values.data());
-  EXPECT_TRUE(contains(error(), "'input_ids float32 [1, 4]' should be integers of 2 dimensions"));
+  EXPECT_TRUE(contains(error(), "'input_ids float32 [1, 4]' must be integers of 2 dimensions"));
 }
 
 TEST_F(WrongFile, WithPaddingInTheMiddleNamesRowAndColumn) {
@@ -182,7 +182,7 @@ TEST_F(WrongFile, WithPaddingInTheMiddleNamesRowAndColumn) {
 
 TEST_F(WrongFile, OfAnotherVersionNamesBothVersions) {
   write_packed({0, 0, 4, 1}, 4, 1, 9);
-  EXPECT_TRUE(contains(error(), "attribute 'format_version' is 9, this program reads 1"));
+  EXPECT_TRUE(contains(error(), "attribute 'format_version' is 9, but this program reads 1"));
 }
 
 TEST_F(WrongFile, WithFallingOffsetsNamesTheRow) {
@@ -192,7 +192,7 @@ TEST_F(WrongFile, WithFallingOffsetsNamesTheRow) {
 
 TEST_F(WrongFile, WithFewerTokensThanTheOffsetsSayNamesTheDataSet) {
   write_packed({0, 0, 4, 1, 9, 1}, 8, 1);
-  EXPECT_TRUE(contains(error(), "data set 'tokens int32 [8]' should be 9 long"));
+  EXPECT_TRUE(contains(error(), "data set 'tokens int32 [8]' must be 9 long"));
 }
 
 // A few kilobytes of file would be read as billions of rows.
@@ -224,16 +224,16 @@ TEST_F(WrongFile, WithRowsOfNoWidthOrTooWideForMemoryNamesTheDataSet) {
   };
   // 2^64 elements in a block of the first.
   for (const hsize_t columns : {hsize_t{1} << 50, hsize_t{1} << 32}) {
-    EXPECT_TRUE(contains(error_of_size(1 << 14, columns, 2), "should be 1 to 1048576 wide"));
-    EXPECT_TRUE(contains(error_of_size(1 << 14, 4, columns), "should be at most 1048576 wide"));
+    EXPECT_TRUE(contains(error_of_size(1 << 14, columns, 2), "must be 1 to 1048576 wide"));
+    EXPECT_TRUE(contains(error_of_size(1 << 14, 4, columns), "must be at most 1048576 wide"));
   }
-  EXPECT_TRUE(contains(error_of_size(UINT32_MAX, 0, 0), "should be 1 to 1048576 wide"));
+  EXPECT_TRUE(contains(error_of_size(UINT32_MAX, 0, 0), "must be 1 to 1048576 wide"));
 }
 
 TEST_F(WrongFile, WithDocumentsOfOtherSamplesNamesThem) {
   write_packed({0, 0, 4, 1}, 4, 1);
   EXPECT_TRUE(contains(error_of_unwritten({{schema::kDocuments, {hsize_t{1} << 62, 2}}}),
-                       "'documents int32 [4611686018427387904, 2]' should be [samples, 2]"));
+                       "'documents int32 [4611686018427387904, 2]' must be [samples, 2]"));
 }
 
 TEST_F(WrongFile, WithAFirstSegmentLongerThanTheSampleNamesTheRow) {

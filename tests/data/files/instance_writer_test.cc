@@ -78,7 +78,7 @@ TEST(InstanceWriterFixed, ASampleTooLongForItsRowIsRefused) {
   info.max_length = 10;
   EXPECT_TRUE(
       contains(error_of([&] { write_instances(directory / "x.hdf5", sample_instances(3), info); }),
-               "x.hdf5: sample 1 has 12 tokens, the fixed-length form was to hold 10"));
+               "x.hdf5: sample 1 has 12 tokens, but the fixed-length form holds 10"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, InstanceWriter, testing::ValuesIn(kAllForms), [](const auto& test) {

@@ -117,7 +117,7 @@ TEST_F(IsolatedShard, RelativePathsFollowTheFolderTheyWereOpenedIn) {
 TEST_F(IsolatedShard, ErrorsComeAsTheyAreThrownThere) {
   write("rows.hdf5", InstanceForm::kMlperfVariable);
   EXPECT_TRUE(contains(error_of([&] { open_isolated(directory_ / "rows.hdf5", false); }),
-                       "rows.hdf5: holds variable-length rows"));
+                       "rows.hdf5: has variable-length rows"));
   EXPECT_TRUE(contains(error_of([&] { describe_isolated(directory_ / "none.hdf5"); }),
                        "none.hdf5: cannot open: No such file"));
 }

@@ -71,7 +71,7 @@ TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
   const SampleIndex index(lengths_, masked_counts_);
   index.write(path_, files_);
   const size_t size = read_file(path_).size();
-  EXPECT_TRUE(contains(error_with_byte(0), "no index of samples"));
+  EXPECT_TRUE(contains(error_with_byte(0), "not a sample index"));
   index.write(path_, files_);
   EXPECT_TRUE(contains(error_with_byte(8), "version"));
   for (size_t offset = 12; offset < 400; offset += 7) {
@@ -103,12 +103,13 @@ TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
 TEST_F(SampleIndexTest, OtherDataIsNamed) {
   SampleIndex(lengths_, masked_counts_).write(path_, files_);
   files_[1].bytes = 201;
-  EXPECT_TRUE(contains(open_error(), "is stale: b.hdf5 had 200 bytes when it was made and has 201"))
+  EXPECT_TRUE(
+      contains(open_error(), "is stale: b.hdf5 had 200 bytes when the index was made, and has 201"))
       << open_error();
   files_[1] = {"c.hdf5", 200, 3000};
-  EXPECT_TRUE(contains(open_error(), "b.hdf5 stood where c.hdf5 is")) << open_error();
+  EXPECT_TRUE(contains(open_error(), "b.hdf5 in place of c.hdf5")) << open_error();
   files_.pop_back();
-  EXPECT_TRUE(contains(open_error(), "of 2 files, there are 1")) << open_error();
+  EXPECT_TRUE(contains(open_error(), "for 2 files, but there are 1")) << open_error();
 }
 
 TEST_F(SampleIndexTest, NoFileOfTheRightKindIsNamed) {
@@ -183,10 +184,7 @@ TEST_F(SampleIndexTest, LengthsOfTheIndexAreHeldAgainstTheModel) {
   const std::filesystem::path file = directory_ / "a.hdf5";
   write_instances(file, sample_instances(10), sample_info(InstanceForm::kPacked));
   write_index(std::span(&file, 1));
-  EXPECT_TRUE(contains(error_of([&] {
-                         open_instances(file, {kSampleVocabulary, 5});
-                       }),
-                       "1 to 5 tokens"));
+  EXPECT_TRUE(contains(error_of([&] { open_instances(file, {kSampleVocabulary, 5}); }), "1 to 5"));
   write_instances(file, sample_instances(11), sample_info(InstanceForm::kPacked));
   EXPECT_EQ(open_instances(file)->size(), 11u) << "a new file has no index yet";
 }

@@ -169,13 +169,13 @@ TEST_F(WrongRecord, ARightOneIsReadHoweverItIsWritten) {
 TEST_F(WrongRecord, LackingAFeatureNamesThoseItHas) {
   integers_.erase("segment_ids");
   expect_error(
-      "record 0 at byte 0: is no pretraining instance: it lacks the integers 'segment_ids'");
+      "record 0 at byte 0: is not a pretraining instance: it lacks the integers 'segment_ids'");
   expect_error("masked_lm_weights float32 [3]");
 }
 
 TEST_F(WrongRecord, OfOtherSizesNamesThem) {
   integers_["input_mask"].pop_back();
-  expect_error("has 5 values of 'input_mask' where 6 belong");
+  expect_error("has 5 values of 'input_mask' instead of 6");
 }
 
 TEST_F(WrongRecord, WithPaddingInTheMiddleNamesTheColumn) {
@@ -186,9 +186,9 @@ TEST_F(WrongRecord, WithPaddingInTheMiddleNamesTheColumn) {
 // Otherwise targets would be lost silently.
 TEST_F(WrongRecord, WithMoreOrFewerWeightsThanTargetsIsRefused) {
   weights_ = {1, 1, 1, 1, 1};
-  expect_error("has 5 values of 'masked_lm_weights' where 3 belong");
+  expect_error("has 5 values of 'masked_lm_weights' instead of 3");
   weights_ = {1};
-  expect_error("has 1 values of 'masked_lm_weights' where 3 belong");
+  expect_error("has 1 values of 'masked_lm_weights' instead of 3");
 }
 
 TEST_F(WrongRecord, WithWeightsThatAreIntegersIsRead) {
@@ -243,7 +243,7 @@ TEST_F(WrongRecord, CompressedWithItsFileIsNamed) {
 
 TEST_F(WrongRecord, OfSomethingElseIsNoExample) {
   write("\x0a\x7f no protocol buffer");
-  EXPECT_TRUE(contains(error_of([&] { open_shard(path_); }), "is no tf.train.Example"));
+  EXPECT_TRUE(contains(error_of([&] { open_shard(path_); }), "is not a tf.train.Example"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST_F(Tfrecord, ATruncatedFileNamesTheLastRecord) {
 
 TEST_F(Tfrecord, ADamagedLengthNamesItsByte) {
   const std::string message = error_after([](std::string& bytes) { bytes[3] ^= 1; });
-  EXPECT_TRUE(contains(message, "record 0 at byte 0: its length does not have its checksum"));
+  EXPECT_TRUE(contains(message, "record 0 at byte 0: its length does not match its checksum"));
 }
 
 TEST_F(Tfrecord, EachDamagedByteIsFound) {

@@ -104,7 +104,7 @@ TEST_F(MlperfData, TextThatIsNotMlperfsIsSaid) {
   EXPECT_TRUE(contains(summary.unofficial[0], "wordpiece_vocab.txt: MD5 "));
   EXPECT_TRUE(contains(summary.unofficial[1], "eval.txt: MD5 "));
   EXPECT_TRUE(contains(summary.unofficial[1], "MLPerf's is 2a220f790517261547b1b45ed3ada07a"));
-  EXPECT_EQ(lines_.find("not MLPerf's own: "), 0u) << "said after the work";
+  EXPECT_EQ(lines_.find("not MLPerf's official file: "), 0u) << "said after the work";
 }
 
 // U+1C90 is a Georgian capital letter since Unicode 11.0.
@@ -125,10 +125,10 @@ TEST_F(MlperfData, CharactersNewerThanTheReferencesAreSaidAndCanBeTreatedAsItDoe
 TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
   fs::remove(options_.text / "part-00001-of-00003");
   std::string message = error_of([&] { make(); });
-  EXPECT_TRUE(contains(message, "part-00001-of-00003: missing (1 of 3 parts)")) << message;
+  EXPECT_TRUE(contains(message, "part-00001-of-00003: is missing (1 of 3 parts)")) << message;
   fs::remove(options_.text / "eval.txt");
   message = error_of([&] { make(); });
-  EXPECT_TRUE(contains(message, "eval.txt: missing")) << message;
+  EXPECT_TRUE(contains(message, "eval.txt: is missing")) << message;
   EXPECT_FALSE(fs::exists(options_.out)) << "the work was begun";
   options_.incomplete = true;
   EXPECT_EQ(make().files, 2u);
@@ -153,7 +153,7 @@ TEST_F(MlperfData, DataOfAnotherTextIsNotLeftBesideIt) {
   fs::remove(options_.text / "part-00002-of-00003");
   options_.incomplete = true;
   const std::string message = error_of([&] { make(); });
-  EXPECT_TRUE(contains(message, "part-00002-of-00003.hdf5: is of another text")) << message;
+  EXPECT_TRUE(contains(message, "part-00002-of-00003.hdf5: was made from another text")) << message;
 }
 
 TEST_F(MlperfData, WhatGoesWrongInOnePartEndsTheWork) {

@@ -90,9 +90,9 @@ TEST_F(RawText, OtherEncodingsAreRefusedByName) {
       {std::string("\x1f\x8b\x08\0\0\0\0\0\xe1 a\n", 12), {"is compressed with gzip", "gunzip"}},
       {"PK\x03\x04 abc\n", {"is a ZIP archive"}},
       {"version https://git-lfs.github.com/spec/v1\nsize 3\n", {"is a Git LFS pointer"}},
-      {"a \x01\xe9 b\n", {"is no text", "0xE9 at byte 3"}},
-      {"a b.\rc d\r\re f\n", {"its lines end in a carriage return alone", "tr '\\r' '\\n'"}},
-      {"\x83\x65\x83\x58\x83\x67\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\n", {"is no UTF-8 text"}},
+      {"a \x01\xe9 b\n", {"is not text", "0xE9 at byte 3"}},
+      {"a b.\rc d\r\re f\n", {"its lines end with only a carriage return", "tr '\\r' '\\n'"}},
+      {"\x83\x65\x83\x58\x83\x67\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\n", {"is not UTF-8 text"}},
   };
   for (const Case& c : cases) {
     const std::string message = error_of([&] { read({c.text}); });
@@ -115,8 +115,8 @@ TEST_F(RawText, AFewBytesThatAreNotUtf8AreLeftOutAndCounted) {
   const auto said = warnings("caf\xe9 \xff\n");
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], file.string() +
-                         ": 2 of 3,007 bytes are no UTF-8; the first is 0xE9 at byte 3003, in line "
-                         "501; they are left out");
+                         ": 2 of 3,007 bytes are not UTF-8; the first is 0xE9 at byte 3003, in "
+                         "line 501; they are left out");
   EXPECT_THROW(warnings("caf\xe9 \xff\xff\xff\n"), Error);
 }
 
@@ -124,8 +124,8 @@ TEST_F(RawText, TextWhoseNextSentencesMeanNothingIsDoubted) {
   EXPECT_EQ(doubt_about_next_sentences(read({"a\nb\n\nc\nd\n\ne\n"})), "");
   EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\nb\nc\n"})), "a single document"));
   EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\n\nb\n\nc\n"})),
-                       "3 of 3 documents are one sentence, which no other one follows: "
-                       "next-sentence labels mean nothing"));
+                       "3 of 3 documents are a single sentence without a next one: next-sentence "
+                       "labels mean nothing"));
   EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\n\nb\n\nc\nd\n"})),
                        "2 of 3 documents are one sentence"));
 }
@@ -152,7 +152,7 @@ TEST_F(RawText, ASplitThatLeavesNothingToTrainOnIsRefused) {
       contains(error_of([&] {
                  split_corpus(corpus, {true, false});
                }),
-               "nothing is left to train on: held out for evaluation are 1 of 2 documents"));
+               "no document is left to train on: 1 of 2 documents are held out for evaluation"));
 }
 
 }  // namespace

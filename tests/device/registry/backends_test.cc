@@ -31,9 +31,10 @@ TEST(Backends, AreWhatTheirKindsSay) {
 TEST(Backends, AreFoundByName) {
   EXPECT_STREQ(find_backend("reference").name, "reference");
   const std::string error = error_of([] { find_backend("gpu"); });
-  EXPECT_EQ(error.find("backend gpu: there is none of that name; choose of cpu, cuda, reference, "
-                       "sample"),
-            0u)
+  EXPECT_EQ(
+      error.find(
+          "backend gpu: there is no such backend; choose one of cpu, cuda, reference, sample"),
+      0u)
       << error;
 }
 

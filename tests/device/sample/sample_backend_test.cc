@@ -52,7 +52,7 @@ TEST(SampleBackend, RangesOfOtherDTypesAreRefused) {
                   Stream::kCompute,
                   {ConstTensor(&x, DType::kF64, 1, 1), 1.0f, Tensor{&y, DType::kF32, 1, 1}});
             }),
-            "sample: a range of f64; it has f32, bf16 and f16");
+            "sample: a range of f64 is not supported; use f32, bf16 or f16");
 }
 
 }  // namespace

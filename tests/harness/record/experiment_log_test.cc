@@ -109,7 +109,7 @@ TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
     } catch (const Error& e) {
       error = e.what();
     }
-    EXPECT_TRUE(error.starts_with(path_.string() + ": the run has ended, but there is no space"))
+    EXPECT_TRUE(error.starts_with(path_.string() + ": the run has ended, but its last events"))
         << error;
     EXPECT_THAT(error, HasSubstr("File too large"));
   }

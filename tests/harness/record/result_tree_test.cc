@@ -81,7 +81,7 @@ TEST_F(ResultTreeTest, AnInterruptedExperimentIsArchivedUnderANameOfItsOwn) {
 TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {
   write_file_atomically(directory_ / "file", "x");
   const std::string error = error_of_preparing({directory_ / "file", "Org", "box"});
-  EXPECT_THAT(error, HasSubstr("file/Org/results/box/bert: cannot make this directory"));
+  EXPECT_THAT(error, HasSubstr("file/Org/results/box/bert: cannot create this directory"));
   EXPECT_THAT(error, HasSubstr("choose another run.output"));
 }
 

@@ -19,7 +19,7 @@ TEST_F(Resume, ARunThatWasKilledBeforeItBeganBeginsAnew) {
     testing::internal::CaptureStderr();
     EXPECT_TRUE(run(existing)[0].reached_target);
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(said, HasSubstr("result_0: its run was killed before it began; it begins anew"));
+    EXPECT_THAT(said, HasSubstr("result_0: its run was killed before it began; it starts again"));
     EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), init);
     EXPECT_EQ(read_file(tree().config(0).string() + ".interrupted.1"), "of: another version\n");
   }

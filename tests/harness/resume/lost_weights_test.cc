@@ -13,7 +13,7 @@ class LostWeights : public Resume {
     system_.when_evaluated = [&] { system_.disk_is_full = ++evaluations_ >= 3; };
     const std::string error = error_of([&] { run(); });
     EXPECT_THAT(error, HasSubstr("No space left"));
-    EXPECT_THAT(error, HasSubstr("--resume writes the weights"));
+    EXPECT_THAT(error, HasSubstr("--resume then writes the weights"));
     system_.when_evaluated = [] {};
     system_.calls.clear();
     log_ = read_file(tree().log(0));

@@ -34,7 +34,7 @@ TEST_F(Resume, WhereTheClockIsBehindTrainingIsTimedFromTheLastEventOn) {
   EXPECT_LT(after - before, 60'000);
   EXPECT_THAT(said, HasSubstr("the machine's clock is 3"));
   EXPECT_THAT(said, HasSubstr("behind the last event of the interrupted log"));
-  EXPECT_THAT(said, Not(HasSubstr("was set by"))) << "nobody has set it: ";
+  EXPECT_THAT(said, Not(HasSubstr("was changed by"))) << "nobody has set it: ";
 }
 
 // The job that cut the log back to its checkpoint ended before it logged anything.

@@ -12,7 +12,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointNothingRunsAgainOnOtherRanks) {
   const std::string log = read_file(tree().log(0));
   system_.named_ranks = 2;
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_THAT(error, HasSubstr("the ranks that began it"));
+  EXPECT_THAT(error, HasSubstr("has no complete checkpoint"));
   system_.named_ranks = 4;
   EXPECT_EQ(read_file(tree().log(0)), log);
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);

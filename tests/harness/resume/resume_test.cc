@@ -132,7 +132,7 @@ TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
   interrupt_at(8);
   config_.optimizer.lr *= 2;
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_THAT(error, HasSubstr("another configuration"));
+  EXPECT_THAT(error, HasSubstr("differs from this run's configuration"));
   EXPECT_THAT(error, HasSubstr("(optimizer.lr: "));
   config_.optimizer.lr /= 2;
   system_.data_checksum = 2;

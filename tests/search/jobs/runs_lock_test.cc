@@ -58,7 +58,7 @@ TEST_F(RunsLockTest, DoesNotWaitForEver) {
   const std::string message =
       testing_support::error_of([&] { RunsLock lock(file_, seconds(0), {}); });
   EXPECT_EQ(message, directory_.string() +
-                         ": runs of a search that was killed still go on there; end them, or wait");
+                         ": runs of a killed search still use its folder; end them, or wait");
 }
 
 TEST_F(RunsLockTest, EndsWithItsSearchWhereNothingGoesOn) {

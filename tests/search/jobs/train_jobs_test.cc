@@ -113,7 +113,7 @@ TEST_F(TrainJobsTest, ARunThatFailsSaysWhatItComplainedOf) {
   EXPECT_EQ(refused.message.find("exit code 2: strata: no such file"), 0u) << refused.message;
   const RunResult silent = result_of("exit 0");
   EXPECT_EQ(silent.ending, Ending::kFailed);
-  EXPECT_EQ(silent.message.find("exit code 0: it said nothing"), 0u) << silent.message;
+  EXPECT_EQ(silent.message.find("exit code 0: no message"), 0u) << silent.message;
   const RunResult odd = result_of("echo '{\"experiments\": [{\"accuracy\": null}]}'");
   EXPECT_EQ(odd.ending, Ending::kFailed);
 }
@@ -123,7 +123,7 @@ TEST_F(TrainJobsTest, ARunThatTakesTooLongIsEndedAndHasFailed) {
   const RunResult slow = result_of("echo 'train: step 3/9' >&2; exec sleep 600");
   EXPECT_EQ(slow.ending, Ending::kFailed);
   EXPECT_EQ(slow.message,
-            "ended after 0.5 s, the limit (--limit); it said last: step 3/9 (" +
+            "ended after 0.5 s, the limit (--limit); its last message: step 3/9 (" +
                 (directory_ / "out" / "trial_001" / "rung_0" / "messages.txt").string() + ")");
 }
 

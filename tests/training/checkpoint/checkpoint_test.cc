@@ -130,7 +130,7 @@ TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
   overwrite(part_path(directory_, 0), file);
   const std::string error = error_of([&] { open_checkpoint(directory_); });
   EXPECT_THAT(error, HasSubstr(part_path(directory_, 0).string()));
-  EXPECT_THAT(error, HasSubstr("no checkpoint of this version"));
+  EXPECT_THAT(error, HasSubstr("not a checkpoint of this version"));
   EXPECT_THAT(error, HasSubstr("\"strata checkpoint 0\""));
 }
 
@@ -149,7 +149,7 @@ TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
   };
   const auto bytes = std::as_bytes(std::span(values_));
   const auto expect_no_part = [&](const std::string& begin) {
-    EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("no part")) << begin;
+    EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("not part")) << begin;
   };
   constexpr int64_t kLarge = 1'000'000'000'000'000'000;
   for (const int64_t begin : {int64_t{1}, int64_t{11}, kLarge}) {

@@ -31,9 +31,9 @@ TEST_F(Checks, ModulesNeedALayerEachAndOneRankFewer) {
   const bert::BertConfig model = small_bert(3);
   EXPECT_NO_THROW(check_stages(config, model, 2));
   EXPECT_EQ(error_of([&] { check_stages(config, model, 4); }),
-            "ouroboros.modules: 3 modules are on 2 ranks, not on 4; start 2, or use 5 modules");
+            "ouroboros.modules: 3 modules need 2 ranks, not 4; start 2, or use 5 modules");
   EXPECT_EQ(error_of([&] { check_stages(config, small_bert(2), 2); }),
-            "ouroboros.modules: 3 modules need a layer each, tiny has 2; use fewer");
+            "ouroboros.modules: 3 modules need one layer each, but tiny has 2; use fewer modules");
   EXPECT_EQ(error_of([&] { check_one_stage(config); }),
             "ouroboros.modules: 3: this measures steps without delay; set it to 1");
 }

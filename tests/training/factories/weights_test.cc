@@ -33,7 +33,7 @@ TEST_F(WeightsFactory, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
   bert::write_safetensors(*config.model.checkpoint, tensors);
   EXPECT_EQ(make_weights(config, layout, 4, describe), stored);
   EXPECT_THAT(told, HasSubstr("cls/seq_relationship/output_bias"));
-  EXPECT_THAT(told, HasSubstr("no place for: bert.embeddings.position_ids"));
+  EXPECT_THAT(told, HasSubstr("lacks them: bert.embeddings.position_ids"));
 }
 
 }  // namespace

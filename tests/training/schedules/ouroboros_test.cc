@@ -207,7 +207,7 @@ TEST(Ouroboros, WhatCannotBeWalkedIsRefused) {
     EXPECT_EQ(std::erase(wrong.tasks, task), 1u);
     return error_of([&] { check_schedule(wrong); });
   };
-  EXPECT_THAT(error_without({kStash, 2}), HasSubstr("its weights are not kept"));
+  EXPECT_THAT(error_without({kStash, 2}), HasSubstr("its weights have not been stashed"));
   EXPECT_THAT(error_without({kReceiveGradient, 2}),
               HasSubstr("the next step reads was never received"));
   EXPECT_THAT(error_without({kReceiveInput, 2}), HasSubstr("its input is not received"));
@@ -218,15 +218,14 @@ TEST(Ouroboros, WhatCannotBeWalkedIsRefused) {
     return error_of([&] { check_schedule(wrong); });
   };
   EXPECT_THAT(error_with([](Schedule& s) { std::swap(s.tasks[4], s.tasks[5]); }),
-              HasSubstr("backward has not been there"));
+              HasSubstr("backward has not run yet"));
   EXPECT_THAT(error_with([](Schedule& s) { s.delays.pop_back(); }),
-              HasSubstr("4 blocks have delays, of 5"));
+              HasSubstr("has delays for 4 blocks instead of 5"));
   EXPECT_THAT(error_with([](Schedule& s) { s.in_flight = 1; }),
-              HasSubstr("goes back 1 steps later"));
-  EXPECT_THAT(error_with([](Schedule& s) { s.recomputes = true; }),
-              HasSubstr("activations are kept"));
+              HasSubstr("has a delay of 1 steps"));
+  EXPECT_THAT(error_with([](Schedule& s) { s.recomputes = true; }), HasSubstr("kept activations"));
   EXPECT_THAT(error_of([] { check_schedule(ouroboros(stage_of(0, 4), 5)); }),
-              HasSubstr("3 layers are not dealt to 3 stages"));
+              HasSubstr("3 layers cannot be divided evenly among 3 stages"));
   Schedule undelayed_stash = undelayed(stage_of(1, 3), 5);
   undelayed_stash.tasks.insert(undelayed_stash.tasks.end() - 2, Task{kStash, 2});
   EXPECT_THAT(error_of([&] { check_schedule(undelayed_stash); }), HasSubstr("is not delayed"));

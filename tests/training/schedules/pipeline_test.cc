@@ -165,23 +165,23 @@ TEST(Pipeline, WhatCannotBeWalkedIsRefused) {
   EXPECT_THAT(error_without({kReceiveInput, 2, 1}), HasSubstr("its input is not received"));
   EXPECT_THAT(error_without({kReceiveGradient, 4, 1}), HasSubstr("gradient is not received"));
   EXPECT_THAT(error_without({kSendOutput, 2, 0}),
-              HasSubstr("what another stage reads was never sent"));
+              HasSubstr("data that another stage reads was never sent"));
   EXPECT_THAT(error_without({kSendGradient, 2, 1}),
-              HasSubstr("what another stage reads was never sent"));
-  EXPECT_THAT(error_without({kSendGradient, 4, 0}), HasSubstr("in its place has not been sent"));
+              HasSubstr("data that another stage reads was never sent"));
+  EXPECT_THAT(error_without({kSendGradient, 4, 0}), HasSubstr("in its buffer has not been sent"));
   const auto error_with = [&](const Task& task, size_t at = 0) {
     Schedule wrong = right;
     wrong.tasks.insert(wrong.tasks.begin() + static_cast<int64_t>(at), task);
     return error_of([&] { check_schedule(wrong); });
   };
   EXPECT_THAT(error_with({kForward, 1, 0}), HasSubstr("another stage has this block"));
-  EXPECT_THAT(error_with({kSendOutput, 2, 0}), HasSubstr("forward has not been there"));
-  EXPECT_THAT(error_with({kSendGradient, 2, 0}), HasSubstr("backward has not been there"));
+  EXPECT_THAT(error_with({kSendOutput, 2, 0}), HasSubstr("forward has not run yet"));
+  EXPECT_THAT(error_with({kSendGradient, 2, 0}), HasSubstr("backward has not run yet"));
   EXPECT_THAT(error_with({kReceiveInput, 2, 0}), HasSubstr("it was received before"));
   EXPECT_THAT(error_of([] {
                 check_schedule(pipeline({0, 2, Pipeline::kModular}, 5, 2, false));
               }),
-              HasSubstr("3 layers are not dealt to 2 stages evenly"));
+              HasSubstr("3 layers cannot be divided evenly among 2 stages"));
 }
 
 }  // namespace

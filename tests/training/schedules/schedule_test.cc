@@ -68,34 +68,34 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
     return error_of([&] { check_schedule(schedule); });
   };
   EXPECT_EQ(error_of_tasks({{kForward, 1, 0}}),
-            "schedule wrong: task 0, forward of block 1, micro-batch 0: forward goes from block to "
-            "block, once");
+            "schedule wrong: task 0, forward of block 1, micro-batch 0: forward must run once per "
+            "block, from the first block to the last");
   EXPECT_EQ(error_of_tasks({{kForward, 0, 0}, {kForward, 1, 0}, {kBackward, 0, 0}}),
-            "schedule wrong: task 2, backward of block 0, micro-batch 0: backward goes back from "
-            "block to block, once");
+            "schedule wrong: task 2, backward of block 0, micro-batch 0: backward must run once "
+            "per block, from the last block to the first");
   EXPECT_EQ(error_of_tasks({{kForward, 0, 0}, {kForward, 0, 1}}),
             "schedule wrong: task 1, forward of block 0, micro-batch 1: too many micro-batches are "
             "in flight");
   EXPECT_EQ(error_of_tasks({{kForward, 0, 1}}),
-            "schedule wrong: task 0, forward of block 0, micro-batch 1: the micro-batch before has "
-            "not been there");
+            "schedule wrong: task 0, forward of block 0, micro-batch 1: the previous micro-batch "
+            "has not run yet");
   std::vector<Task> tasks = micro_batch_order(2, 2).tasks;
   tasks.pop_back();
   EXPECT_EQ(error_of_tasks(tasks), "schedule wrong: it ends without an update");
   tasks.insert(tasks.begin() + 4, {kReady, 1, 0});
-  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("some micro-batch is missing"));
+  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("a micro-batch is missing"));
   EXPECT_THAT(error_of_tasks({{kForward, 2, 0}}), HasSubstr("there is no such block"));
-  EXPECT_THAT(error_of_tasks({{kUpdate, 0, 0}}), HasSubstr("never ready"));
+  EXPECT_THAT(error_of_tasks({{kUpdate, 0, 0}}), HasSubstr("never marked ready"));
   EXPECT_THAT(error_of_tasks({{kForward, 0, 2}}), HasSubstr("no such micro-batch"));
   EXPECT_THAT(error_of_tasks({{kUpdate, 0, 1 << 20}}), HasSubstr("no such micro-batch"));
   EXPECT_THAT(error_of_tasks({{kForward, 0, 0}, {kBackward, 1, 0}}),
-              HasSubstr("forward is not through"));
+              HasSubstr("forward has not finished"));
   tasks = micro_batch_order(2, 2).tasks;
   tasks.push_back({kForward, 0, 0});
-  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("nothing may follow the update"));
+  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("no task may follow the update"));
   tasks = micro_batch_order(2, 2).tasks;
   tasks.insert(tasks.begin() + 8, {kReady, 1, 1});
-  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("it was ready before"));
+  EXPECT_THAT(error_of_tasks(tasks), HasSubstr("its gradients were marked ready before"));
   EXPECT_THROW(check_schedule({.name = "empty"}), Error);
   EXPECT_THAT(error_of_tasks({{kForward, 0, 0}, {kRecompute, 0, 0}}),
               HasSubstr("activations are kept"));
@@ -103,8 +103,7 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
   std::erase(recomputing.tasks, Task{kRecompute, 0, 1});
   EXPECT_THAT(error_of([&] { check_schedule(recomputing); }), HasSubstr("is not in memory"));
   recomputing.tasks = {{kRecompute, 0, 0}};
-  EXPECT_THAT(error_of([&] { check_schedule(recomputing); }),
-              HasSubstr("forward has not been there"));
+  EXPECT_THAT(error_of([&] { check_schedule(recomputing); }), HasSubstr("forward has not run yet"));
   const Schedule backwards_swapped{
       .name = "wrong",
       .blocks = 1,

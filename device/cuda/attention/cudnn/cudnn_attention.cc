@@ -75,7 +75,8 @@ bool CudnnAttention::State::prepare(const Context& context, const CudnnShape& sh
                                     CudnnPass pass) {
   auto known = plans.find(shape);
   if (known == plans.end()) {
-    if (is_captured(context.stream)) fail("cuda: cuDNN: no plan is made while a graph is recorded");
+    if (is_captured(context.stream))
+      fail("cuda: cuDNN: a plan cannot be made while a graph is captured");
     known = plans.emplace(shape, Plan{}).first;
     try {
       known->second.cudnn = std::make_unique<CudnnPlan>(handle, sm_version, pass, shape);

@@ -175,7 +175,7 @@ void load_cudnn() {
     if (!fe::cudnn_dlhandle) return fmt::format("{} could not be loaded: {}", name, dlerror());
     const size_t version = fe::detail::get_backend_version();
     if (version >= kOldest) return "";
-    return fmt::format("{} is version {}, {} or newer is needed", name, version, kOldest);
+    return fmt::format("{} is version {}, but {} or newer is needed", name, version, kOldest);
   }();
   if (!problem.empty()) fail("cuda: {}", problem);
 }
@@ -197,7 +197,7 @@ CudnnHandle::~CudnnHandle() { fe::detail::destroy_handle(handle_); }
 void CudnnHandle::set_stream(cudaStream_t stream) {
   with_errors([&] {
     if (fe::detail::set_stream(handle_, stream) != CUDNN_STATUS_SUCCESS) {
-      fail("cuda: cuDNN does not take a stream");
+      fail("cuda: cuDNN does not accept a stream");
     }
   });
 }

@@ -22,8 +22,8 @@ class CudnnWorkspace {
     } catch (const OutOfDeviceMemory& error) {
       if (too_many_ == kNoLimit) {
         print_to_stderr(
-            "cuda: cuDNN's attention wants {} MiB of workspace, for which there is no memory ({}); "
-            "attention goes on with kernels that need none\n",
+            "cuda: cuDNN's attention needs {} MiB of workspace, but there is no memory for it "
+            "({}); attention uses kernels that need none\n",
             bytes >> 20, error.what());
       }
       too_many_ = bytes;

@@ -9,7 +9,7 @@ struct CudnnAttention::State {};
 CudnnAttention::CudnnAttention(const cudaDeviceProp&) {
   fail(
       "cuda: this program was built without cuDNN: CMake found no cudnn.h or no cudnn_frontend.h "
-      "(package nvidia-cudnn-frontend on PyPI); choose another attention");
+      "(package nvidia-cudnn-frontend on PyPI); choose another device.options.attention");
 }
 CudnnAttention::~CudnnAttention() = default;
 

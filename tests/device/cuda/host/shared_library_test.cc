@@ -41,7 +41,7 @@ TEST(SharedLibrary, AFunctionThatItLacksIsNamed) {
   const SharedLibrary library({"libm.so.6"}, "tests need it");
   void (*absent)() = nullptr;
   EXPECT_EQ(error_of([&] { library.find(absent, "strata_absent"); }),
-            "libm.so.6: has no strata_absent; another version of it is needed");
+            "libm.so.6: lacks the function strata_absent; install another version");
 }
 
 }  // namespace
