@@ -30,8 +30,8 @@ std::vector<Remark> review_settings(std::span<const RunSettings> runs,
     }
     if (texts.empty()) continue;
     remarks.push_back({question.id,
-                       fmt::format("the runs of this folder have different {}: {}; their mean is "
-                                   "that of no one system",
+                       fmt::format("the runs of this folder have different {}: {}; their mean does "
+                                   "not describe one system",
                                    question.what, fmt::join(texts, ", ")),
                        log, 0});
   }
@@ -46,8 +46,9 @@ std::vector<Remark> review_settings(std::span<const RunSettings> runs,
   if (first == nullptr) return remarks;
   remarks.push_back(
       {"review/runs/target",
-       fmt::format("the run was trained to the target {}, the benchmark's is {} ({} of {} logs)",
-                   *first->target(), *published, others, runs.size()),
+       fmt::format(
+           "the run was trained to the target {}, but the benchmark's target is {} ({} of {} logs)",
+           *first->target(), *published, others, runs.size()),
        first->log, 0});
   return remarks;
 }

@@ -111,7 +111,7 @@ TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
 
 TEST(Score, TimesThatAreNoDatesAreNamed) {
   for (const auto& [factor, said] : std::map<double, std::string>{
-           {1e-3, "as if it counted seconds"}, {1, ""}, {1e3, "as if it counted microseconds"}}) {
+           {1e-3, "looks like seconds"}, {1, ""}, {1e3, "looks like microseconds"}}) {
     const TemporaryFolder folder;
     write_runs(folder, {1000});
     BertLog log = BertLog::passing();
@@ -210,8 +210,8 @@ TEST(Score, AReasonIsASentenceOfItsOwn) {
   BertLog elsewhere = BertLog::passing();
   elsewhere.at("submission_division").value = R"("neither")";
   for (const auto& [text, reason] : std::map<std::string, std::string>{
-           {"", "the file is empty, so it is no MLPerf log"},
-           {"a line\n", "no line holds ':::MLLOG', so it is no MLPerf log"},
+           {"", "the file is empty, so it is not an MLPerf log"},
+           {"a line\n", "no line holds ':::MLLOG', so it is not an MLPerf log"},
            {elsewhere.text(), "CHECK for 'submission_division' failed in line 5: {'value'"}}) {
     const TemporaryFolder folder;
     write_runs(folder, std::vector<double>(2, 1000));
