@@ -441,7 +441,7 @@ TEST_F(Plots, ScoresFarApartHaveTheSpreadOfTheirRunsBeside) {
   write("slow", 0, log_of({{99, 0.3}}));
   const std::string svg = plot_scores(scores()).picture.elements;
   EXPECT_EQ(occurrences(svg, title), 1u) << svg;
-  EXPECT_EQ(occurrences(svg, ">farther than 50 % at the edge<"), 1u) << svg;
+  EXPECT_EQ(occurrences(svg, ">beyond 50 %: drawn at the edge<"), 1u) << svg;
   EXPECT_EQ(ticks_of(svg).front(), "2") << "a logarithmic axis\n" << svg;
   write("slow", 0, log_of({{9, 0.3}}));
   EXPECT_EQ(occurrences(plot_scores(scores()).picture.elements, title), 0u);
