@@ -27,7 +27,7 @@ constexpr Expression<Layout> kExpressions[] = {
        return x.sharding >= Sharding::kGradients && x.micro_batches > 1 &&
               x.order == Order::kMicroBatch;
      }},
-    {kEarlyWords, "--early-words", "do without --early-words",
+    {kEarlyWords, "--early-words", "omit --early-words",
      [](const Layout& x) { return x.early_words; }},
 };
 
@@ -37,11 +37,12 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
                                    const Layout& layout) {
   const int64_t stages = layout.stages;
   if (batch < static_cast<double>(layout.micro_batches)) {
-    return fmt::format("--accumulation {}: a batch of {} cannot be cut into so many",
-                       layout.micro_batches, batch);
+    return fmt::format(
+        "--accumulation {}: a batch of {} cannot be divided into that many micro-batches",
+        layout.micro_batches, batch);
   }
   if (batch < static_cast<double>(ranks / stages)) {
-    return fmt::format("--batch {}: is less than a sample for each of {}; take fewer ranks",
+    return fmt::format("--batch {}: is less than a sample for each of {}; use fewer ranks",
                        count_text(batch), counted(ranks / stages, stages > 1 ? "replica" : "rank"));
   }
   if (ranks % stages != 0) {
@@ -52,8 +53,9 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
                        counted(shape.layers, "layer"));
   }
   if (layout.micro_batches < stages) {
-    return fmt::format("--stages {}: needs as many micro-batches under way, --accumulation is {}",
-                       stages, layout.micro_batches);
+    return fmt::format(
+        "--stages {}: needs at least as many micro-batches, but --accumulation is {}", stages,
+        layout.micro_batches);
   }
   std::optional<std::string> refused;
   visit_impossible(std::span<const Expression<Layout>>(kExpressions), layout,
@@ -65,8 +67,8 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
   if (refused) return refused;
   if (layout.bucket_bytes > 0 &&
       (layout.early_words || stages > 1 || layout.sharding >= Sharding::kGradients)) {
-    return "--bucket-megabytes: is not predicted with --early-words, --stages, or --sharded "
-           "gradients or all";
+    return "--bucket-megabytes: cannot be predicted with --early-words, --stages, --sharded "
+           "gradients or --sharded all; omit it or them";
   }
   return std::nullopt;
 }
