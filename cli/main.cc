@@ -37,8 +37,10 @@ bool main_has_returned = false;
 // would say that the target was not reached.
 void correct_exit_code(int exit_code, void*) {
   if (exit_code != 1 || main_has_returned) return;
-  std::fputs("strata: a library has given up, as it says above; fewer threads take less memory\n",
-             stderr);
+  std::fputs(
+      "strata: a library ended the program; see its message above. Fewer threads need less "
+      "memory\n",
+      stderr);
   ::_exit(2);
 }
 
@@ -50,7 +52,7 @@ void correct_exit_code(int exit_code, void*) {
       std::rethrow_exception(exception);
     }
   } catch (const std::bad_alloc&) {
-    std::fputs("strata: out of memory; a smaller batch, fewer threads or fewer ranks take less\n",
+    std::fputs("strata: out of memory; use a smaller batch, fewer threads or fewer ranks\n",
                stderr);
     ::_exit(2);
   } catch (const std::exception& error) {
@@ -72,7 +74,7 @@ int flush_standard_output(int exit_code) {
   std::cout.flush();
   std::fflush(stdout);
   if (std::ferror(stdout) == 0 && std::cout.good()) return exit_code;
-  return refuse_standard_output(errno == 0 ? "it takes no more" : std::strerror(errno));
+  return refuse_standard_output(errno == 0 ? "it accepts no more data" : std::strerror(errno));
 }
 
 int parse_and_run(int argc, char** argv) {

@@ -179,7 +179,7 @@ TEST_F(Tools, CompareExitsWithOneWhereASideIsWorseByMoreThanTheShare) {
   const ProcessResult refused = strata({"compare", good, worse, "--fail-above", "9%"});
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   EXPECT_THAT(refused.out, HasSubstr("+10.00 %"));
-  EXPECT_THAT(refused.err, HasSubstr("time to train of slower is 10.00 % worse than of good"));
+  EXPECT_THAT(refused.err, HasSubstr("time to train of slower is 10.00 % worse than that of good"));
   EXPECT_EQ(strata({"compare", good, worse, "--fail-above", "0.11"}).exit_code, 0);
   EXPECT_EQ(strata({"compare", worse, good, "--fail-above", "9%"}).exit_code, 0);
 }
@@ -288,7 +288,7 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   EXPECT_EQ(warned.out, table.out);
   EXPECT_EQ(table.err, "");
   EXPECT_THAT(warned.err, HasSubstr("8 ranks, batch 80: "));
-  EXPECT_THAT(warned.err, HasSubstr(" GB a rank, more than --memory 5"));
+  EXPECT_THAT(warned.err, HasSubstr(" GB per rank, more than --memory 5"));
   small_memory.back() = "5000";
   EXPECT_EQ(strata(small_memory).err, "");
 

@@ -192,7 +192,7 @@ TEST(Series, OtherMachinesAreExtrapolationsAndLeaveTheMedian) {
   EXPECT_EQ(reason_of([](auto& system) { system.accelerator = "NVIDIA A100-PCIe-80GB"; }),
             "PCIe, calibrated from SXM");
   EXPECT_EQ(reason_of([](auto& system) { system.step.nodes *= 2; }),
-            "4 accelerators a node, calibrated from 8");
+            "4 accelerators per node, calibrated from 8");
   EXPECT_EQ(reason_of([](auto& system) { system.division = "open"; }),
             "open division, calibrated from closed");
   const std::vector one = {calibrated[0], tree.read("n1")};
