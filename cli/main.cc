@@ -83,7 +83,7 @@ int parse_and_run(int argc, char** argv) {
 #ifdef STRATA_TRAINING
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
 #else
-      "These are the tools alone: train, eval, data, search and bench are in the package "
+      "This program has only the tools: train, eval, data, search and bench are in the package "
       "strata-training.\nStart with 'strata COMMAND --help'."};
 #endif
   app.name("strata");

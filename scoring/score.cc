@@ -224,7 +224,7 @@ void set_scaling(Score& score, const ScoreOptions& options) {
     score.rcp = compliance::check_rcp(folder, options.rcp, score.usage, score.ruleset,
                                       compliance::RcpPass::kPruned, options.other_rcp);
   } else {
-    score.rcp.message = "Only the closed division is held to reference convergence";
+    score.rcp.message = "Only the closed division is checked for reference convergence";
   }
   score.committee_scaling =
       committee_scaling(score.folder.path, score.scaling_problem, score.unread);
