@@ -38,7 +38,7 @@ bool main_has_returned = false;
 void correct_exit_code(int exit_code, void*) {
   if (exit_code != 1 || main_has_returned) return;
   std::fputs(
-      "strata: a library has ended the program, for the reason above; fewer threads need less "
+      "strata: a library ended the program; see its message above. Fewer threads need less "
       "memory\n",
       stderr);
   ::_exit(2);
@@ -74,7 +74,7 @@ int flush_standard_output(int exit_code) {
   std::cout.flush();
   std::fflush(stdout);
   if (std::ferror(stdout) == 0 && std::cout.good()) return exit_code;
-  return refuse_standard_output(errno == 0 ? "it accepts no more output" : std::strerror(errno));
+  return refuse_standard_output(errno == 0 ? "it accepts no more data" : std::strerror(errno));
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -83,9 +83,8 @@ int parse_and_run(int argc, char** argv) {
 #ifdef STRATA_TRAINING
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
 #else
-      "This program has only the tools; train, eval, data, search and bench are in the package "
-      "strata-training.\n"
-      "Start with 'strata COMMAND --help'."};
+      "This program has only the tools: train, eval, data, search and bench are in the package "
+      "strata-training.\nStart with 'strata COMMAND --help'."};
 #endif
   app.name("strata");
   app.require_subcommand(1);

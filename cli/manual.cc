@@ -63,7 +63,8 @@ void add_manual_commands(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ManOptions>();
   CLI::App* man = app.add_subcommand(
       "man", "The manual of a command, in roff: strata man check log | man -l -");
-  man->add_option("COMMAND", options->command, "Such as check log (default: strata itself)");
+  man->add_option("COMMAND", options->command,
+                  "Command, such as check log (default: strata itself)");
   names_output(
       man->add_option("--all", options->all, "Write the pages of all commands to this folder"));
   man->callback([options, &app, &exit_code] { exit_code = print_manual(app, *options); });

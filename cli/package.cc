@@ -45,7 +45,7 @@ void print_merge(const compliance::MergeReport& report) {
     for (const auto& source : submitter.sources) say("  from {}\n", one_line(source.string()));
   }
   for (const std::string& path : report.same) {
-    say("the same in several: {}\n", one_line(path));
+    say("identical in several: {}\n", one_line(path));
   }
   for (const std::string& path : report.left_out) say("left out: {}\n", one_line(path));
   say("{}: {}, {}\n", one_line(report.output.string()),
@@ -71,13 +71,13 @@ json merge_json(const compliance::MergeReport& report) {
 
 void add_merge_command(CLI::App& package) {
   CLI::App* command = package.add_subcommand(
-      "merge", "Submitters' trees as one round; what is there is never replaced");
+      "merge", "Merge submitters' trees into one round; existing files are never replaced");
   const auto options = std::make_shared<MergeCommand>();
   command
       ->add_option("DIR", options->sources,
-                   "Submitters (folders with results/ and systems/), or folders of such")
+                   "Submitters (folders with results/ and systems/), or folders that contain some")
       ->required();
-  names_output(command->add_option("-o,--output", options->output, "The new folder"))->required();
+  names_output(command->add_option("-o,--output", options->output, "Folder to create"))->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     const auto report = compliance::merge_submitters(options->sources, options->output);
@@ -117,12 +117,12 @@ int preview(const PreviewCommand& command) {
 
 void add_preview_command(CLI::App& package, int& exit_code) {
   CLI::App* command = package.add_subcommand(
-      "preview", "The rows of a submission as the round's table would have them");
+      "preview", "Show the rows of a submission as the round's table would have them");
   const auto options = std::make_shared<PreviewCommand>();
   add_score_options(*command, options->input);
   command->add_flag("--detailed", options->detailed,
-                    "Energy, batch size, samples to converge and RCP as well");
-  const auto csv = command->add_flag("--csv", options->csv, "Print CSV, a line a system");
+                    "Also show energy, batch size, samples to converge and RCP");
+  const auto csv = command->add_flag("--csv", options->csv, "Print CSV, one line per system");
   command->add_flag("--json", options->json, "Print JSON")->excludes(csv);
   command->callback([options, &exit_code] { exit_code = preview(*options); });
 }
@@ -148,7 +148,7 @@ void print_resubmission(const compliance::Resubmission& result) {
     say("{} system {}/{}\n", word(system.sameness), one_line(system.submitter),
         one_line(system.system));
     if (!system.ground.empty()) {
-      say("  against {}, which {}\n", one_line(system.before.string()), system.ground);
+      say("  compared with {}, which {}\n", one_line(system.before.string()), system.ground);
     }
     for (const auto& change : system.fields) {
       say("  {}: {} -> {}\n", one_line(change.field, 80), value_text(change.before),
@@ -202,13 +202,15 @@ json resubmission_json(const compliance::Resubmission& result) {
 
 void add_resubmit_command(CLI::App& package, int& exit_code) {
   CLI::App* command = package.add_subcommand(
-      "resubmit-check", "Same system, same code? A submission against the round before");
+      "resubmit-check", "Compare the systems and code of a submission with the previous round");
   const auto options = std::make_shared<ResubmitCommand>();
-  command->add_option("NEW", options->submission, "A submitter's folder, or a folder of such")
+  command
+      ->add_option("NEW", options->submission,
+                   "A submitter's folder, or a folder that contains some")
       ->required();
   command
       ->add_option("OLD", options->round,
-                   "The round before (a folder of submitters), or the submission to it")
+                   "The previous round (a folder of submitters), or a submission to it")
       ->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_code] {
@@ -223,7 +225,7 @@ void add_resubmit_command(CLI::App& package, int& exit_code) {
 
 void add_package_command(CLI::App& app, int& exit_code) {
   CLI::App* package = app.add_subcommand(
-      "package", "Submissions: merge them, see their rows, compare them with the round before");
+      "package", "Merge submissions, see their rows, or compare them with the previous round");
   package->require_subcommand(1);
   add_merge_command(*package);
   add_preview_command(*package, exit_code);

@@ -80,8 +80,8 @@ std::vector<plan::PublishedSystem> read_fitted(const std::vector<fs::path>& path
   for (const fs::path& path : paths) {
     const auto folders = plan::find_bert_folders(path);
     if (folders.size() > 1) {
-      fail("--fit {}: {} systems, such as {} and {}; name each that is meant", path.string(),
-           folders.size(), folders[0].path.string(), folders[1].path.string());
+      fail("--fit {}: holds {} systems, such as {} and {}; name each one that you mean",
+           path.string(), folders.size(), folders[0].path.string(), folders[1].path.string());
     }
     all.push_back(folders.front());
   }
@@ -125,8 +125,8 @@ void warn_of_memory(const PlanCommand& command, const plan::Prediction& predicti
   const double gigabytes = prediction.memory / 1e9;
   if (command.memory_gb <= 0 || gigabytes <= command.memory_gb) return;
   fmt::print(stderr,
-             "strata: {}, batch {}: {:.1f} GB a rank, more than --memory {}; --accumulation, "
-             "--sharded and --activations recompute need less, --search finds what fits\n",
+             "strata: {}, batch {}: {:.1f} GB per rank, more than --memory {}; use --accumulation, "
+             "--sharded or --activations recompute to need less, or --search to find what fits\n",
              counted(prediction.input.ranks, "rank"), count_text(prediction.input.batch), gigabytes,
              command.memory_gb);
 }
@@ -135,8 +135,8 @@ void predict(const PlanCommand& command, plan::PlanReport& report) {
   const plan::Layout layout = command.layout.chosen();
   for (const int64_t ranks : command.ranks) {
     if (const int64_t most = report.planner.most_ranks(); ranks > most) {
-      fail("--ranks {}: more than {} times the ranks that were measured; at most {} have a meaning",
-           ranks, count_text(plan::kMostTimesMeasured), counted(most, "rank"));
+      fail("--ranks {}: more than {} times the ranks that were measured; use at most {}", ranks,
+           count_text(plan::kMostTimesMeasured), counted(most, "rank"));
     }
     for (const double batch : command.batches) {
       if (const auto reason = plan::refusal(report.planner.shape, ranks, batch, layout)) {
@@ -219,32 +219,34 @@ void print(const std::vector<plan::PlanReport>& reports, const std::vector<std::
 void check_usage(const PlanCommand& command) {
   const bool calibrated = !command.measured.empty() || !command.fit.empty();
   if (!command.measured.empty() && !command.fit.empty()) {
-    fail("--measured and --fit: calibrate from one of both");
+    fail("--measured and --fit: give only one of them");
   }
   if (!calibrated && command.check.empty()) {
     fail(
-        "nothing to calibrate from: name steps by --measured, published systems by --fit, or "
-        "published series by --check");
+        "nothing to calibrate from: name steps with --measured, published systems with --fit, or "
+        "published series with --check");
   }
   if (!calibrated && (!command.ranks.empty() || command.under > 0)) {
     fail(
-        "--ranks: --check alone predicts published systems; name what to calibrate from by --fit "
-        "or --measured");
+        "--ranks: needs --fit or --measured to calibrate from; --check alone predicts only "
+        "published systems");
   }
   if (calibrated && command.check.empty() && command.ranks.empty() && command.under == 0) {
-    fail("nothing to predict: name numbers of ranks by --ranks, or published systems by --check");
+    fail(
+        "nothing to predict: name numbers of ranks with --ranks, or published systems with "
+        "--check");
   }
   if (command.under > 0 && command.batches.empty()) {
     fail("--under: needs --batch, the global batch sizes to choose from");
   }
   if (command.ranks.empty() != command.batches.empty() && command.under == 0) {
-    fail("--ranks and --batch go together: the batch decides how many samples a rank takes");
+    fail("--ranks and --batch must be given together: they determine the samples per rank");
   }
   if (command.search && (command.ranks.empty() || command.memory_gb <= 0)) {
-    fail("--search: needs --ranks, --batch and --memory, the gigabytes of a rank");
+    fail("--search: needs --ranks, --batch and --memory, the gigabytes per rank");
   }
   if (command.search && !command.network.given()) {
-    fail("--search: needs --network; layouts differ by what they send");
+    fail("--search: needs --network, because layouts differ in what they send");
   }
 }
 
@@ -270,10 +272,10 @@ int run_plan(const PlanCommand& command) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "plan",
-      "Predict step time and time to train of BERT-large on other numbers of ranks, from measured "
-      "steps or published logs, and say what binds");
+  CLI::App* command =
+      app.add_subcommand("plan",
+                         "Predict step time and time to train of BERT-large on other numbers of "
+                         "ranks, from measured steps or published logs, and name the bottleneck");
   const auto options = std::make_shared<PlanCommand>();
   command
       ->add_option("--measured", options->measured,
@@ -281,13 +283,13 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command
       ->add_option("--fit", options->fit,
-                   "Published systems to calibrate from, with two batch sizes a rank or more: "
+                   "Published systems to calibrate from, with at least two batch sizes per rank: "
                    "ROUND/SYSTEM, or a system's folder")
       ->type_name("ROUND/SYSTEM");
   command
       ->add_option("--check", options->check,
-                   "Compare with published systems: rounds, submitters, systems. Without --fit: of "
-                   "every series of at least four systems, calibrated from three of it")
+                   "Compare with published systems: rounds, submitters or systems. Without --fit: "
+                   "every series of at least four systems, calibrated from three of them")
       ->type_name("PATH");
   command->add_option("--ranks", options->ranks, "Numbers of ranks (accelerators) to predict")
       ->delimiter(',')
@@ -312,19 +314,18 @@ void add_plan_command(CLI::App& app, int& exit_code) {
                    "Samples to converge (default: the reference points' at the batch size)")
       ->check(number_within(1, 1e12));
   command->add_option("--round", options->round,
-                      "Round whose reference points count, such as 2.0.0 (default: that of the "
+                      "Round whose reference points are used, such as 2.0.0 (default: that of the "
                       "last --fit, else the newest)");
   command
       ->add_option("--start", options->start,
-                   "Seconds from run_start until steps go at their pace (default: as calibrated)")
+                   "Seconds from run_start until steps run at full speed (default: as calibrated)")
       ->check(number_within(0, 1e6));
   command->add_flag("--search", options->search,
                     "Try every layout of ranks: stages, accumulation, order, sharding");
   command
       ->add_option("--memory", options->memory_gb,
-                   "Memory of a rank, such as 40GB, that --search may use; without --search, "
-                   "predictions that "
-                   "need more are named")
+                   "Memory of a rank, such as 40GB, that --search may use; without --search, warn "
+                   "of predictions that need more")
       ->transform(
           number_with_unit({{"GB", 1}, {"GiB", 1.073741824}, {"TB", 1000}}, 0.001, 1e6, true));
   command
@@ -333,11 +334,11 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->transform(number_with_unit({{"s", 1}, {"min", 60}, {"h", 3600}}, 0.001, 1e7, false));
   command
       ->add_option("--price", options->rates.price,
-                   "Price of an accelerator's hour: prints what runs cost, and the cheapest")
+                   "Price of an accelerator hour; prints the cost of runs, and the cheapest")
       ->check(number_within(1e-9, 1e9));
   command
       ->add_option("--watts", options->rates.watts,
-                   "Watts of an accelerator: prints what runs take, and the most frugal")
+                   "Watts of an accelerator; prints the energy of runs, and the one with the least")
       ->check(number_within(1e-9, 1e9));
   command->add_flag("--json", options->json, "Print JSON; 'strata plot plan' draws it");
   command->callback([options, &exit_code] { exit_code = run_plan(*options); });

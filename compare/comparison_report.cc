@@ -60,13 +60,13 @@ std::string verdict(const Comparison& comparison) {
   const Quantity& score = comparison.quantities.front();
   const auto worse = score.worse_by();
   if (!worse) return "no score to compare";
-  if (*worse == 0) return "B's score is A's";
+  if (*worse == 0) return "B's score equals A's";
   std::string text = fmt::format("B's score is {:.2f} % {} than A's", 100 * std::fabs(*worse),
                                  *worse > 0 ? "slower" : "faster");
   if (!score.ratio) return text + "; too few runs for an interval";
   const Interval& interval = score.ratio->interval;
   if (interval.low <= 0 && interval.high >= 0) {
-    text += "; chance alone may do that: the interval holds 0";
+    text += "; this may be chance: the interval contains 0";
   }
   return text;
 }

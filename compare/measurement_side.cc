@@ -62,7 +62,7 @@ void refuse_many_keys(std::istringstream& text, const fs::path& file, std::strea
   constexpr bool kMoreFollows = false;
   ordered_json::sax_parse(text, &counter, nlohmann::detail::input_format_t::json, kMoreFollows);
   if (counter.found_many()) {
-    fail("{}: offset {}: an object with more keys than 'strata bench --json' prints", file.string(),
+    fail("{}: offset {}: the object has more keys than 'strata bench --json' prints", file.string(),
          offset);
   }
   text.clear();
@@ -114,9 +114,10 @@ void collect(const ordered_json& value, const std::string& name, int depth, Meas
   } else if (value.is_number()) {
     const auto number = value.get<double>();
     if (std::abs(number) > kMostMeasured) {
-      fail("{} is {}, which nothing measures", name, count_text(number));
+      fail("{} is {}, which is too large for a measurement", name, count_text(number));
     }
-    if (number < 0 && is_never_negative(name)) fail("{} is {}, less than 0", name, number);
+    if (number < 0 && is_never_negative(name))
+      fail("{} is {}, but must not be negative", name, number);
     side.numbers[name].push_back(number);
   } else if (value.is_string()) {
     side.texts.emplace(name, value.get<std::string>());
@@ -128,8 +129,8 @@ void refuse_newer(const ordered_json& document) {
   if (version == document.end() || !version->is_number_integer()) return;
   if (version->get<int64_t>() > kJsonVersion) {
     fail(
-        "is JSON of version {}, this program reads version {}; use the strata that wrote it, or a "
-        "later one",
+        "is JSON of version {}, but this program reads version {}; use the strata that wrote it, "
+        "or a later one",
         version->get<int64_t>(), kJsonVersion);
   }
 }
@@ -144,7 +145,7 @@ double seconds_of(std::string_view unit) {
   if (unit == "us") return 1e-6;
   if (unit == "ms") return 1e-3;
   if (unit == "s") return 1;
-  fail("a time in {}", unit);
+  fail("unknown unit of time '{}'", unit);
 }
 
 // Collects the time of every repetition that Google Benchmark bases rates on: CPU time, or real
@@ -180,7 +181,7 @@ void read_documents(const fs::path& file, MeasurementSide& side) {
            offset, error.what());
     }
     if (!document.is_object()) {
-      fail("{}: offset {}: holds no JSON object, as 'strata bench --json' prints", file.string(),
+      fail("{}: offset {}: is not a JSON object as 'strata bench --json' prints it", file.string(),
            offset);
     }
     try {
@@ -259,13 +260,13 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
   }
   if (!any) {
     fail("{} and {} have no time, size or rate in common{}", base.name, other.name,
-         only.empty() ? "" : " whose name --only chooses");
+         only.empty() ? "" : " that --only chooses");
   }
   for (const auto& [name, text] : base.texts) {
     const auto found = other.texts.find(name);
     if (found == other.texts.end() || found->second == text) continue;
     if (name == "model" || name.ends_with(".model") || name.ends_with("unit")) {
-      fail("{} and {} differ in {}, {} and {}: such numbers cannot be compared", base.name,
+      fail("{} and {} differ in {} ({} and {}), so their numbers cannot be compared", base.name,
            other.name, name, text, found->second);
     }
     comparison.notes.push_back(
@@ -274,7 +275,7 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
   for (const MeasurementSide* side : {&base, &other}) {
     if (side->documents < kEnoughDocuments) {
       comparison.notes.push_back(
-          fmt::format("{}: measured only {}: fewer than {} say little about a difference",
+          fmt::format("{}: measured only {}; fewer than {} times say little about a difference",
                       side->name, counted(side->documents, "time"), kEnoughDocuments));
     }
   }

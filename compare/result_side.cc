@@ -118,8 +118,8 @@ void add_phases(Comparison& comparison, const MeasuredFolder& base, const Measur
   };
   if (base_runs.empty() || other_runs.empty()) {
     comparison.notes.push_back(
-        "where the difference comes from is not known: no run that counts "
-        "says when it began, ended and converged");
+        "the cause of the difference is unknown: no run that counts says when it began, ended and "
+        "converged");
     return;
   }
   const bool evaluations = tell_evaluations(base_runs, other_runs);
@@ -144,7 +144,7 @@ void add_phases(Comparison& comparison, const MeasuredFolder& base, const Measur
 void note_side(const Score& score, const std::string& name, std::vector<std::string>& notes) {
   const size_t counting = score.counting_runs();
   if (counting < kEnoughRuns) {
-    notes.push_back(fmt::format("{}: {} of {} {}: fewer than {} say little about a difference",
+    notes.push_back(fmt::format("{}: {} of {} {}; fewer than {} say little about a difference",
                                 name, counting, counted(score.runs.size(), "run"),
                                 counting == 1 ? "counts" : "count", kEnoughRuns));
   }
@@ -152,7 +152,7 @@ void note_side(const Score& score, const std::string& name, std::vector<std::str
     notes.push_back(fmt::format("{}: a plain mean, not an olympic one", name));
   }
   if (score.mean == scoring::Mean::kNone) {
-    notes.push_back(fmt::format("{}: no score, since too few runs count", name));
+    notes.push_back(fmt::format("{}: no score, because too few runs count", name));
   }
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const RunScore& run : score.runs) {
@@ -172,7 +172,7 @@ void note_differences(const Score& base, const Score& other, std::vector<std::st
       notes.push_back(fmt::format("the sides differ in {}: {} and {}", what, from, to));
   };
   const auto text = [](const auto& value) {
-    return value ? fmt::format("{}", *value) : std::string("not known");
+    return value ? fmt::format("{}", *value) : std::string("unknown");
   };
   note("ruleset", base.ruleset, other.ruleset);
   note("accelerators", text(base.system.accelerators), text(other.system.accelerators));
@@ -184,8 +184,8 @@ void refuse_unlike(const ResultSide& base, const ResultSide& other, const std::s
   const std::optional<double> to = other.folders.at(benchmark).score.target;
   if (from && to && *from != *to) {
     fail(
-        "{} is trained to {} in {} and to {} in {}: such times cannot be compared; compare runs of "
-        "one target",
+        "{} is trained to {} in {} and to {} in {}, so the times cannot be compared; compare runs "
+        "with the same target",
         benchmark, *from, base.name, *to, other.name);
   }
 }
@@ -220,7 +220,7 @@ ResultSide read_result_side(const fs::path& directory, const scoring::ScoreOptio
     const std::string benchmark = scoring::benchmark_of(score);
     const auto known = side.folders.find(benchmark);
     if (known != side.folders.end()) {
-      fail("{}: holds several results of {}, {} and {}; name one system", directory.string(),
+      fail("{}: holds several results of {}: {} and {}; name one system", directory.string(),
            benchmark, known->second.score.folder.path.string(), score.folder.path.string());
     }
     std::vector<std::optional<RunPhases>> phases = phases_of(score);

@@ -140,7 +140,7 @@ std::string draw_labels(const Labels& labels, const Chart& chart, const Frame& f
   }
   if (const size_t others = chart.labels.size() - labels.placed.size(); others > 0) {
     elements += text_at(chart.width - 10, frame.bottom + (is_narrow(chart.width) ? 52 : 36),
-                        fmt::format("{} more have no name here", others), "tick end");
+                        fmt::format("{} more labels do not fit", others), "tick end");
   }
   return elements;
 }

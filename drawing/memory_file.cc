@@ -32,7 +32,7 @@ std::string MemoryFile::contents() const {
   try {
     return read_file(path());
   } catch (const Error& error) {
-    fail("{} is lost: {}", holds_, error.what());
+    fail("cannot read {} from memory: {}", holds_, error.what());
   }
 }
 

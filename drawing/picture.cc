@@ -79,7 +79,7 @@ Conversion run(const std::string& program, std::vector<std::string> words, const
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return {"", fmt::format("{} cannot be run: {}", program, std::strerror(error))};
   const std::optional<int> ended = wait_for(child);
-  if (!ended) fail("{}: its exit code is lost: {}", program, std::strerror(errno));
+  if (!ended) fail("cannot get the exit code of {}: {}", program, std::strerror(errno));
   const int status = *ended;
   std::string converted = picture.contents();
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !converted.empty()) {
@@ -103,12 +103,12 @@ std::string converted(const std::string& svg, const fs::path& output) {
   }
   if (problems.empty()) {
     fail(
-        "{}: rsvg-convert, inkscape or ImageMagick makes .png and .pdf, and none is installed: apt "
-        "install librsvg2-bin, or name an .svg file, which needs none of them",
+        "{}: .png and .pdf need rsvg-convert, inkscape or ImageMagick, and none is installed; run "
+        "apt install librsvg2-bin, or name an .svg file, which needs none",
         output.string());
   }
-  fail("{}: could not be made; name an .svg file, which needs no converter. {}", output.string(),
-       fmt::join(problems, "; "));
+  fail("{}: could not be converted; name an .svg file, which needs no converter. {}",
+       output.string(), fmt::join(problems, "; "));
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ std::string svg_file(const Drawing& drawing) {
 void write_picture(const Drawing& drawing, const fs::path& output) {
   const std::string ending = output.extension().string();
   if (ending != ".svg" && ending != ".png" && ending != ".pdf") {
-    fail("'{}': pictures are .svg, .png or .pdf", output.string());
+    fail("'{}': the name of a picture must end in .svg, .png or .pdf", output.string());
   }
   const std::string svg = svg_file(drawing);
   write_output(output, ending == ".svg" ? svg : converted(svg, output));

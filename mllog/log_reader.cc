@@ -177,7 +177,7 @@ class LineParser {
 
   // Parses the format of round 0.6: ` seconds key: json`.
   const char* parse_mll(std::string_view text, Event& event) {
-    constexpr const char* kMismatch = "the line is not ':::MLL seconds key: json'";
+    constexpr const char* kMismatch = "the line does not have the form ':::MLL seconds key: json'";
     if (text.empty() || text.front() != ' ') return kMismatch;
     text.remove_prefix(1);
     const size_t time_size = text.find_first_not_of("0123456789.");
@@ -258,7 +258,7 @@ LogReader::LogReader(const std::filesystem::path& path, LogFormat format)
   const auto size = std::filesystem::file_size(path, error);  // fails unless it is a regular file
   whole_ = error || size <= kWholeFileBytes;
   if (!error && size > kMaxFileBytes) {
-    fail("{}: has {} bytes; a log may have {}", path.string(), size, kMaxFileBytes);
+    fail("{}: has {} bytes; a log may have at most {}", path.string(), size, kMaxFileBytes);
   }
   if (whole_) {
     text_ = read_file(path, kMaxFileBytes);
@@ -321,7 +321,7 @@ std::string LogReader::why_no_token() const {
                        text_.substr(at, std::min(end - at, kBeginning)), token_of(format_));
   }
   if (text_.substr(0, kBeginning).find('\0') != text_.npos)
-    return "the file is no UTF-8 text; UTF-16 is converted by: iconv -f UTF-16 -t UTF-8 OLD > NEW";
+    return "the file is not UTF-8 text (convert UTF-16 with: iconv -f UTF-16 -t UTF-8 OLD > NEW)";
   return fmt::format("no line holds '{}'", strip_right(token_of(format_)));
 }
 

@@ -25,7 +25,8 @@ void check_json(std::string_view text) {
     fail("not JSON: {} at byte {}", scanner.error(), scanner.position());
   }
   scanner.skip_space();
-  if (!scanner.at_end()) fail("not JSON: more after the value, at byte {}", scanner.position());
+  if (!scanner.at_end())
+    fail("not JSON: extra data after the value, at byte {}", scanner.position());
 }
 
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 128; }

@@ -52,7 +52,7 @@ LogWriter::LogWriter(std::filesystem::path path, LogWriterOptions options)
     : path_(std::move(path)), options_(std::move(options)) {
   std::error_code error;
   if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
-  if (error) fail("{}: cannot make its directory: {}", path_.string(), error.message());
+  if (error) fail("{}: cannot create its directory: {}", path_.string(), error.message());
   const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) fail("{}: cannot open for writing: {}", path_.string(), std::strerror(errno));
   struct stat status;
@@ -75,7 +75,7 @@ LogWriter LogWriter::reopen(std::filesystem::path path, LogWriterOptions options
   log.options_.clock.start_no_earlier_than(std::max(log.last_time_ms_, earliest_ms));
   log.fd_ = ::open(log.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (log.fd_ < 0 || ::ftruncate(log.fd_, log.bytes_) != 0) {
-    fail("{}: cannot go on with this log: {}", log.path_.string(), std::strerror(errno));
+    fail("{}: cannot continue this log: {}", log.path_.string(), std::strerror(errno));
   }
   return log;
 }
@@ -163,9 +163,9 @@ void LogWriter::write_line(std::string_view type, std::string_view key, const Ev
     if (waiting_because_ == 0) return;
   }
   if (waiting_.size() + line.size() > most_waiting_) {
-    fail("{}: cannot write event '{}': {}; the log is whole up to the {}. Free space, or {}",
+    fail("{}: cannot write event '{}': {}; the log is complete up to the {}. Free space, or {}",
          path_.string(), key, std::strerror(waiting_because_),
-         waiting_.empty() ? "event before" : "events that wait for space", options_.advice);
+         waiting_.empty() ? "previous event" : "events that wait for space", options_.advice);
   }
   if (waiting_.empty()) {
     print_to_stderr(

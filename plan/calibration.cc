@@ -39,21 +39,22 @@ void check(const MeasuredStep& step) {
                       step.batch > 0 && step.seconds > 0 && std::isfinite(step.seconds) &&
                       std::isfinite(step.batch) && step.imbalance >= 1;
   if (!usable) {
-    fail("{}: no step to calibrate from: {} on {}, a batch of {} in {}, {} s a step", step.name,
-         counted(step.ranks, "rank"), counted(step.nodes, "node"), count_text(step.batch),
-         counted(step.micro_batches, "micro-batch"), count_text(step.seconds));
+    fail("{}: cannot calibrate from this step: {} on {}, a batch of {} in {}, {} s per step",
+         step.name, counted(step.ranks, "rank"), counted(step.nodes, "node"),
+         count_text(step.batch), counted(step.micro_batches, "micro-batch"),
+         count_text(step.seconds));
   }
 }
 
 void check_batches(std::span<const MeasuredStep> steps) {
-  if (steps.empty()) fail("no measured steps to calibrate from");
+  if (steps.empty()) fail("there are no measured steps to calibrate from");
   for (const MeasuredStep& step : steps) check(step);
   if (spread(steps, &MeasuredStep::samples_per_rank) >= kOneBatch) return;
   std::vector<std::string> names;
   for (const MeasuredStep& step : steps) names.push_back(step.name);
   fail(
-      "{}: one batch size ({} a rank): it cannot tell time a sample from time a step; add a "
-      "measurement with another number of samples a rank, at best a third of that",
+      "{}: all have one batch size ({} per rank), which cannot separate time per sample from time "
+      "per step; add a measurement with another number of samples per rank, ideally a third of it",
       fmt::join(names, ", "), counted(steps.front().samples_per_rank(), "sample"));
 }
 
@@ -77,7 +78,7 @@ double known_evaluation_share(const MeasuredStep& step) {
 // `known` seconds are none of theirs.
 Observation parts_of(const MeasuredStep& step, const StepCosts& costs, double known) {
   const double seconds = step.seconds - known_evaluation_share(step);
-  if (!(seconds > 0)) fail("{}: evaluations take all the time of its steps", step.name);
+  if (!(seconds > 0)) fail("{}: evaluations take up all the time of the steps", step.name);
   return {{(step.samples_per_rank() * step.imbalance + evaluated_samples(step)) / seconds,
            repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds},
           1 - known / seconds};
@@ -161,7 +162,7 @@ void set_step_error(Calibration& calibration) {
   calibration.step_error = std::max(from_residuals, kPublishedStepError);
   calibration.step_error_ground = from_residuals > kPublishedStepError
                                       ? "residuals of the fit"
-                                      : "how far predictions of published series were off";
+                                      : "errors of predictions of published series";
 }
 
 std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
@@ -170,29 +171,30 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   constexpr double kUnfit = 0.1;
   if (calibration.step_error > kUnfit) {
     notes.push_back(
-        "no time a sample and time a step explain these steps: were they measured while the "
-        "machine did something else, or on different machines?");
+        "no time per sample and time per step explain these steps: was the machine busy with "
+        "something else, or were they measured on different machines?");
   }
   if (spread(steps, &MeasuredStep::samples_per_rank) < kCloseBatches) {
     notes.push_back(
-        "samples a rank differ by less than half: time a sample and time a step are uncertain");
+        "samples per rank differ by less than half, so time per sample and time per step are "
+        "uncertain");
   }
   const auto on_one = [](const MeasuredStep& step) { return step.nodes == 1; };
   if (std::ranges::all_of(steps, on_one)) {
     notes.emplace_back(kNeedsNetwork);
   } else if (std::ranges::none_of(steps, on_one)) {
     notes.push_back(
-        "all on several nodes: what these cost is part of the time a step; a measurement on one "
-        "node would tell");
+        "all steps ran on several nodes, so the cost of several nodes is part of the time per "
+        "step; a measurement on one node would separate the two");
   } else if (steps.size() == 2) {
     notes.push_back(
-        "two steps, one of them on several nodes: what these cost cannot be told; a measurement of "
-        "other samples a rank on one node would tell");
+        "only one of two steps ran on one node, so the cost of several nodes is unknown; add a "
+        "measurement on one node with another number of samples per rank");
   }
   if (!calibration.tells_nodes_apart) {
     notes.push_back(
-        "communication and constant cannot be told apart: the steps fit with either alone; measure "
-        "one node with as few samples a rank as several nodes have");
+        "communication and constant cannot be separated, because the steps fit with either alone; "
+        "measure one node with as few samples per rank as several nodes have");
   }
   return notes;
 }
@@ -236,7 +238,7 @@ Calibration calibrate(std::span<const MeasuredStep> steps, std::span<const doubl
   const auto fit = fit_nonnegative(observations);
   if (!fit || (*fit)[0] <= 0) {
     fail(
-        "{}: steps do not take longer for more samples a rank: are they of one machine and one "
+        "{}: steps do not take longer for more samples per rank: are they from one machine and one "
         "program?",
         steps.front().name);
   }

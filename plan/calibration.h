@@ -50,7 +50,7 @@ using CostTerms = std::array<double, kCosts>;
 
 // The note of a calibration without a step on several nodes.
 inline constexpr const char* kNeedsNetwork =
-    "all on one node: what several cost must be given by --network";
+    "all steps ran on one node; give the cost of several nodes with --network";
 
 struct Calibration {
   StepCosts costs;

@@ -27,7 +27,7 @@ constexpr Expression<Layout> kExpressions[] = {
        return x.sharding >= Sharding::kGradients && x.micro_batches > 1 &&
               x.order == Order::kMicroBatch;
      }},
-    {kSplitTiedEmbedding, "--split-tied-embedding", "do without --split-tied-embedding",
+    {kSplitTiedEmbedding, "--split-tied-embedding", "omit --split-tied-embedding",
      [](const Layout& x) { return x.split_tied_embedding; }},
 };
 
@@ -37,11 +37,12 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
                                    const Layout& layout) {
   const int64_t stages = layout.stages;
   if (batch < static_cast<double>(layout.micro_batches)) {
-    return fmt::format("--accumulation {}: a batch of {} cannot be cut into so many",
-                       layout.micro_batches, batch);
+    return fmt::format(
+        "--accumulation {}: a batch of {} cannot be divided into that many micro-batches",
+        layout.micro_batches, batch);
   }
   if (batch < static_cast<double>(ranks / stages)) {
-    return fmt::format("--batch {}: is less than a sample for each of {}; take fewer ranks",
+    return fmt::format("--batch {}: is less than a sample for each of {}; use fewer ranks",
                        count_text(batch), counted(ranks / stages, stages > 1 ? "replica" : "rank"));
   }
   if (ranks % stages != 0) {
@@ -52,8 +53,9 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
                        counted(shape.layers, "layer"));
   }
   if (layout.micro_batches < stages) {
-    return fmt::format("--stages {}: needs as many micro-batches under way, --accumulation is {}",
-                       stages, layout.micro_batches);
+    return fmt::format(
+        "--stages {}: needs at least as many micro-batches, but --accumulation is {}", stages,
+        layout.micro_batches);
   }
   std::optional<std::string> refused;
   visit_impossible(std::span<const Expression<Layout>>(kExpressions), layout,
@@ -65,9 +67,9 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
   if (refused) return refused;
   if (layout.bucket_bytes > 0 &&
       (layout.split_tied_embedding || stages > 1 || layout.sharding >= Sharding::kGradients)) {
-    return "--bucket-megabytes: is not predicted with --split-tied-embedding, --stages, or "
+    return "--bucket-megabytes: cannot be predicted with --split-tied-embedding, --stages, "
            "--sharded "
-           "gradients or all";
+           "gradients or --sharded all; omit it or them";
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr uint64_t kMostStepBytes = 64 << 20;
 constexpr double kMostRanks = 1 << 20, kMostSequences = 1e9;
-constexpr const char* kWhatToDo = "write it by 'strata bench step --config FILE --json'";
+constexpr const char* kWhatToDo = "write the file with 'strata bench step --config FILE --json'";
 
 double number_above_zero(const json& fields, const char* key, const std::string& name) {
   const auto found = fields.find(key);
@@ -47,7 +47,7 @@ int64_t micro_batches_of(const json& fields, double per_rank, const std::string&
 std::vector<double> parameters_of(const json& fields, double ranks, const std::string& name) {
   const auto bytes = fields.find("parameter_bytes");
   if (bytes == fields.end()) return {};
-  if (!bytes->is_object()) fail("{}: \"parameter_bytes\" is no object; {}", name, kWhatToDo);
+  if (!bytes->is_object()) fail("{}: \"parameter_bytes\" is not an object; {}", name, kWhatToDo);
   const double weights = number_above_zero(*bytes, "weights", name);
   const double gradients = number_above_zero(*bytes, "gradients", name);
   std::vector<double> parameters = {weights / 4, weights / 6, gradients / 4};
@@ -67,8 +67,8 @@ void check_model(const MeasuredStep& step, const ModelShape& shape) {
   };
   if (step.parameters.empty() || std::ranges::any_of(step.parameters, fits)) return;
   fail(
-      "{}: a model of {:.1f} million parameters was measured, and the model to plan has {:.1f} "
-      "million; name the measured model's config.json by --model, or measure the other one",
+      "{}: a model of {:.1f} million parameters was measured, but the model to plan has {:.1f} "
+      "million; give the measured model's config.json with --model, or measure the other model",
       step.name, std::ranges::max(step.parameters) / 1e6, shape.parameters / 1e6);
 }
 
@@ -84,8 +84,8 @@ MeasuredStep parse_measured_step(std::string_view text, const std::string& name)
   const double ranks = number_above_zero(fields, "ranks", name);
   step.batch = number_above_zero(fields, "sequences_per_step", name);
   if (ranks > kMostRanks || ranks != std::floor(ranks) || step.batch > kMostSequences) {
-    fail("{}: {} on {}: at most {} on a whole number up to {} were expected", name,
-         counted(step.batch, "sequence"), counted(ranks, "rank"), count_text(kMostSequences),
+    fail("{}: has {} on {}; expected at most {} sequences on a whole number of at most {} ranks",
+         name, counted(step.batch, "sequence"), counted(ranks, "rank"), count_text(kMostSequences),
          count_text(kMostRanks));
   }
   step.ranks = std::llround(ranks);

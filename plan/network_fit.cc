@@ -69,8 +69,8 @@ void fit_beside_network(Planner& planner) {
   if (!fitted || std::ranges::any_of(fitted->residuals, is_off)) {
     const MeasuredStep& step = planner.measured[most];
     calibration.notes.push_back(fmt::format(
-        "--network contradicts what was measured: it exposes {:.1f} ms in the step of {}, which "
-        "takes {:.1f} ms; give a card's bytes a second, --cards and --domain, or leave it out",
+        "--network contradicts the measurements: it exposes {:.1f} ms in the step of {}, which "
+        "takes {:.1f} ms; give a card's bytes per second, --cards and --domain, or omit --network",
         1e3 * exposed[most], step.name, 1e3 * step.seconds));
     calibration.costs.between_nodes = 0;
     return;
@@ -80,11 +80,11 @@ void fit_beside_network(Planner& planner) {
   const bool on_one =
       std::ranges::any_of(planner.measured, [](const auto& step) { return step.nodes == 1; });
   if (!on_one) return;  // what several nodes cost is part of the constant
-  calibration.notes.push_back(fmt::format(
-      "without --network several nodes cost {:.1f} ms a step; it explains up to {:.1f} ms, and "
-      "{:.1f} ms count beside it",
-      1e3 * measured, 1e3 * std::ranges::max(exposed_seconds(planner)),
-      1e3 * calibration.costs.between_nodes));
+  calibration.notes.push_back(
+      fmt::format("without --network, several nodes cost {:.1f} ms per step; --network explains up "
+                  "to {:.1f} ms of this, and {:.1f} ms are added",
+                  1e3 * measured, 1e3 * std::ranges::max(exposed_seconds(planner)),
+                  1e3 * calibration.costs.between_nodes));
 }
 
 }  // namespace strata::plan

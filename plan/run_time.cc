@@ -29,7 +29,7 @@ std::vector<compliance::ReferencePoint> points_of(const std::string& round) {
   const auto points = compliance::load_reference_points({}, "training", round, "bert");
   if (!points) {
     fail(
-        "round {}: there are no reference points of BERT; give the samples to converge by "
+        "round {}: there are no reference points of BERT; give the samples to converge with "
         "--samples",
         round);
   }

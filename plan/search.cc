@@ -52,7 +52,7 @@ std::string extrapolation_of(const Planner& planner, int64_t ranks, double batch
   if (ranks > most) return fmt::format("more than {} ranks", most);
   const double samples = batch / static_cast<double>(ranks);
   if (samples >= least_samples * (1 - kSame) && samples <= most_samples * (1 + kSame)) return {};
-  return fmt::format("not {:.4g} to {:.4g} samples a rank", least_samples, most_samples);
+  return fmt::format("not {:.4g} to {:.4g} samples per rank", least_samples, most_samples);
 }
 
 Prediction predict_with(const Planner& planner, int64_t ranks, double batch, const Layout& layout,
@@ -180,13 +180,13 @@ SearchResult search(const Planner& planner, const SearchSpace& space) {
   }
   if (result.tried == 0) {
     fail(
-        "no batch is a multiple of the replicas that any of the ranks make: choose batches that "
-        "ranks divide");
+        "no batch is a multiple of a number of replicas that the ranks form; choose batches that "
+        "the ranks divide");
   }
   if (fitting.empty()) {
     fail(
-        "none of {} fits into {:.1f} GB a rank: the least that one needs is {:.1f} GB; take more "
-        "ranks or a smaller batch",
+        "none of {} fits into {:.1f} GB per rank; the smallest needs {:.1f} GB; use more ranks or "
+        "a smaller batch",
         counted(result.tried, "layout"), space.memory / 1e9, least / 1e9);
   }
   result.fitting = fitting.size();

@@ -81,22 +81,19 @@ size_t failing_rcp(const std::vector<const ReportedFolder*>& folders, bool watch
 
 // Explains terms to readers who have only the page.
 constexpr char kWords[] =
-    "<details><summary>Words</summary><dl>"
-    "<dt>Minutes to train</dt><dd>The score: the olympic mean (without the fastest and the "
-    "slowest) "
-    "of the runs that count, from run_start to run_stop of their logs, times the factor that a "
-    "review committee left in scaling.json; of fewer runs than a submission needs their plain "
-    "mean.</dd>"
-    "<dt>A run that counts</dt><dd>Its log breaks no rule of the round, or there are no rules here "
-    "for its benchmark; it says success and when it began and ended.</dd>"
-    "<dt>Spread of runs</dt><dd>The slowest run that counts over the fastest, less 1.</dd>"
-    "<dt>Closed and open</dt><dd>MLPerf's divisions: closed trains the reference model, open does "
-    "as it likes and says so.</dd>"
-    "<dt>Reference points</dt><dd>How many samples the reference needs at a batch size. A closed "
-    "submission may not need significantly fewer.</dd>"
-    "<dt>Imbalance</dt><dd>The work of the rank that has most, over the mean.</dd>"
-    "<dt>Exposed communication</dt><dd>The part that a step waits for, as no computing hides "
-    "it.</dd></dl></details>\n";
+    "<details><summary>Words</summary><dl><dt>Minutes to train</dt><dd>The score: the olympic mean "
+    "of the times from run_start to run_stop of the runs that count, multiplied by the factor that "
+    "a review committee left in scaling.json. An olympic mean drops the fastest and the slowest "
+    "run. With fewer runs than a submission needs, the score is their plain mean.</dd><dt>A run "
+    "that counts</dt><dd>Its log breaks no rule of the round, or there are no rules here for its "
+    "benchmark. It says success and when it began and ended.</dd><dt>Spread of runs</dt><dd>The "
+    "time of the slowest run that counts, divided by that of the fastest, minus 1.</dd><dt>Closed "
+    "and open</dt><dd>MLPerf's divisions: closed trains the reference model; open may change it "
+    "and says so.</dd><dt>Reference points</dt><dd>The number of samples that the reference needs "
+    "at a batch size. A closed submission must not need significantly "
+    "fewer.</dd><dt>Imbalance</dt><dd>The work of the rank that has the most, divided by the "
+    "mean.</dd><dt>Exposed communication</dt><dd>The part of communication that a step waits for, "
+    "because no computation hides it.</dd></dl></details>\n";
 
 }  // namespace
 
@@ -196,9 +193,8 @@ std::string make_page(const ReportData& data, const PageInput& input) {
   }
   content += kWords;
   const std::string footer = fmt::format(
-      "Made by Strata {} from the logs of {}{}. What counts is judged, and scores "
-      "are "
-      "made, as <code>strata score</code> does.",
+      "Made by Strata {} from the logs of {}{}. Runs are judged and scored as by <code>strata "
+      "score</code>.",
       escape(input.version), counted(data.folders.size(), "result folder"),
       input.sources.empty() ? "" : ": " + escape(input.sources, 1000));
   return page_around(input, navigation(data, sections, input.refresh_seconds > 0), content, footer);

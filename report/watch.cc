@@ -72,8 +72,8 @@ int listen_on(const Address& address, const ServerOptions& options) {
       ::listen(socket, 256) != 0) {
     const int error = errno;
     if (socket >= 0) ::close(socket);
-    fail("cannot listen on {} port {}: {}; name another by --listen and --port", options.address,
-         options.port, std::strerror(error));
+    fail("cannot listen on {} port {}: {}; choose another with --listen and --port",
+         options.address, options.port, std::strerror(error));
   }
   return socket;
 }
@@ -182,10 +182,10 @@ struct ReportServer::State {
       return refuse(connection, MHD_HTTP_BAD_REQUEST, "The request names no host, or several.");
     }
     if (!serves(host_in(*host))) {
-      return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST, "This is not that host.");
+      return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST, "The request is for another host.");
     }
     if (method != "GET" && method != "HEAD") {
-      return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "This server is only read from.");
+      return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "This server is read-only.");
     }
     if (url != "/") return refuse(connection, MHD_HTTP_NOT_FOUND, "There is one page: /");
     try {

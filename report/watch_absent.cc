@@ -9,8 +9,8 @@ struct ReportServer::State {};
 ReportServer::ReportServer(const ServerOptions&, std::function<std::string()>,
                            std::function<std::string()>) {
   fail(
-      "--watch: this strata was built without its server, as the static one is; use one of the "
-      "packages, or write the page again from time to time: strata report DIR");
+      "--watch: this strata was built without its server, as the static build is; use one of "
+      "the packages, or write the page repeatedly with: strata report DIR");
 }
 
 ReportServer::~ReportServer() = default;

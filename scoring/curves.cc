@@ -118,7 +118,7 @@ std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems
     if (!unread.empty() && problems) problems->push_back(unread);
   }
   if (places.empty() && (problems == nullptr || problems->empty())) {
-    fail("{}: neither it nor a folder in it holds result_N.txt files", path.string());
+    fail("{}: no result_N.txt files are in this folder or below it", path.string());
   }
   return places;
 }

@@ -70,7 +70,7 @@ double node_energy(const LogReader& log, double time_to_train_ms) {
   }
   if (!start) fail("{}: holds no power_measurement_start", log.path().string());
   const double measured_ms = stop.value_or(last_reading) - *start;
-  if (!(measured_ms > 0)) fail("{}: the power measurement lasts no time", log.path().string());
+  if (!(measured_ms > 0)) fail("{}: the power measurement has no duration", log.path().string());
   return efficiency * watt_ms * time_to_train_ms / measured_ms / 1000;
 }
 

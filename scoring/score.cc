@@ -109,7 +109,8 @@ void read_energy(RunScore& run) {
     run.energy_joules = run_energy(power, run.time_to_train_ms);
     if (run.energy_joules && !std::isfinite(*run.energy_joules)) {
       run.energy_joules.reset();
-      run.energy_problem = fmt::format("{}: the readings have no finite sum", power.string());
+      run.energy_problem =
+          fmt::format("{}: the sum of the power readings is not finite", power.string());
     }
   } catch (const std::bad_alloc&) {
     throw;
@@ -156,7 +157,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
       }
     }
     run.reason = log.event_count() == 0 && log.bad_line_count() == 0
-                     ? log.why_no_token() + ", so it is no MLPerf log"
+                     ? log.why_no_token() + ", so it is not an MLPerf log"
                      : run.broken_rules.front();
   } else if (!times.start_ms) {
     run.reason = "run_start is not logged";
@@ -167,7 +168,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   } else if (!run.duration_ms) {
     run.reason = "the time of run_start or run_stop is not a finite number";
   } else if (*run.duration_ms <= 0) {
-    run.reason = "by its time run_stop is not after run_start";
+    run.reason = "the time of run_stop is not later than that of run_start";
   } else {
     run.counts = true;
     run.time_to_train_ms = *run.duration_ms;
@@ -222,7 +223,7 @@ void set_scaling(Score& score, const ScoreOptions& options) {
     score.rcp = compliance::check_rcp(folder, options.rcp, score.usage, score.ruleset,
                                       compliance::RcpPass::kPruned, options.other_rcp);
   } else {
-    score.rcp.message = "Only the closed division is held to reference convergence";
+    score.rcp.message = "Only the closed division is checked for reference convergence";
   }
   score.committee_scaling =
       committee_scaling(score.folder.path, score.scaling_problem, score.unread);
@@ -393,7 +394,7 @@ SystemFacts read_system_facts(const fs::path& description, std::string& problem,
   SystemFacts facts;
   const json fields = read_json(description, problem, unread);
   if (!fields.is_object()) {
-    if (problem.empty()) problem = fmt::format("{}: is no JSON object", description.string());
+    if (problem.empty()) problem = fmt::format("{}: is not a JSON object", description.string());
     return facts;
   }
   facts.division = text_field(fields, "division");

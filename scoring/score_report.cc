@@ -74,7 +74,7 @@ void note_times(const Score& score, const std::string& place, Notes& notes) {
   const auto odd = [](const RunScore& run) { return !run.odd_time.empty(); };
   const auto run = std::ranges::find_if(score.runs, odd);
   if (run == score.runs.end()) return;
-  note(notes, "times that are no dates, from which the minutes come all the same",
+  note(notes, "times that are not dates; the minutes are computed from them nevertheless",
        fmt::format("{}: {}: {} ({} of {} runs)", where(score, place), run->log.filename().string(),
                    run->odd_time, std::ranges::count_if(score.runs, odd), score.runs.size()));
 }
@@ -83,7 +83,7 @@ void note_energy(const Score& score, const std::string& place, Notes& notes) {
   const auto run = std::find_if(score.runs.begin(), score.runs.end(),
                                 [](const RunScore& one) { return !one.energy_problem.empty(); });
   if (run != score.runs.end())
-    note(notes, "no energy, since of a run that counts it is not known",
+    note(notes, "no energy, because it is unknown for a run that counts",
          fmt::format("{}: {}", where(score, place), run->energy_problem));
 }
 
@@ -97,28 +97,30 @@ Notes notes_of(const std::vector<Score>& scores) {
     note_runs(score, place, notes);
     note_times(score, place, notes);
     if (!score.differing_settings.empty()) {
-      note(notes, "runs that were not made alike, averaged all the same",
+      note(notes, "runs with different settings, averaged nevertheless",
            fmt::format("{}: {}", where(score, place), fmt::join(score.differing_settings, ", ")));
     }
     if (score.mean == Mean::kPlain) {
-      note(notes, "the plain mean of fewer runs than a submission has, not an olympic one",
-           fmt::format("{}: {} of {}, {} {}", where(score, place), score.runs.size(),
+      note(notes,
+           "a plain mean instead of an olympic one, because there are fewer runs than a submission "
+           "needs",
+           fmt::format("{}: has {}, needs {}; {} {}", where(score, place), score.runs.size(),
                        score.runs_needed > 0 ? counted(score.runs_needed, "run") : "3 or more runs",
                        score.counting_runs(), score.counting_runs() == 1 ? "counts" : "count"));
     }
     if (score.weak || !score.weak_problem.empty()) {
       if (!score.weak) {
-        note(notes, "no throughput of weak scaling",
+        note(notes, "no weak-scaling throughput",
              fmt::format("{}: {}", where(score, place), score.weak_problem));
       }
     } else if (score.mean == Mean::kNone) {
-      note(notes, "no score, since too few runs count",
+      note(notes, "no score, because too few runs count",
            fmt::format("{}: {} of {}", where(score, place), score.counting_runs(),
                        score.runs.size()));
     }
     if (const std::string& problem = score.system.problem;
         !problem.empty() && unusable.insert(problem).second) {
-      note(notes, "descriptions of systems that cannot be used", problem);
+      note(notes, "system descriptions that cannot be used", problem);
     }
     if (!score.scaling_problem.empty()) {
       note(notes, "scaling.json not applied",
@@ -164,7 +166,7 @@ std::string notes_text(const std::vector<Score>& scores) {
     }
   }
   for (const std::string& reason : no_rules) {
-    text += fmt::format("not judged, so logs count if they say success: {}\n", reason);
+    text += fmt::format("not judged by rules, so a log counts if it says success: {}\n", reason);
   }
   for (const auto& [heading, items] : notes_of(scores)) {
     text += heading + ":\n";
@@ -194,8 +196,8 @@ bool has_weak(const Score& score) { return score.weak || !score.weak_problem.emp
 // Returns a row per folder of weak scaling, or an empty text if there is none.
 std::string weak_table(const std::vector<Score>& scores) {
   std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators",
-                            "models", "accelerators a model", "minutes for all", "models a minute",
-                            "RCP"}};
+                            "models", "accelerators per model", "minutes for all",
+                            "models per minute", "RCP"}};
   const std::vector<std::string> places = places_of(scores);
   for (size_t i = 0; i < scores.size(); ++i) {
     const Score& score = scores[i];

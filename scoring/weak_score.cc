@@ -76,8 +76,9 @@ void set_weak_score(Score& score) {
     stop = std::max(stop, *run.start_ms + *run.duration_ms);
     if (!run.instance_scale) continue;
     if (weak.instance_scale && weak.instance_scale != run.instance_scale) {
-      score.weak_problem = fmt::format("models are trained on {} and on {} accelerators",
-                                       *weak.instance_scale, *run.instance_scale);
+      score.weak_problem =
+          fmt::format("models were trained on different numbers of accelerators: {} and {}",
+                      *weak.instance_scale, *run.instance_scale);
       return;
     }
     weak.instance_scale = run.instance_scale;
@@ -85,7 +86,7 @@ void set_weak_score(Score& score) {
   score.runs_needed = compliance::result_file_count(score.usage, score.folder.benchmark);
   if (weak.models == 0 || weak.models < static_cast<size_t>(score.runs_needed)) {
     score.weak_problem =
-        fmt::format("{}, {} or more are needed",
+        fmt::format("{}, but {} or more are needed",
                     counted(weak.models, "model counts", "models count"), score.runs_needed);
     return;
   }

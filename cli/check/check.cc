@@ -16,12 +16,11 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
               const std::function<int(const CheckOptions&)>& run) {
   CLI::App* command = check.add_subcommand(name, help);
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag(
-      "--quiet", options->quiet,
-      "Print what failed and how much passed alone; leave warnings out, but for those "
-      "that --werror made errors");
+  command->add_flag("--quiet", options->quiet,
+                    "Print only failures and how much passed; omit warnings, except those that "
+                    "--werror makes errors");
   command->add_flag("--require-verdict", options->require_verdict,
-                    "Exit with code 1 if something was not judged, too");
+                    "Also exit with code 1 if something was not judged");
   names_output(command->add_option("--log-output,--log_output", options->log_output,
                                    "Also write what is printed to this file"))
       ->type_name("FILE");
@@ -37,8 +36,9 @@ void add_rules(CLI::App& command, CheckOptions& options) {
   add_rules_option(command, options.rules);
   command.add_flag("--werror", options.werror, "Count warnings as errors");
   command.add_flag("--strict", options.strict,
-                   "Count what the review finds as errors: what no rule asks for");
-  command.add_option("--threads", options.threads, "Threads that read logs (default: one a core)");
+                   "Count the review's findings, which no rule asks for, as errors");
+  command.add_option("--threads", options.threads,
+                     "Threads that read logs (default: one per core)");
 }
 
 void add_formats(CLI::App& command, CheckOptions& options) {
@@ -50,7 +50,7 @@ void add_formats(CLI::App& command, CheckOptions& options) {
       ->type_name("FILE");
   command
       .add_flag("--github", options.github,
-                "Print GitHub's workflow commands, which annotate files, and nothing else")
+                "Print only GitHub's workflow commands, which annotate files")
       ->excludes(command.get_option("--json"));
 }
 
@@ -58,17 +58,16 @@ void add_rcp(CLI::App& command, CheckOptions& options) {
   add_rcp_option(command, options.rcp);
   command
       .add_option("--rcp-pass", options.rcp_pass,
-                  "pruned: without dominated points (default), or full")
+                  "Reference points to use: pruned (default; without dominated points), or full")
       ->check(CLI::IsMember({"pruned", "full", "pruned_rcps", "full_rcps"}));
   command.add_flag(
       "--write-scaling", options.write_scaling,
-      "Write scaling.json where the check asks for a factor; none that is there is replaced");
-  command.add_flag(
-      "--rcp-bypass", options.rcp_bypass,
-      "Runs that converge too fast, or at a batch size without a point, are a warning");
+      "Write scaling.json if the check asks for a factor; an existing file is never replaced");
+  command.add_flag("--rcp-bypass", options.rcp_bypass,
+                   "Only warn of runs that converge too fast, or at a batch size without a point");
   command.add_flag(
       "--rcp-bert-train-samples,--bert_train_samples", options.bert_train_samples,
-      "BERT's samples to converge are what train_samples says, not the last evaluation");
+      "Take BERT's samples to converge from train_samples, not from the last evaluation");
 }
 
 void add_directory(CLI::App& command, CheckOptions& options, const std::string& help) {
@@ -110,12 +109,12 @@ void add_check_command(CLI::App& app, int& exit_code) {
   }
 
   CLI::App* rcp = add_one("rcp", "Convergence against the reference convergence points", check_rcp);
-  add_directory(*rcp, *options, "Result folder, or a folder of such");
+  add_directory(*rcp, *options, "Result folder, or a folder that contains some");
   add_ruleset(*rcp, *options);
   add_rules_option(*rcp, options->rules);
   add_rcp(*rcp, *options);
   rcp->add_option("--custom-rcps,--custom_rcps", options->custom_rcps,
-                  "Judge by the points of this file, in the official format")
+                  "Judge by the points of this file (official format)")
       ->type_name("FILE")
       ->excludes(rcp->get_option("--rcp"));
 
@@ -124,12 +123,13 @@ void add_check_command(CLI::App& app, int& exit_code) {
   add_ruleset(*system, *options);
 
   CLI::App* seeds = add_one("seeds", "Seeds: logged, and different in each run", check_seeds);
-  add_directory(*seeds, *options, "Result folder, or a folder of such");
+  add_directory(*seeds, *options, "Result folder, or a folder that contains some");
   add_ruleset(*seeds, *options);
-  add_directory(*add_one("power", "Power logs: all there, and numbered", check_power), *options,
-                "Result folder, or a folder of such");
-  add_directory(*add_one("repo", "File names, sizes and links that git can hold", check_repository),
-                *options, "Submission");
+  add_directory(*add_one("power", "Power logs: complete and numbered", check_power), *options,
+                "Result folder, or a folder that contains some");
+  add_directory(
+      *add_one("repo", "File names, sizes and links that git can store", check_repository),
+      *options, "Submission");
 }
 
 }  // namespace strata::cli

@@ -78,9 +78,9 @@ int check_rcp(const CheckOptions& options) {
               compliance::read_convergence(log, choice.ruleset, options.bert_train_samples));
           if (log.bad_line_count() == 0) continue;
           section.warnings.push_back(fmt::format(
-              "{}: {} ':::MLLOG' but no event, passed over; the first is line {}: {}",
+              "{}: skipped {} ':::MLLOG' but no event; the first is line {}: {}",
               path.filename().string(),
-              counted(log.bad_line_count(), "line that holds", "lines that hold"),
+              counted(log.bad_line_count(), "line that has", "lines that have"),
               log.line_number(log.bad_lines().front().offset), log.bad_lines().front().reason));
         }
         const auto together = compliance::combine(runs);

@@ -44,8 +44,8 @@ constexpr std::string_view kOfTraining[] = {"train", "eval", "data", "search", "
 #ifndef STRATA_TRAINING
   if (path == app.get_name() && std::ranges::find(kOfTraining, word) != std::end(kOfTraining)) {
     fail(
-        "'{} {}' is not in this program, which holds the tools alone: it is in the package "
-        "strata-training, or in a build of the source's preset release",
+        "'{} {}' is not in this program, which has only the tools; it is in the package "
+        "strata-training, or in a build with the source's preset release",
         path, word);
   }
 #endif
@@ -53,7 +53,7 @@ constexpr std::string_view kOfTraining[] = {"train", "eval", "data", "search", "
       names.begin(), names.end(),
       [&](const auto& a, const auto& b) { return distance(shown, a) < distance(shown, b); });
   const bool near = distance(shown, *nearest) <= std::max<size_t>(1, nearest->size() / 2);
-  fail("unknown command '{} {}'{} (there are: {})", path, shown,
+  fail("unknown command '{} {}'{} (commands: {})", path, shown,
        near ? fmt::format("; did you mean '{}'?", *nearest) : "", fmt::join(names, ", "));
 }
 

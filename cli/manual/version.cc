@@ -100,7 +100,7 @@ std::string version_text() {
 #else
                   "GCC", __VERSION__,
 #endif
-                  sets.empty() ? "does not tell its instruction sets" : sets);
+                  sets.empty() ? "has unknown instruction sets" : sets);
   text += "libraries";
   const char* separator = " ";
   for (const auto& [name, version] : libraries()) {

@@ -90,7 +90,7 @@ std::vector<std::string> short_names(const std::vector<fs::path>& paths) {
 std::vector<compare::Comparison> compare_result_sides(const CompareOptions& options,
                                                       const std::vector<std::string>& names) {
   if (!options.only.empty())
-    fail("--only chooses numbers of 'strata bench --json'; these are runs");
+    fail("--only applies to numbers of 'strata bench --json', but these are runs");
   compliance::ListingProblems problems;
   std::vector<compare::ResultSide> sides;
   for (size_t i = 0; i < options.sides.size(); ++i) {
@@ -142,12 +142,14 @@ int judge(const std::vector<compare::Comparison>& comparisons,
     const bool scored =
         !comparison.judged_first || comparison.quantities.front().difference().has_value();
     if (!scored) {
-      fail("--fail-above: {} of {}: no score, since too few runs count", one_line(comparison.what),
+      fail("--fail-above: {} of {}: no score, because too few runs count",
+           one_line(comparison.what),
            one_line(comparison.quantities.front().base.center() ? comparison.other
                                                                 : comparison.base));
     }
     for (const compare::Quantity* quantity : comparison.worse_than(share)) {
-      fmt::print(stderr, "strata: {}: {} of {} is {:.2f} % worse than of {}: more than {}\n",
+      fmt::print(stderr,
+                 "strata: {}: {} of {} is {:.2f} % worse than that of {}; the limit is {}\n",
                  one_line(comparison.what), quantity->name, one_line(comparison.other),
                  100 * *quantity->worse_by(), one_line(comparison.base), *fail_above);
       exit_code = 1;
@@ -163,7 +165,7 @@ int compare_sides(const CompareOptions& options) {
   for (size_t i = 1; i < options.sides.size(); ++i) {
     const fs::path& side = options.sides[i];
     if (holds_results(side) != results) {
-      fail("{} holds results of runs and {} does not: they cannot be compared",
+      fail("{} holds results of runs and {} does not, so they cannot be compared",
            (results ? options.sides.front() : side).string(),
            (results ? side : options.sides.front()).string());
     }
@@ -187,22 +189,21 @@ int compare_sides(const CompareOptions& options) {
 
 void add_compare_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "compare", "Whether B is faster than A, how sure that is, and where it comes from");
+      "compare",
+      "Say whether B is faster than A, how certain this is, and where the difference comes from");
   const auto options = std::make_shared<CompareOptions>();
   command
-      ->add_option(
-          "SIDES", options->sides,
-          "A, then B and more, each held against A: folders of result_N.txt or systems; or "
-          "files, or folders of files, with what 'strata bench ... --json' printed, best "
-          "nine times or more")
+      ->add_option("SIDES", options->sides,
+                   "A, then B and more, each compared with A: folders of result_N.txt, or systems; "
+                   "or files with the output of 'strata bench ... --json' (ideally nine times or "
+                   "more), or folders of such files")
       ->required();
-  command->add_option(
-      "--fail-above", options->fail_above,
-      "Exit with 1 if a side is worse than A by more than this share, such as 3%, and "
-      "chance does not explain it: by its score, or by any number shown");
+  command->add_option("--fail-above", options->fail_above,
+                      "Exit with 1 if a side is worse than A by more than this share, such as 3%, "
+                      "and chance does not explain it; judges the score, or every number shown");
   command
       ->add_option("--only", options->only,
-                   "Of 'strata bench --json', numbers whose name contains this (repeatable)")
+                   "Only numbers of 'strata bench --json' whose name contains this (repeatable)")
       ->expected(1)
       ->take_all();
   add_rule_options(*command, options->rules);
@@ -212,9 +213,9 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   command->add_flag("--markdown", options->markdown, "Print Markdown")->excludes(json);
   add_output_option(*command, options->output);
   command->footer(
-      "A difference is B's center over A's, less 1; the center of times to train is the score's "
-      "(olympic)\nmean, else the mean. The interval is Student's t's, U and p are Mann and "
-      "Whitney's, two-sided.");
+      "A difference is B's center divided by A's, minus 1. The center of times to train is the "
+      "score's\n(olympic) mean; other centers are means. The interval is from Student's t, U and p "
+      "are from the\ntwo-sided Mann-Whitney test.");
   command->callback([options, &exit_code] { exit_code = compare_sides(*options); });
 }
 

@@ -57,17 +57,18 @@ void add_paths(CLI::App& command, ExportOptions& options, const char* output_hel
 }  // namespace
 
 void add_export_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("export", "Logs as other programs' files");
+  CLI::App* command = app.add_subcommand("export", "Convert logs to files of other programs");
   command->require_subcommand(1);
   CLI::App* tensorboard = command->add_subcommand(
-      "tensorboard", "TensorBoard's event files of any MLPerf log: every number of its run");
+      "tensorboard", "TensorBoard event files from any MLPerf logs, with every number of each run");
   const auto options = std::make_shared<ExportOptions>();
-  add_paths(*tensorboard, *options, "Folder that takes a folder for each log");
+  add_paths(*tensorboard, *options, "Output folder, with a folder for each log");
   tensorboard->callback([options, &exit_code] { exit_code = export_tensorboard(*options); });
   CLI::App* csv = command->add_subcommand(
-      "csv", "A table of any MLPerf logs: a line an event, its value and metadata as JSON");
+      "csv",
+      "A table from any MLPerf logs: one line per event, with its value and metadata as JSON");
   const auto csv_options = std::make_shared<ExportOptions>();
-  add_paths(*csv, *csv_options, "File of comma-separated values; /dev/stdout prints them");
+  add_paths(*csv, *csv_options, "CSV file to write; /dev/stdout prints it");
   csv->callback([csv_options, &exit_code] { exit_code = export_csv(*csv_options); });
 }
 

@@ -33,7 +33,7 @@ namespace {
 
 constexpr char kOutput[] =
     "The picture: .svg; .png and .pdf need rsvg-convert, inkscape or ImageMagick";
-constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
+constexpr char kBenchmark[] = "Only this benchmark, such as bert";
 
 // `says_so`: also prints what is in the picture and what was left out.
 void draw(const drawing::Plot& plot, const std::string& output, bool says_so) {
@@ -71,26 +71,26 @@ int plot_curves(const CurvesCommand& command) {
 }
 
 void add_curves_command(CLI::App& plot, int& exit_code) {
-  CLI::App* command = plot.add_subcommand(
-      "curves",
-      "Accuracy over time, or over samples, of every run, the range near the target stretched; a "
-      "label a system, a colour a submitter");
+  CLI::App* command =
+      plot.add_subcommand("curves",
+                          "Accuracy of every run over time or samples, stretched near the target; "
+                          "one label per system, one colour per submitter");
   const auto options = std::make_shared<CurvesCommand>();
   command
       ->add_option("PATH", options->paths,
                    "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
   names_output(command->add_option("-o,--output", options->output, kOutput));
-  command->add_option("--over", options->over, "What the accuracy is drawn over (minutes)")
+  command->add_option("--over", options->over, "Horizontal axis (minutes)")
       ->check(CLI::IsMember({"minutes", "samples"}));
   command->add_option(
       "--target", options->target,
-      "A line at this accuracy (default: the target that the logs name, else MLPerf's)");
+      "Draw a line at this accuracy (default: the target that the logs name, else MLPerf's)");
   command->add_option("--benchmark", options->benchmark, kBenchmark);
   command->add_flag("--json", options->json, "Print the evaluations as JSON");
   command->callback([options, &exit_code] {
     if (options->output.empty() && !options->json) {
-      fail("name a picture by --output, or ask for --json");
+      fail("give --output or --json");
     }
     if (options->target && !std::isfinite(*options->target)) {
       fail("--target {}: not a number that can be drawn", *options->target);
@@ -117,7 +117,7 @@ int plot_scores(const ScoresCommand& command) {
 void add_scores_command(CLI::App& plot, int& exit_code) {
   CLI::App* command = plot.add_subcommand(
       "scores",
-      "Minutes to train of every system and its runs, and sequences a second of an accelerator");
+      "Minutes to train of every system and its runs, and sequences per second and accelerator");
   const auto options = std::make_shared<ScoresCommand>();
   add_score_options(*command, options->input);
   names_output(command->add_option("-o,--output", options->output, kOutput))->required();
@@ -242,19 +242,20 @@ void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
   const auto rcp = add_rcp_option(*command, options->rcp);
   command
       ->add_option("--custom-rcps,--custom_rcps", options->custom,
-                   "The points of this file, in the official format")
+                   "Use the points of this file (official format)")
       ->type_name("FILE")
       ->excludes(rcp);
   names_output(command->add_option("-o,--output", options->output, kOutput));
-  command->add_flag("--unpruned", options->unpruned, "Points that others dominate, too");
+  command->add_flag("--unpruned", options->unpruned, "Also show points that others dominate");
   const auto interpolate = command->add_flag("--interpolate", options->interpolate,
-                                             "Batch sizes between the points as well");
+                                             "Also show batch sizes between the points");
   command
-      ->add_option("--bootstrap", options->bootstrap,
-                   "What submissions of this batch size's reference runs would score: a histogram")
+      ->add_option(
+          "--bootstrap", options->bootstrap,
+          "Histogram of the scores of submissions drawn from this batch size's reference runs")
       ->type_name("BATCH_SIZE")
       ->excludes(interpolate);
-  command->add_option("--seed", options->seed, "Of what --bootstrap draws (0)");
+  command->add_option("--seed", options->seed, "Seed of the draws of --bootstrap (0)");
   command->add_flag("--no-header", options->no_header, "CSV without its first line");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_code] { exit_code = plot_rcp(*options); });
@@ -269,9 +270,9 @@ struct PlanPlotCommand {
 
 void add_plan_plot_command(CLI::App& plot) {
   CLI::App* command = plot.add_subcommand(
-      "plan", "Predicted time over ranks, its terms stacked, and published results as points");
+      "plan", "Predicted time by ranks, with its terms stacked and published results as points");
   const auto options = std::make_shared<PlanPlotCommand>();
-  command->add_option("FILE", options->path, "What 'strata plan --json' printed")->required();
+  command->add_option("FILE", options->path, "Output of 'strata plan --json'")->required();
   names_output(command->add_option("-o,--output", options->output, kOutput))->required();
   command->callback([options] { draw(plan::plot_plan(options->path), options->output, true); });
 }
@@ -285,8 +286,8 @@ struct SearchPlotCommand {
 };
 
 void add_search_plot_command(CLI::App& plot) {
-  CLI::App* command = plot.add_subcommand(
-      "search", "The trials of 'strata search': what was drawn for each, and what came of it");
+  CLI::App* command =
+      plot.add_subcommand("search", "The trials of 'strata search': their settings and results");
   const auto options = std::make_shared<SearchPlotCommand>();
   command->add_option("DIR", options->folder, "The search's folder")->required();
   names_output(command->add_option("-o,--output", options->output, kOutput))->required();
@@ -308,18 +309,18 @@ struct TimelineCommand {
 
 void add_timeline_command(CLI::App& plot) {
   CLI::App* command = plot.add_subcommand(
-      "timeline", "What ranks did when: log.timeline_steps of a run, --timeline of 'strata bench'");
+      "timeline",
+      "Timeline of ranks, from log.timeline_steps of a run or --timeline of 'strata bench'");
   const auto options = std::make_shared<TimelineCommand>();
   command
       ->add_option("FILE", options->paths,
-                   "Chrome trace JSON; several are drawn one below the other")
+                   "Chrome traces in JSON; several are drawn one below the other")
       ->required();
   names_output(command->add_option("-o,--output", options->output, kOutput))->required();
   command
-      ->add_option(
-          "--within", options->within,
-          "Only what overlaps the span of this exact name, for example 'step 2' or 'layer, "
-          "recompute'; repeat it for several panels")
+      ->add_option("--within", options->within,
+                   "Draw only what overlaps the span with exactly this name, such as 'step 2' or "
+                   "'layer, recompute'; repeat it for several panels")
       ->expected(1)
       ->take_all();
   command->callback([options] {
@@ -344,7 +345,7 @@ void add_history_command(CLI::App& plot) {
   command->add_option("FILE", options->paths, "Histories, such as bench/results/history.jsonl")
       ->required();
   names_output(command->add_option("-o,--output", options->output, kOutput))->required();
-  command->add_option("--only", options->only, "Numbers whose name contains this (repeatable)")
+  command->add_option("--only", options->only, "Only numbers whose name contains this (repeatable)")
       ->expected(1)
       ->take_all();
   command->callback([options] {

@@ -87,7 +87,7 @@ int watch(const ReportOptions& options) {
   };
   report::ReportServer server(
       options.server, [&] { return report::state_of(read); }, page);
-  say("{}\nEnd it by Ctrl-C.\n", server.url());
+  say("{}\nStop it with Ctrl-C.\n", server.url());
   if (std::fflush(stdout) != 0) fail("cannot write the page's address to standard output");
   int signal = 0;
   ::sigwait(&ends, &signal);
@@ -98,10 +98,10 @@ int watch(const ReportOptions& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "report",
-      "One page, to be sent or printed: systems side by side, curves, speed, phases, "
-      "reference points, checks, settings");
+  CLI::App* command =
+      app.add_subcommand("report",
+                         "Write one page to send or print: systems side by side, curves, speed, "
+                         "phases, reference points, checks, settings");
   const auto options = std::make_shared<ReportOptions>();
   command
       ->add_option("DIR", options->input.directories,
@@ -115,28 +115,27 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->expected(1)
       ->take_all();
   command->add_option("--benchmark", options->input.benchmark,
-                      "Show this benchmark alone, such as bert");
+                      "Show only this benchmark, such as bert");
   command->add_option("--title", options->page.title,
                       "Title of the page (default: the names of DIR)");
   command
       ->add_option("--plan", options->page.plans,
-                   "What 'strata plan --json' printed, to stand beside what happened (repeatable)")
+                   "Output of 'strata plan --json', shown beside the measurements (repeatable)")
       ->expected(1)
       ->take_all();
   command
       ->add_option("--measured", options->page.measurements,
-                   "What 'strata bench ... --json' printed (repeatable)")
+                   "Output of 'strata bench ... --json' (repeatable)")
       ->expected(1)
       ->take_all();
   add_rule_options(*command, options->rules);
-  const auto watches = command->add_flag(
-      "--watch", options->watch,
-      "Serve the page instead of writing it, refreshed while runs go on; steps come from "
-      "log.step_trace");
+  const auto watches = command->add_flag("--watch", options->watch,
+                                         "Serve the page instead of writing it, and refresh it "
+                                         "while runs go on; steps come from log.step_trace");
   watches->excludes(output);
   command
       ->add_option("--port", options->server.port,
-                   "Port to serve on (default: 8080); 0: one that is free")
+                   "Port to serve on (default: 8080); 0 chooses a free one")
       ->needs(watches);
   command
       ->add_option("--listen", options->server.address,
@@ -144,7 +143,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->needs(watches);
   command
       ->add_option("--every", options->page.refresh_seconds,
-                   "Seconds from one look for changes to the next (default: 2)")
+                   "Seconds between checks for changes (default: 2)")
       ->needs(watches)
       ->check(CLI::Range(1, 3600));
   command->callback([options, &exit_code] {

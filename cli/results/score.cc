@@ -95,29 +95,29 @@ void add_score_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "Print JSON");
   add_output_option(*command, options->output);
   command->add_flag("--scale", options->input.rules.score.scale,
-                    "Multiply by the factor that the convergence check asks for, in place of "
-                    "scaling.json's");
+                    "Multiply by the factor that the convergence check asks for, instead of the "
+                    "one in scaling.json");
   const auto summary =
       command
           ->add_option(
               "--summary", options->summary_file,
-              "Also write the round's table as published, a row a system: .csv, .xlsx or .json")
+              "Also write the round's table as published, one row per system: .csv, .xlsx or .json")
           ->type_name("FILE");
   names_output(summary);
   command
       ->add_flag("--detailed", options->detailed,
-                 "With --summary: energy, batch size, samples to converge and RCP as well")
+                 "With --summary: also energy, batch size, samples to converge and RCP")
       ->needs(summary);
   command
       ->add_flag("--private-ids,--generate_private_ids", options->private_ids,
-                 "With --summary: write results/SYSTEM/privateid.json where there is none")
+                 "With --summary: write results/SYSTEM/privateid.json if there is none")
       ->needs(summary);
   command->callback([options, &exit_code] {
     const std::string& file = options->summary_file;
     if (file.ends_with(".xlsx") && scoring::workbook_library().empty()) {
       fail(
-          "--summary {}: .xlsx is written by libxlsxwriter, and this program was built without it: "
-          "install libxlsxwriter-dev and zlib1g-dev and build again, or name a .csv, which "
+          "--summary {}: this program was built without libxlsxwriter, which writes .xlsx; install "
+          "libxlsxwriter-dev and zlib1g-dev and build again, or name a .csv file, which "
           "spreadsheets open",
           file);
     }

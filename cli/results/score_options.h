@@ -38,7 +38,7 @@ inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
   add_rules_option(command, rules.rules);
   add_rcp_option(command, rules.rcp);
   command.add_option("--threads", rules.score.threads,
-                     "Threads that read logs (default: one a core)");
+                     "Threads that read logs (default: one per core)");
 }
 
 // `input` must outlive the parsing.
@@ -49,7 +49,7 @@ inline void add_score_options(CLI::App& command, ScoreInput& input) {
           "Rounds, submitters, systems or folders of result_N.txt; '{A,B}' and '{*}' at its "
           "end name submitters")
       ->required();
-  command.add_option("--benchmark", input.benchmark, "Of this benchmark alone, such as bert");
+  command.add_option("--benchmark", input.benchmark, "Only this benchmark, such as bert");
   add_rule_options(command, input.rules);
 }
 
@@ -79,7 +79,7 @@ template <typename Items, typename BenchmarkOf>
 void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkOf& benchmark_of) {
   if (benchmark.empty()) return;
   std::erase_if(items, [&](const auto& item) { return benchmark_of(item) != benchmark; });
-  if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
+  if (items.empty()) fail("none of these has runs of the benchmark '{}'", benchmark);
 }
 
 // Counts a folder in several of the directories once. Adds the reason to `problems` for a directory

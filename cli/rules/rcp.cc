@@ -177,7 +177,7 @@ void print_text(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>&
   if (diffs.empty()) say("neither round has reference points here\n");
   if (command.scores.empty()) return;
   const auto changed = std::ranges::count_if(effects, &Effect::changes);
-  say("\n{} of {} under {} {} judged otherwise\n", changed,
+  say("\n{} of {} under {} {} judged differently\n", changed,
       counted(effects.size(), "result folder"), command.scores, changed == 1 ? "is" : "are");
   for (const Effect& effect : effects) {
     if (!effect.changes()) continue;
@@ -231,7 +231,7 @@ void add_rcp_command(CLI::App& app, int& exit_code) {
   CLI::App* rcp = app.add_subcommand("rcp", "Reference convergence points: what changed");
   rcp->require_subcommand(1);
   CLI::App* command = rcp->add_subcommand(
-      "diff", "Points that differ between rounds, and which results are judged otherwise");
+      "diff", "Points that differ between rounds, and results that are judged differently");
   const auto options = std::make_shared<RcpDiffCommand>();
   command->add_option("FROM", options->before, "Round, such as 5.0.0")
       ->required()
@@ -244,12 +244,12 @@ void add_rcp_command(CLI::App& app, int& exit_code) {
   add_rcp_option(*command, options->rcp);
   command->add_option("--against", options->against,
                       "Directory of the points of TO, or built-in (default: as --rcp)");
-  command->add_option("--benchmark", options->benchmark, "Of this benchmark alone, such as bert");
+  command->add_option("--benchmark", options->benchmark, "Only this benchmark, such as bert");
   command->add_option("--scores", options->scores,
-                      "A round, submitter, system or folder of result_N.txt: which of its results "
-                      "are judged otherwise (the open division is not judged)");
+                      "A round, submitter, system or folder of result_N.txt: say which of its "
+                      "results are judged differently (the open division is not judged)");
   command->add_option("--threads", options->rules.score.threads,
-                      "Threads that read logs (default: one a core)");
+                      "Threads that read logs (default: one per core)");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_code] { exit_code = diff_points(*options); });
 }

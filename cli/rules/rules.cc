@@ -87,8 +87,10 @@ std::unique_ptr<RuleStore> rules_with_both(const DiffCommand& command) {
       return std::move(rules);
   }
   const auto all = compliance::open_rules("");
-  fail("no rules here have both {} and {} for {}; there are: {} (strata rules list)",
-       command.before, command.after, command.usage, fmt::join(all->rulesets(command.usage), ", "));
+  fail(
+      "no installed rules have both {} and {} for {}; the rulesets are: {} (see 'strata rules "
+      "list')",
+      command.before, command.after, command.usage, fmt::join(all->rulesets(command.usage), ", "));
 }
 
 std::string_view word(compliance::RuleChange::Kind kind) {
@@ -168,7 +170,7 @@ int diff_rules(const DiffCommand& command) {
 
 void add_diff_command(CLI::App& rules, int& exit_code) {
   CLI::App* command = rules.add_subcommand(
-      "diff", "What changed from one round's rules to another's, rule by rule");
+      "diff", "Show what changed from one round's rules to another's, rule by rule");
   const auto options = std::make_shared<DiffCommand>();
   command->add_option("FROM", options->before, "Round, such as 5.0.0")
       ->required()
@@ -192,21 +194,22 @@ void add_diff_command(CLI::App& rules, int& exit_code) {
 void add_install_command(CLI::App& rules, int& exit_code) {
   CLI::App* command = rules.add_subcommand(
       "install",
-      "Fetch the official rules, mlperf-logging from PyPI, by their pinned hash, with curl or pip, "
-      "into $XDG_DATA_HOME/strata/rules or ~/.local/share/strata/rules");
+      "Download the official rules, mlperf-logging from PyPI, with curl or pip, check their pinned "
+      "hash, and install them in $XDG_DATA_HOME/strata/rules or ~/.local/share/strata/rules");
   const auto options = std::make_shared<compliance::InstallOptions>();
-  command->add_option("VERSION", options->version,
-                      fmt::format("Of mlperf-logging ({})", compliance::pinned_versions().front()));
+  command->add_option(
+      "VERSION", options->version,
+      fmt::format("Version of mlperf-logging ({})", compliance::pinned_versions().front()));
   command->add_option(
       "--wheel", options->wheel,
-      "Install this file, mlperf_logging-VERSION-py3-none-any.whl, and fetch nothing");
+      "Install this file, mlperf_logging-VERSION-py3-none-any.whl, and download nothing");
   command->add_option("--sha256", options->sha256,
                       "Hash of the wheel of a version that this program does not know");
   command->callback([options, &exit_code] {
     options->folder = compliance::user_rules_folder();
     const compliance::Installed installed = compliance::install_rules(*options);
     say("mlperf_logging {} {} {}\n", installed.version,
-        installed.was_there ? "was installed already in" : "installed in",
+        installed.was_there ? "is already installed in" : "installed in",
         installed.package.string());
     exit_code = 0;
   });
@@ -216,7 +219,7 @@ void add_install_command(CLI::App& rules, int& exit_code) {
 
 void add_rules_command(CLI::App& app, int& exit_code) {
   CLI::App* rules = app.add_subcommand(
-      "rules", "Which rules there are, what changed between rounds, and the official ones");
+      "rules", "List rules, show what changed between rounds, and install the official ones");
   rules->require_subcommand(1);
   const auto as_json = std::make_shared<bool>(false);
   CLI::App* list = rules->add_subcommand(

@@ -17,7 +17,7 @@ namespace strata::compliance {
 void require_round(const RuleStore& rules, const std::string& usage, const std::string& ruleset) {
   const auto known = known_rulesets(usage);
   if (std::ranges::find(known, ruleset) != known.end() || rules.has_ruleset(usage, ruleset)) return;
-  fail("there is no round '{}' of {}; there are: {}", ruleset, usage, fmt::join(known, ", "));
+  fail("there is no round '{}' of {}; the rounds are: {}", ruleset, usage, fmt::join(known, ", "));
 }
 
 LogVerdict check_log(const mllog::LogReader& log, RuleStore& rules, const std::string& usage,
@@ -33,10 +33,10 @@ LogVerdict check_log(const mllog::LogReader& log, RuleStore& rules, const std::s
     if (verdict.event_count == 0) {
       verdict.errors.push_back(no_events(log));
     } else {
-      verdict.not_judged =
-          fmt::format("there are no rules for {} {} among {}; {}{}", usage, ruleset,
-                      rules.description(), how_to_get_rules(usage, ruleset),
-                      rules.source() == "given" ? ", and leave --rules out" : "");
+      verdict.not_judged = fmt::format(
+          "there are no rules for {} {} in {}; {}{}", usage, ruleset, rules.description(),
+          how_to_get_rules(usage, ruleset),
+          rules.source() == "given" ? "; without --rules, installed rules count, too" : "");
     }
     return verdict;
   }
@@ -48,8 +48,8 @@ LogVerdict check_log(const mllog::LogReader& log, RuleStore& rules, const std::s
   verdict.rules = judging.identity(usage, ruleset);
   if (of_round && !judging.covers(verdict.benchmark)) {
     verdict.not_judged = fmt::format(
-        "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
-        "files; {}",
+        "Strata's own rules cover only BERT; benchmark '{}' needs the official rules (--rules "
+        "DIR); {}",
         one_line(verdict.benchmark, kShownBytes), how_to_get_rules(usage, ruleset));
     return verdict;
   }

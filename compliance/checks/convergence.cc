@@ -117,7 +117,7 @@ class Reader {
       }
     }
     if (!latest_)
-      throw RuleError("run_stop says success before any evaluation that could have succeeded");
+      throw RuleError("run_stop says success, but no evaluation before it could have succeeded");
     result_.epochs = *latest_;
   }
 

@@ -191,18 +191,19 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
   scanner.skip_space();
   if (!scanner.skip_value()) fail("{}: byte {}: {}", source, scanner.position(), scanner.error());
   scanner.skip_space();
-  if (!scanner.at_end()) fail("{}: byte {}: extra data", source, scanner.position());
+  if (!scanner.at_end())
+    fail("{}: byte {}: extra data after the JSON value", source, scanner.position());
   Heap heap;
   const size_t start = json.find_first_not_of(" \t\r\n");
   const Value records = [&] {
     try {
       return value_from_json(json.substr(start), heap);
     } catch (const RuleBudgetError&) {
-      fail("{}: holds more than reference points can", source);
+      fail("{}: the file is too large for reference points", source);
     }
   }();
   if (records.kind() != Kind::kDict)
-    fail("{}: an object with a record a batch size was expected", source);
+    fail("{}: expected a JSON object with one record per batch size", source);
   const int dropped = dropped_runs(benchmark);
   for (const auto& entry : records.dict().entries) {
     const Value& name = entry.first;
@@ -215,7 +216,7 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
     const bool samples = benchmark == "llama2_70b_lora" || benchmark == "flux1";
     const Value& counts = field(samples ? "samples to converge" : "Epochs to converge");
     if (counts.kind() != Kind::kList)
-      fail("{}: record '{}': its runs are not a list", source, to_str(name));
+      fail("{}: record '{}': the runs must be a list", source, to_str(name));
     ReferencePoint point;
     try {
       point.batch_size = to_double(field("BS"), "BS");
@@ -325,7 +326,7 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
 ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
                                       std::string_view ruleset, std::string_view benchmark) {
   if (submission_runs(usage, benchmark) == 0) {
-    fail("benchmark '{}' of {}: it is not known how many runs a submission has", benchmark, usage);
+    fail("benchmark '{}' of {}: the number of runs in a submission is unknown", benchmark, usage);
   }
   return ReferencePoints(read_file(file, kMostFileBytes), file.string(), usage, ruleset, benchmark);
 }

@@ -254,22 +254,22 @@ RulesetChoice infer_ruleset(const mllog::LogReader& log, const std::string& usag
             fmt::format("{}, benchmark '{}'", run_date, identity.benchmark)};
   }
   if (log.event_count() == 0 && log.bad_line_count() == 0) {
-    fail("{}: {}, so it is no MLPerf log", log.path().string(), log.why_no_token());
+    fail("{}: {}, so it is not an MLPerf log", log.path().string(), log.why_no_token());
   }
   if (log.event_count() == 0) {
-    fail("{}: holds no '{}' line that could be read, so it is no MLPerf log", log.path().string(),
+    fail("{}: no '{}' line could be read, so it is not an MLPerf log", log.path().string(),
          ":::MLLOG");
   }
   if (!identity.date_ms) {
     fail(
-        "{}: no ruleset could be inferred: the log has no date and names no benchmark that a round "
-        "has; give --ruleset",
+        "{}: cannot infer the ruleset: the log has no date and names no benchmark of a known "
+        "round; give --ruleset",
         log.path().string());
   }
   const auto by_date = std::find_if(rounds.begin(), rounds.end(),
                                     [&](const Round& round) { return when <= round.last_day_ms; });
   return {chosen_usage, std::string(by_date->ruleset),
-          fmt::format("{}; the log names no benchmark that a round has", run_date)};
+          fmt::format("{}; the log names no benchmark of a known round", run_date)};
 }
 
 }  // namespace strata::compliance

@@ -164,7 +164,7 @@ void Evaluator::assign(const Expression& target, Value value) {
   const auto& attribute = std::get<Attribute>(target.node);
   const Value object = evaluate(*attribute.object);
   if (object.kind() != Kind::kLine)
-    throw RuleError(fmt::format("{} has no such attribute", type_name(object)));
+    throw RuleError(fmt::format("{} has no attribute that can be set", type_name(object)));
   Line& line = object.line();
   const auto text = [&]() -> const std::string& {
     if (value.kind() != Kind::kStr)

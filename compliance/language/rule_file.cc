@@ -36,8 +36,8 @@ class Compiler {
       strata::fail("{}: more than {} files are included", name, kMaxIncludes);
     bytes_ += text.size();
     if (bytes_ > kMaxRuleFileBytes) {
-      strata::fail("{}: {} bytes, with the files that include it, are too many for rules", name,
-                   bytes_);
+      strata::fail("{}: this rule file and those that include it have {} bytes, which is too much",
+                   name, bytes_);
     }
     YAML::Node records;
     try {
@@ -79,7 +79,7 @@ class Compiler {
       file_ = outer;
       return;
     }
-    if (!body.IsMap()) fail(record, "{} holds no fields", kind);
+    if (!body.IsMap()) fail(record, "{} has no fields", kind);
     if (kind == "BEGIN") {
       add_begin(body);
     } else if (kind == "KEY") {
@@ -95,7 +95,7 @@ class Compiler {
   void spend(const YAML::Node& at, size_t work) {
     constexpr size_t kMostWork = 2 * kMaxRuleFileBytes;
     work_ += work;
-    if (work_ > kMostWork) fail(at, "the rules are too large, counting what their aliases repeat");
+    if (work_ > kMostWork) fail(at, "the rules are too large when their YAML aliases are expanded");
   }
 
   void check_fields(const YAML::Node& body, std::string_view record,
@@ -235,7 +235,7 @@ class Compiler {
   template <typename CompileText>
   RuleCode compile(const YAML::Node& code, std::string_view rule, std::string_view field,
                    CompileText compile_text) {
-    if (!code.IsScalar()) fail(code, "rule '{}': {} takes code as text", rule, field);
+    if (!code.IsScalar()) fail(code, "rule '{}': {} must be code, written as text", rule, field);
     constexpr size_t kFragment = 64;
     spend(code, kFragment + code.Scalar().size());
     try {

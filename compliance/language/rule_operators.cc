@@ -102,7 +102,7 @@ Value apply(BinaryOperator op, const Value& left, const Value& right, Heap& heap
     return joined;
   }
   throw RuleError(
-      fmt::format("{} and {} cannot be combined so", type_name(left), type_name(right)));
+      fmt::format("this operator cannot combine {} and {}", type_name(left), type_name(right)));
 }
 
 Value calculate(BinaryOperator op, const Value& left, const Value& right, Heap& heap) {

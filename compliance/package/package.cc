@@ -35,7 +35,7 @@ PackageOptions with_params(PackageOptions options, PackageVerdict& package) {
     section.notes.push_back(fmt::format("package_checker_params of the submission: {}", line));
   for (const std::string& line : params.unknown) {
     section.warnings.push_back(fmt::format(
-        "package_checker_params of the submission: '{}' is none of its options", one_line(line)));
+        "package_checker_params of the submission: unknown option '{}'", one_line(line)));
   }
   package.systems.push_back(std::move(section));
   return options;
@@ -68,13 +68,12 @@ void drop_warnings(PackageVerdict& package, bool strict) {
 void note_nothing_judged(PackageVerdict& package, const PackageOptions& options) {
   const auto skipped = [](const FolderVerdict& folder) { return folder.skipped; };
   if (!std::ranges::all_of(package.folders, skipped)) return;
-  const std::string reason =
-      package.folders.empty()
-          ? "results/ holds no result folder, so that nothing was judged"
-          : fmt::format(
-                "no folder is of a benchmark of {} {}, so that nothing was judged; "
-                "--usage and --ruleset choose another round",
-                options.usage, options.ruleset);
+  const std::string reason = package.folders.empty()
+                                 ? "results/ holds no result folder, so nothing was judged"
+                                 : fmt::format(
+                                       "no folder belongs to a benchmark of {} {}, so nothing was "
+                                       "judged; choose another round with --usage and --ruleset",
+                                       options.usage, options.ruleset);
   package.systems.push_back({"Results", {}, {}, {reason}, false});
 }
 

@@ -54,9 +54,9 @@ void check_equal(const std::map<std::string, size_t>& counts, std::string_view w
   for (const auto& [run, count] : counts) {
     if (count == commonest) continue;
     verdict.failed_runs.insert(run);
-    verdict.section.errors.push_back(fmt::format("{}: {} {}, the other runs have {}", run, count,
-                                                 noun_of(count, fmt::format("{} file", what)),
-                                                 commonest));
+    verdict.section.errors.push_back(
+        fmt::format("{}: has {} {}, but the other runs have {}", run, count,
+                    noun_of(count, fmt::format("{} file", what)), commonest));
   }
 }
 
@@ -93,12 +93,12 @@ PowerVerdict check_power(const fs::path& power_folder, const std::vector<fs::pat
     const Numbered sw = number_files(all, "sw");
     if (all.size() > node.count + sw.count) {
       verdict.section.warnings.push_back(
-          fmt::format("{}: files that are neither node_N.txt nor sw_N.txt", run));
+          fmt::format("{}: has files that are neither node_N.txt nor sw_N.txt", run));
     }
     if (!node.complete)
-      fail_run(run, fmt::format("node files are not node_0 to node_{}", node.count - 1));
+      fail_run(run, fmt::format("the node files must be node_0 to node_{}", node.count - 1));
     if (!sw.complete)
-      fail_run(run, fmt::format("switch files are not sw_0 to sw_{}", sw.count - 1));
+      fail_run(run, fmt::format("the switch files must be sw_0 to sw_{}", sw.count - 1));
     found += node.count + sw.count;
     nodes[run] = node.count;
     switches[run] = sw.count;

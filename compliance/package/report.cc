@@ -195,7 +195,8 @@ std::string review_text(const std::vector<PackageVerdict>& packages) {
     }
   }
   if (found.empty()) return {};
-  std::string text = "\nreview: no rule asks for it ('strata check package' says more)\n";
+  std::string text =
+      "\nreview findings, which no rule asks for ('strata check package' prints them in full)\n";
   for (const auto& [id, one] : found) {
     text += fmt::format("  {}: {}, first in {}\n", counted(one.places, one.noun), one_line(id),
                         one_line(one.first));
@@ -250,10 +251,11 @@ std::string details_text(const LogVerdict& verdict) {
   if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", one_line(verdict.not_judged));
   if (is_no_log(verdict)) {
     const auto none = std::ranges::find(verdict.errors, kNoEvents, &Finding::summary);
-    return text + fmt::format("  error: {}, so it is no MLPerf log ({} from it: --json)\n",
+    return text + fmt::format("  error: {}, so it is not an MLPerf log (--json shows {})\n",
                               one_line(none->found),
                               counted(verdict.errors.size() + verdict.warnings.size() - 1,
-                                      "finding that follows", "findings that follow"));
+                                      "more finding that results from this",
+                                      "more findings that result from this"));
   }
   text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
   for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", one_line(note));
@@ -345,7 +347,7 @@ std::vector<std::string> rcp_details(const RcpVerdict& verdict) {
       text += fmt::format(", between the reference points of {} and {}", count_text(points[0]),
                           count_text(points[1]));
     } else if (points.size() == 1 && points[0] != *verdict.batch_size) {
-      text += fmt::format(", held to the reference point of {}", count_text(points[0]));
+      text += fmt::format(", compared with the reference point of {}", count_text(points[0]));
     }
     lines.push_back(std::move(text));
   }
@@ -356,11 +358,10 @@ std::vector<std::string> rcp_details(const RcpVerdict& verdict) {
     lines.push_back(fmt::format("runs: {}", fmt::join(runs, "; ")));
   }
   if (verdict.counts_no_samples()) {
-    lines.push_back(
-        verdict.by_train_samples
-            ? "these are no samples: train_samples counts something else"
-            : "these are no samples: epoch_num counts something else; --rcp-bert-train-samples "
-              "judges by train_samples");
+    lines.push_back(verdict.by_train_samples
+                        ? "these numbers are not samples: train_samples counts something else"
+                        : "these numbers are not samples: epoch_num counts something else; use "
+                          "--rcp-bert-train-samples to judge by train_samples");
   }
   return lines;
 }

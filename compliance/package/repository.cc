@@ -26,20 +26,21 @@ Section check_repository(const fs::path& directory) {
         const std::string name = path.filename().string();
         std::error_code ignored;
         if (name.find(' ') != name.npos)
-          section.errors.push_back(fmt::format("{}: the name holds a space", path.string()));
+          section.errors.push_back(fmt::format("{}: the name contains a space", path.string()));
         if (name.starts_with('.'))
           section.errors.push_back(fmt::format("{}: the name starts with a dot", path.string()));
         if (entry.is_symlink(ignored)) {
           if (!fs::exists(path, ignored))
-            section.errors.push_back(fmt::format("{}: the link leads nowhere", path.string()));
+            section.errors.push_back(
+                fmt::format("{}: the link's target does not exist", path.string()));
         } else if (entry.is_regular_file(ignored) &&
                    entry.file_size(ignored) > kMaxRepositoryFileBytes) {
-          section.errors.push_back(fmt::format("{}: {} bytes, at most {} (50 MiB) are allowed",
+          section.errors.push_back(fmt::format("{}: has {} bytes; at most {} (50 MiB) are allowed",
                                                path.string(), count_text(entry.file_size(ignored)),
                                                count_text(kMaxRepositoryFileBytes)));
         } else if (!entry.is_regular_file(ignored) && !entry.is_directory(ignored)) {
           section.errors.push_back(
-              fmt::format("{}: is {}, which git does not hold", path.string(), what_is_at(path)));
+              fmt::format("{}: is {}, which git cannot store", path.string(), what_is_at(path)));
         }
       },
       section.errors);

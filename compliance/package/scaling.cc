@@ -31,13 +31,13 @@ ScalingWritten compare(const fs::path& path, double wanted) {
   try {
     there = factor_in(path);
   } catch (const Error& error) {
-    return {"", fmt::format("{}; the factor {} is not written", error.what(), wanted)};
+    return {"", fmt::format("{}; the factor {} was not written", error.what(), wanted)};
   }
   if (there && std::fabs(*there - wanted) <= kRounding * wanted)
-    return {fmt::format("scaling.json says {} already", python_float(wanted)), ""};
-  return {"", fmt::format("{}: is there and says {}, the check asks for {}; it is left as it is",
-                          path.string(), there ? python_float(*there) : "no factor",
-                          python_float(wanted))};
+    return {fmt::format("scaling.json already holds {}", python_float(wanted)), ""};
+  return {"", fmt::format(
+                  "{}: already holds {}, but the check asks for {}; the file was not changed",
+                  path.string(), there ? python_float(*there) : "no factor", python_float(wanted))};
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ ScalingWritten write_scaling(const fs::path& folder, const RcpVerdict& rcp) {
   const bool there = fs::symlink_status(path, error).type() != fs::file_type::not_found;
   if (!rcp.judged || !rcp.passed || rcp.scaling <= 1) {
     return {there
-                ? "scaling.json is there, though the check asks for no factor; it is left as it is"
+                ? "scaling.json exists, but the check asks for no factor; the file was not changed"
                 : "",
             ""};
   }

@@ -46,7 +46,8 @@ LogSeeds read_seeds(const mllog::LogReader& log) {
   seeds.path = log.path();
   if (log.bad_line_count() > 0) {
     const mllog::BadLine& bad = log.bad_lines().front();
-    seeds.problem = fmt::format("line {} is broken: {}", log.line_number(bad.offset), bad.reason);
+    seeds.problem =
+        fmt::format("line {} cannot be parsed: {}", log.line_number(bad.offset), bad.reason);
     return seeds;
   }
   Heap heap;
@@ -64,7 +65,7 @@ LogSeeds read_seeds(const mllog::LogReader& log) {
       seeds.problem =
           fmt::format("line {}: {}", log.line_number(event.offset),
                       !seed ? fmt::format("the seed {} is not an integer", to_repr(value, 80))
-                            : "the seed's metadata has no \"file\" and \"lineno\"");
+                            : "the seed's metadata must have \"file\" and \"lineno\"");
       return false;
     }
     seeds.records.push_back({identity_of(*file), identity_of(*line), *seed});
@@ -94,7 +95,7 @@ Section check_seeds(const std::vector<LogSeeds>& logs) {
       const auto [known, added] =
           first_log.emplace(std::tuple(record.file, record.line, record.seed), name);
       if (added) continue;
-      section.errors.push_back(fmt::format("{}: seed {} of {}:{} is already that of {}", name,
+      section.errors.push_back(fmt::format("{}: seed {} of {}:{} is also used by {}", name,
                                            record.seed, record.file, record.line, known->second));
     }
   }

@@ -190,7 +190,7 @@ RulesetChoice infer_ruleset_of_tree(const fs::path& directory, const std::string
     }
   }
   if (tried == 0 && !unlisted.empty()) problem = unlisted.front();
-  fail("{}: no ruleset can be inferred; give --ruleset ({})", directory.string(), problem);
+  fail("{}: cannot infer the ruleset; give --ruleset ({})", directory.string(), problem);
 }
 
 std::vector<fs::path> find_submitters(const fs::path& round) {
@@ -216,8 +216,7 @@ std::vector<std::string> expand_submitters(const std::string& path) {
     const fs::path round = prefix.empty() ? fs::path(".") : fs::path(prefix);
     if (prefix.empty() || prefix.ends_with('/'))
       for (const fs::path& submitter : find_submitters(round)) found.push_back(submitter.string());
-    if (found.empty())
-      fail("{}: no submitter (a folder with results/ and systems/) is there", path);
+    if (found.empty()) fail("{}: matches no submitter (a folder with results/ and systems/)", path);
     return found;
   }
   for (size_t begin = 0; begin <= names.size();) {

@@ -80,7 +80,7 @@ std::optional<Value> parse(std::string_view json, Heap& heap, std::string& reaso
         return std::nullopt;
       }
     }
-    scanner.set_error("extra data");
+    scanner.set_error("extra data after the JSON value");
   }
   const size_t at = start + scanner.position();
   reason = fmt::format(
@@ -139,9 +139,8 @@ Section check_system_text(std::string_view json, const std::string& name, std::s
                          std::find(kAvailability.begin(), kAvailability.end(), status->text()) !=
                              kAvailability.end();
     if (!allowed) {
-      section.errors.push_back(fmt::format("{}: \"status\" is {}; one of these was wanted: {}",
-                                           name, to_repr(*status, 100),
-                                           fmt::join(kAvailability, "; ")));
+      section.errors.push_back(fmt::format("{}: \"status\" is {}; it must be one of: {}", name,
+                                           to_repr(*status, 100), fmt::join(kAvailability, "; ")));
     }
   }
   for (const std::string_view field : kText) {
@@ -169,7 +168,7 @@ Section check_system_description(const std::filesystem::path& path, std::string_
   Section section = check_system_text(text, name, usage, ruleset);
   if (!is_utf8(text)) {
     section.warnings.push_back(
-        fmt::format("{}: the official checker stops at bytes that are not UTF-8", name));
+        fmt::format("{}: has bytes that are not UTF-8; the official checker stops at them", name));
   }
   return section;
 }

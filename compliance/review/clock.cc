@@ -108,8 +108,8 @@ void review_pauses(const RunRecord& record, std::vector<Doubt>& doubts) {
   const bool end = worst->offset == record.run_stop->offset;
   doubts.push_back(
       {"review/clock/pause",
-       fmt::format("{} passed {}, where others take {}{}; the longest time without any event is "
-                   "{}: did the run stop, or go on elsewhere? The clock may not be paused",
+       fmt::format("{} passed {}, but {} would be normal{}; the longest time without an event is "
+                   "{}. Did the run stop, or continue elsewhere? The clock must not be paused",
                    duration_text(worst->time_ms),
                    end ? "from the last evaluation to run_stop" : "before this evaluation",
                    duration_text(worst->progress * pace),
@@ -126,12 +126,11 @@ void review_steps_back(const RunRecord& record, std::vector<Doubt>& doubts) {
     if (!before || !now || *now >= *before) continue;
     if (evaluations[i].unit != evaluations[i - 1].unit) continue;
     if (evaluations[i].time_ms - evaluations[i - 1].time_ms <= kSlackMs) continue;
-    doubts.push_back(
-        {"review/clock/steps-back",
-         fmt::format("this evaluation is after {}, the one before it in time after {}: did the run "
-                     "go back to a checkpoint?",
-                     count_text(*now), count_text(*before)),
-         evaluations[i].offset});
+    doubts.push_back({"review/clock/steps-back",
+                      fmt::format("this evaluation is at {}, but the one before it was at {}: did "
+                                  "the run go back to a checkpoint?",
+                                  count_text(*now), count_text(*before)),
+                      evaluations[i].offset});
     return;
   }
 }
@@ -153,8 +152,8 @@ void review_outside(const RunRecord& record, std::vector<Doubt>& doubts) {
   }
   if (outside == 0) return;
   doubts.push_back({"review/clock/evaluation-outside",
-                    fmt::format("this evaluation is reported {} {}{}; what counts lies between "
-                                "run_start and run_stop",
+                    fmt::format("this evaluation is reported {} {}{}; only evaluations between "
+                                "run_start and run_stop count",
                                 duration_text(std::fabs(worst)),
                                 worst < 0 ? "before run_start" : "after run_stop",
                                 outside > 1 ? fmt::format(" ({} such evaluations)", outside) : ""),
@@ -166,7 +165,7 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
                             const std::optional<Moment>& b, const char* second) {
     if (!a || !b || a->time_ms <= b->time_ms + kSlackMs) return;
     doubts.push_back({"review/clock/order",
-                      fmt::format("by its time {} is {} after {}", first,
+                      fmt::format("the time of {} is {} later than that of {}", first,
                                   duration_text(a->time_ms - b->time_ms), second),
                       a->offset});
   };
@@ -175,16 +174,15 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
   in_order(record.run_start, "run_start", record.run_stop, "run_stop");
   in_order(record.cache_clear, "cache_clear", record.run_start, "run_start");
   if (record.run_ms() == 0.0) {
-    doubts.push_back({"review/clock/no-time",
-                      "run_stop has the time of run_start, as if the run took no time",
+    doubts.push_back({"review/clock/no-time", "run_stop has the same time as run_start",
                       record.run_stop->offset});
   }
   if (record.first_event && record.init_start &&
       record.init_start->time_ms - record.first_event->time_ms > kDayMs) {
     doubts.push_back(
         {"review/clock/apart",
-         fmt::format("this event is {} before init_start: is it of this run, and are the clocks of "
-                     "all nodes set?",
+         fmt::format("this event is {} before init_start: does it belong to this run, and are the "
+                     "clocks of all nodes correct?",
                      duration_text(record.init_start->time_ms - record.first_event->time_ms)),
          record.first_event->offset});
   }
@@ -197,7 +195,7 @@ std::string explain_time(double time_ms) {
   constexpr double kYear2010 = 1'262'304'000, kYear2040 = 2'208'988'800;
   const auto fits = [&](double seconds) { return seconds >= kYear2010 && seconds < kYear2040; };
   const std::string shown =
-      std::isfinite(time_ms) ? "time_ms is " + count_text(time_ms) : "time_ms is no number";
+      std::isfinite(time_ms) ? "time_ms is " + count_text(time_ms) : "time_ms is not a number";
   struct Unit {
     const char* name;
     double in_second;
@@ -207,14 +205,14 @@ std::string explain_time(double time_ms) {
                            Unit{"microseconds", 1e6, "1,000 times too long"},
                            Unit{"nanoseconds", 1e9, "1,000,000 times too long"}}) {
     if (fits(time_ms / unit.in_second)) {
-      return fmt::format("{}, as if it counted {}: all durations come out {}", shown, unit.name,
+      return fmt::format("{}, which looks like {}: all durations become {}", shown, unit.name,
                          unit.effect);
     }
   }
   constexpr double kMsPerYear = 31'556'952'000;
   if (!std::isfinite(time_ms)) return shown;
   return fmt::format(
-      "{}, which is {} 1970: the clock was not set, or its counter wrapped round", shown,
+      "{}, which is {} 1970: the clock was not set, or its counter overflowed", shown,
       time_ms < 0            ? duration_text(-time_ms) + " before"
       : time_ms < kMsPerYear ? duration_text(time_ms) + " after"
                              : counted(std::floor(time_ms / kMsPerYear), "year") + " after");
@@ -251,18 +249,17 @@ std::vector<Doubt> review_clock(const RunRecord& record) {
   for (const Resumption& resumption : record.resumptions) {
     doubts.push_back({"review/clock/resumed",
                       fmt::format("the run was interrupted and resumed after step {}, {} after the "
-                                  "event before; the clock ran on",
+                                  "previous event; the clock kept running",
                                   resumption.step, duration_text(resumption.silent_ms)),
                       resumption.offset});
   }
   if (record.restarts > 0) {
     doubts.push_back(
         {"review/clock/restarted",
-         fmt::format(
-             "this block starts again {} after it started, without block_stop{}: did the run "
-             "go on from a checkpoint?",
-             duration_text(record.restarted.time_ms),
-             record.restarts > 1 ? fmt::format(" ({} such starts)", record.restarts) : ""),
+         fmt::format("this block starts again {} after its first start, without block_stop{}: did "
+                     "the run resume from a checkpoint?",
+                     duration_text(record.restarted.time_ms),
+                     record.restarts > 1 ? fmt::format(" ({} such starts)", record.restarts) : ""),
          record.restarted.offset});
   }
   review_times(record, doubts);

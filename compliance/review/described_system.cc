@@ -242,7 +242,8 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   };
   if (const std::string org = said("org"); is_placeholder(org)) {
     doubt("placeholder", "org",
-          fmt::format("{}: the script that makes the log was not told the submitter's name",
+          fmt::format("{}, which is a placeholder: give the submitter's name to the script that "
+                      "writes the log",
                       describe_logged("org", org)));
   } else if (!same_organisation(org, system.submitter)) {
     doubt("submitter", "org",
@@ -270,9 +271,11 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   }
   const std::string platform = said("platform");
   if (is_placeholder(platform)) {
-    doubt("placeholder", "platform",
-          fmt::format("{}: the script that makes the log was not told the system's name",
-                      describe_logged("platform", platform)));
+    doubt(
+        "placeholder", "platform",
+        fmt::format(
+            "{}, which is a placeholder: give the system's name to the script that writes the log",
+            describe_logged("platform", platform)));
   }
   const auto accelerators = counted_accelerators(platform, system.accelerator);
   const auto nodes = counted_nodes(platform);
@@ -291,14 +294,14 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   };
   if (accelerators && system.accelerators_per_node && !is_described(*accelerators)) {
     doubt("accelerators", "platform",
-          fmt::format("{}, which counts {}; the system description has {} a node",
+          fmt::format("{}, which means {}; the system description has {} per node",
                       describe_logged("platform", platform), counted(*accelerators, "accelerator"),
                       count_text(*system.accelerators_per_node)));
   }
   // "8xA100" counts accelerators.
   if (nodes && system.nodes && nodes != accelerators && !is_described(*nodes)) {
     doubt("nodes", "platform",
-          fmt::format("{}, {}; the system description has number_of_nodes {}",
+          fmt::format("{}, which means {}; the system description has number_of_nodes {}",
                       describe_logged("platform", platform), counted(*nodes, "node"),
                       count_text(*system.nodes)));
   }
@@ -306,7 +309,7 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
     const auto logged = record.numbers.find(key);
     if (logged == record.numbers.end() || !described || logged->second.value == *described) return;
     doubts.push_back({fmt::format("review/system/{}", id),
-                      fmt::format("the log's {} is {}, the system description's {}", key,
+                      fmt::format("{} is {} in the log and {} in the system description", key,
                                   count_text(logged->second.value), count_text(*described)),
                       logged->second.offset});
   };
@@ -337,7 +340,7 @@ std::vector<ReviewFinding> review_same_system(const std::vector<RunRecord>& runs
     findings.push_back(
         {"review/system/mixed",
          fmt::format("the runs of this folder disagree on submission_{}: '{}'{}; are "
-                     "all of one system?",
+                     "they all from one system?",
                      key, fmt::join(shown, "', '"),
                      more > 0 ? fmt::format(" and {} more", more) : ""),
          odd->path, 0});

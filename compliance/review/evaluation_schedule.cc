@@ -89,10 +89,10 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
   if (first > schedule.first || (schedule.samples > 0 && first < schedule.first - 1)) {
     doubts.push_back(
         {"review/evaluation/first",
-         fmt::format("the first evaluation is after {}; the round's rules ask for one after {}{}",
+         fmt::format("the first evaluation is after {}; the round's rules require one after {}{}",
                      counted(first, "epoch"), count_text(schedule.first),
                      schedule.samples > 0
-                         ? fmt::format(", since an epoch has {} samples in whole batches",
+                         ? fmt::format(", because an epoch of whole batches has {} samples",
                                        count_text(schedule.samples))
                          : " at most"),
          evaluations.front().offset});
@@ -109,14 +109,13 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
     worst_distance = distance;
   }
   if (worst == nullptr) return;
-  doubts.push_back(
-      {"review/evaluation/interval",
-       fmt::format("{} of {} {} not {} after the one before, as the round's rules ask; this one is "
-                   "{} after it",
-                   off_schedule, counted(evaluations.size(), "evaluation"),
-                   off_schedule == 1 ? "is" : "are", counted(schedule.distance, "epoch"),
-                   count_text(worst_distance)),
-       worst->offset});
+  doubts.push_back({"review/evaluation/interval",
+                    fmt::format("{} of {} {} not {} after the previous one, as the round's rules "
+                                "require; this one is {} after it",
+                                off_schedule, counted(evaluations.size(), "evaluation"),
+                                off_schedule == 1 ? "is" : "are",
+                                counted(schedule.distance, "epoch"), count_text(worst_distance)),
+                    worst->offset});
 }
 
 const ReferenceData* reference_data(std::string_view benchmark, std::string_view ruleset) {
@@ -155,11 +154,11 @@ void compare_size(const RunRecord& record, const char* key, const char* id, cons
     wanted = fmt::format("{} to {}, in whole batches of {}", wanted, count_text(size.most),
                          count_text(*batch));
   } else if (size.counted == Counted::kSamplesOrBatches) {
-    wanted += fmt::format(", {} of {}", counted(std::ceil(size.samples / *batch), "batch"),
+    wanted += fmt::format(" or {} of {}", counted(std::ceil(size.samples / *batch), "batch"),
                           count_text(*batch));
   }
   doubts.push_back({fmt::format("review/data/{}", id),
-                    fmt::format("{} is {}; the reference's data have {}", key,
+                    fmt::format("{} is {}, but the reference data have {}", key,
                                 count_text(found->second.value), wanted),
                     found->second.offset});
 }
@@ -196,7 +195,7 @@ class BertSchedule {
       doubts_.push_back(
           {"review/evaluation/first",
            fmt::format("the first evaluation is after {} samples, {} batches {}; the round's "
-                       "formula asks for one after {}",
+                       "formula requires one after {}",
                        count_text(*evaluation.count), rounded_text(std::fabs(off) / batch_),
                        off < 0 ? "early" : "late", wanted()),
            evaluation.offset});
@@ -224,11 +223,10 @@ class BertSchedule {
     if (off_schedule == 0) return;
     doubts_.push_back(
         {"review/evaluation/interval",
-         fmt::format(
-             "{} of {} {} not after {}, three batches more or less; this one is {} samples after "
-             "the one before",
-             off_schedule, counted(evaluations.size(), "evaluation"),
-             off_schedule == 1 ? "is" : "are", wanted(), count_text(worst_distance)),
+         fmt::format("{} of {} {} off schedule: the distance must be {}, within three batches; "
+                     "this one is {} samples after the previous one",
+                     off_schedule, counted(evaluations.size(), "evaluation"),
+                     off_schedule == 1 ? "is" : "are", wanted(), count_text(worst_distance)),
          offset});
   }
 
@@ -240,8 +238,8 @@ class BertSchedule {
     if (said >= last - batch_ && said <= last + interval_) return;
     doubts_.push_back(
         {"review/data/train-samples",
-         fmt::format("train_samples is {}, neither the reference's {} nor the samples of this run, "
-                     "whose last evaluation is after {}",
+         fmt::format("train_samples is {}; it must be the reference's {} or the samples of this "
+                     "run, whose last evaluation is after {}",
                      count_text(said), count_text(kBertTrainSamples), count_text(last)),
          found->second.offset});
   }
@@ -262,8 +260,8 @@ class BertSchedule {
                           counted(evaluations, "evaluation"), without == 1 ? "has" : "have");
     if (found == record_.numbers.end() || found->second.value == kBertTrainSamples) {
       doubts_.push_back({"review/evaluation/count",
-                         fmt::format("{}, where BERT's counts training samples: neither the "
-                                     "evaluation schedule nor convergence can be judged",
+                         fmt::format("{}, but in BERT's logs it counts training samples: neither "
+                                     "the evaluation schedule nor convergence can be judged",
                                      constant),
                          first.offset});
       return;
@@ -272,8 +270,8 @@ class BertSchedule {
     if (std::fabs(each - interval_) <= kBatchesLate * batch_) return;
     doubts_.push_back(
         {"review/evaluation/interval",
-         fmt::format("{} over the {} samples of train_samples {} one after {} each; the round's "
-                     "formula asks for {}",
+         fmt::format("{} over {} train_samples {} one per {} samples; the round's formula requires "
+                     "one per {}",
                      counted(evaluations, "evaluation"), count_text(found->second.value),
                      evaluations == 1 ? "is" : "are", count_text(each), wanted()),
          found->second.offset});

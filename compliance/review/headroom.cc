@@ -38,7 +38,7 @@ std::string describe_missing_point(const FolderConvergence& folder, const Refere
   if (low != nullptr) text += fmt::format(" below is {}", describe(*low));
   if (low != nullptr && high != nullptr) text += ",";
   if (high != nullptr) text += fmt::format(" above is {}", describe(*high));
-  return text + ". To pass, take such a batch size, or ask the working group for a reference point";
+  return text + ". To pass, use such a batch size, or ask the working group for a reference point";
 }
 
 }  // namespace
@@ -92,12 +92,11 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   const bool bert = folder.benchmark == "bert";
   const bool no_samples = bert && *verdict.submission_mean < kFewestSamples;
   if (no_samples) {
-    texts.push_back(
-        verdict.by_train_samples
-            ? "no headroom can be said: train_samples does not count samples either"
-            : "no headroom can be said: epoch_num of the evaluations does not count samples, so "
-              "that convergence was judged by another number; where train_samples counts them, the "
-              "official checker's --rcp-bert-train-samples judges by it");
+    texts.push_back(verdict.by_train_samples
+                        ? "the headroom is unknown: train_samples does not count samples either"
+                        : "the headroom is unknown: epoch_num of the evaluations does not count "
+                          "samples, so convergence was judged by another number; if train_samples "
+                          "counts them, use the official checker's --rcp-bert-train-samples");
     return texts;
   }
   const size_t counting = counted_runs(folder);
@@ -112,19 +111,19 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   if (!headroom) return texts;
   if (verdict.passed) {
     texts.push_back(
-        fmt::format("converges {} (of {} each) later than it has to, on the mean of {}{}",
+        fmt::format("converges {} (of {} each) later than required, by the mean of {}{}",
                     evaluations_text(headroom->evaluations), count_text(*distance),
                     counted(counting, "run"), also));
     return texts;
   }
   std::string text = fmt::format(
-      "converges {} (of {} each) too early on the mean of {}; it would pass if these took {} "
-      "together",
+      "converges {} (of {} each) too early, by the mean of {}; it would pass if these took {} in "
+      "total",
       evaluations_text(-headroom->evaluations), count_text(*distance), counted(counting, "run"),
       counted(headroom->missing, "more evaluation"));
   if (verdict.scaling > 1) {
     text += fmt::format(
-        ", or, where the working group agrees, with its score times {:.4f} (scaling.json)",
+        ", or, if the working group agrees, with its score multiplied by {:.4f} (scaling.json)",
         verdict.scaling);
   }
   texts.push_back(text + also);

@@ -27,16 +27,15 @@ std::vector<Doubt> review_lines(const mllog::LogReader& log, const RunRecord& re
     const auto& first = log.crowded_lines().front();
     doubts.push_back(
         {"review/log/several-on-a-line",
-         fmt::format(
-             "several events stand on this line, of which the last alone is read, as by the "
-             "official checker; lost: {}{}",
-             one_line(first.lost, 400), also(log.crowded_line_count(), "such line")),
+         fmt::format("this line holds several events; only the last one is read, as in the "
+                     "official checker; lost: {}{}",
+                     one_line(first.lost, 400), also(log.crowded_line_count(), "such line")),
          first.offset});
   }
   if (record.nested_events > 0) {
     doubts.push_back(
         {"review/log/swallowed",
-         fmt::format("this event holds what looks like another one, which is not read{}",
+         fmt::format("this event contains text that looks like another event, which is not read{}",
                      also(record.nested_events, "such event")),
          record.first_nested_event});
   }

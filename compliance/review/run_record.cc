@@ -126,8 +126,8 @@ class RecordReader {
   void note_disorder(std::string_view early, double by_ms, std::string_view before,
                      uint64_t offset) {
     if (++record_.disorder.count > 1) return;
-    record_.disorder.text =
-        fmt::format("by its time this {} is {} before {}", early, duration_text(by_ms), before);
+    record_.disorder.text = fmt::format("the time of this {} is {} earlier than that of {}", early,
+                                        duration_text(by_ms), before);
     record_.disorder.offset = offset;
   }
 
@@ -206,7 +206,7 @@ class RecordReader {
       if (above.unit == evaluation.unit && above.count < evaluation.count &&
           above.time_ms - evaluation.time_ms > kSlackMs) {
         note_disorder(event.key, above.time_ms - evaluation.time_ms,
-                      "the one above it, which is of less progress", event.offset);
+                      "the one above it, which has made less progress", event.offset);
       }
     }
     record_.evaluations.push_back(evaluation);

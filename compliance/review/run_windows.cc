@@ -82,10 +82,10 @@ void review_numbering(const std::vector<RunRecord>& runs, std::vector<ReviewFind
     const size_t more = holes.size() > kShown ? holes.size() - kShown : 0;
     holes.resize(holes.size() - more);
     text += fmt::format(", without {}{}", fmt::join(holes, ", "),
-                        more > 0 ? " and " + counted(more, "more hole") : "");
+                        more > 0 ? " and " + counted(more, "more gap") : "");
   }
-  if (first > 1) text += ", not from 0 or 1 on";
-  findings.push_back({"review/runs/numbering", text + ": were others made and left out?",
+  if (first > 1) text += ", which does not start at 0 or 1";
+  findings.push_back({"review/runs/numbering", text + ": were other runs left out?",
                       runs.front().path.parent_path(), 0});
 }
 
@@ -125,10 +125,10 @@ size_t most_at_once(const std::vector<Span>& spans) {
 void review_times(const std::vector<RunRecord>& runs, RunsReview& review) {
   const std::vector<Span> spans = spans_of(runs);
   if (const size_t most = most_at_once(spans); most > 1) {
-    review.notes.push_back(fmt::format(
-        "up to {} runs were under way at once, which is allowed where each has a system "
-        "of its own like the one described",
-        most));
+    review.notes.push_back(
+        fmt::format("up to {} runs ran at the same time, which is allowed if each had its own "
+                    "system like the one described",
+                    most));
     return;  // pauses then tell nothing
   }
   std::vector<double> pauses, times;
@@ -149,11 +149,11 @@ void review_times(const std::vector<RunRecord>& runs, RunsReview& review) {
       std::floor((pauses[worst] - std::max(pause, 0.0)) / (longest + std::max(pause, 0.0)));
   review.findings.push_back(
       {"review/runs/gap",
-       fmt::format(
-           "{} follows {} after {}, where the median pause is {}: time for {}{}; what ran there?",
-           name_of(*spans[worst + 1].run), name_of(*spans[worst].run), duration_text(pauses[worst]),
-           duration_text(pause), counted(room, "more run"),
-           holes.size() > 1 ? fmt::format(" ({} such pauses)", holes.size()) : ""),
+       fmt::format("{} follows {} after {}, but the median pause is {}: this is time for {}{}; "
+                   "what ran there?",
+                   name_of(*spans[worst + 1].run), name_of(*spans[worst].run),
+                   duration_text(pauses[worst]), duration_text(pause), counted(room, "more run"),
+                   holes.size() > 1 ? fmt::format(" ({} such pauses)", holes.size()) : ""),
        spans[worst + 1].run->path, 0});
 }
 
@@ -184,9 +184,9 @@ void review_window(const std::vector<RunRecord>& submitted, const std::vector<Ru
   if (!consecutive) {
     review.findings.push_back(
         {"review/runs/not-consecutive",
-         fmt::format("between the {} submitted runs others were launched; N consecutive runs of "
-                     "those made count",
-                     wanted),
+         fmt::format(
+             "other runs were launched between the {} submitted ones; only consecutive runs count",
+             wanted),
          submitted.front().path.parent_path(), 0});
   }
   const auto as_fast = static_cast<size_t>(
@@ -196,8 +196,9 @@ void review_window(const std::vector<RunRecord>& submitted, const std::vector<Ru
       fmt::format("{} to {}", name_of(all[windows.order[windows.closest]]),
                   name_of(all[windows.order[windows.closest + wanted - 1]]));
   const std::string numbers = fmt::format(
-      "the submitted {} of {} runs score {}; the median of {} windows is {}, {} score as little or "
-      "less, and of {} runs drawn at random {:.3g} %; closest to the median are {}",
+      "the submitted {} of {} runs score {}; the median of all {} windows is {}; {} windows are as "
+      "fast or faster, and {} runs drawn at random are so with a chance of {:.3g} %; the window "
+      "closest to the median is {}",
       wanted, all.size(), score_text(score), windows.scores.size(), score_text(windows.median),
       as_fast, wanted, 100 * chance, closest);
   const double nearest = windows.scores[windows.closest];

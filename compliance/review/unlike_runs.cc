@@ -29,11 +29,12 @@ std::vector<ReviewFinding> review_settings(std::span<const RunSettings> runs,
       if (log.empty()) log = setting.log;
     }
     if (texts.empty()) continue;
-    findings.push_back({question.id,
-                        fmt::format("the runs of this folder have different {}: {}; their mean is "
-                                    "that of no one system",
-                                    question.what, fmt::join(texts, ", ")),
-                        log, 0});
+    findings.push_back(
+        {question.id,
+         fmt::format("the runs of this folder have different {}: {}; their mean does "
+                     "not describe one system",
+                     question.what, fmt::join(texts, ", ")),
+         log, 0});
   }
   if (!published) return findings;
   size_t others = 0;
@@ -46,8 +47,9 @@ std::vector<ReviewFinding> review_settings(std::span<const RunSettings> runs,
   if (first == nullptr) return findings;
   findings.push_back(
       {"review/runs/target",
-       fmt::format("the run was trained to the target {}, the benchmark's is {} ({} of {} logs)",
-                   *first->target(), *published, others, runs.size()),
+       fmt::format(
+           "the run was trained to the target {}, but the benchmark's target is {} ({} of {} logs)",
+           *first->target(), *published, others, runs.size()),
        first->log, 0});
   return findings;
 }

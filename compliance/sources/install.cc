@@ -107,7 +107,7 @@ int run(std::vector<std::string> words) {
   if (error == ENOENT || error == EACCES) return kNotThere;
   if (error != 0) fail("{} cannot be run: {}", words[0], std::strerror(error));
   const std::optional<int> status = wait_for(child);
-  if (!status) fail("the exit code of {} is lost: {}", words[0], std::strerror(errno));
+  if (!status) fail("cannot get the exit code of {}: {}", words[0], std::strerror(errno));
   return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
 }
 
@@ -119,7 +119,7 @@ class Workplace {
     fs::create_directories(parent, error);
     std::string name = (parent / ".unfinished.XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
-      fail("{}: no folder can be made in it: {}", parent.string(), std::strerror(errno));
+      fail("{}: cannot create a folder in it: {}", parent.string(), std::strerror(errno));
     path_ = name;
   }
   ~Workplace() {
@@ -168,8 +168,8 @@ fs::path fetch(const std::string& version, const PinnedWheel* pinned, const fs::
   tried +=
       code == kNotThere ? "pip is not installed" : fmt::format("pip ended with exit code {}", code);
   fail(
-      "mlperf-logging {} could not be fetched: {}. With curl or pip and a network it is; without, "
-      "bring {} and name it: strata rules install {} --wheel FILE",
+      "mlperf-logging {} could not be downloaded: {}. Install curl or pip and connect to a "
+      "network, or copy {} to this machine and run: strata rules install {} --wheel FILE",
       version, tried, wheel.filename().string(), version);
 }
 
@@ -187,7 +187,7 @@ void unpack(const fs::path& wheel, const fs::path& folder) {
         "{}{} {}", tried.empty() ? "" : ", ", command[0],
         code == kNotThere ? "is not installed" : fmt::format("ended with exit code {}", code));
   }
-  fail("the wheel could not be unpacked: {} (one of them is needed)", tried);
+  fail("the wheel could not be unpacked: {}; install one of these programs", tried);
 }
 
 bool is_version(const std::string& text) {
@@ -209,24 +209,24 @@ bool has_installable_rules(std::string_view usage, std::string_view ruleset) {
 
 std::string how_to_get_rules(std::string_view usage, std::string_view ruleset) {
   if (has_installable_rules(usage, ruleset)) {
-    return fmt::format("'strata rules install' fetches them (mlperf-logging {})",
+    return fmt::format("'strata rules install' installs them (mlperf-logging {})",
                        kPinned[0].version);
   }
-  return fmt::format("mlperf-logging {}, which 'strata rules install' fetches, has none either",
+  return fmt::format("'strata rules install' (mlperf-logging {}) has no such rules either",
                      kPinned[0].version);
 }
 
 Installed install_rules(const InstallOptions& options) {
   const std::string version = options.version.empty() ? kPinned[0].version : options.version;
-  if (!is_version(version)) fail("'{}' is no version; 4.1.68 is one", version);
+  if (!is_version(version)) fail("'{}' is not a version; an example is 4.1.68", version);
   const PinnedWheel* pinned = find_pinned(version);
   if (pinned == nullptr && options.sha256.empty()) {
     fail(
-        "the hash of mlperf-logging {} is not known here; there are: {}. --sha256 names that of "
-        "another version",
+        "the hash of mlperf-logging {} is unknown; the known versions are: {}. For another "
+        "version, give its hash with --sha256",
         version, fmt::join(pinned_versions(), ", "));
   }
-  if (options.folder.empty()) fail("no folder for rules: neither HOME nor XDG_DATA_HOME is set");
+  if (options.folder.empty()) fail("there is no folder for rules: set HOME or XDG_DATA_HOME");
   const fs::path folder = options.folder / ("mlperf_logging-" + version);
   Installed installed{folder / "mlperf_logging", version, false};
   std::error_code error;
@@ -237,7 +237,7 @@ Installed install_rules(const InstallOptions& options) {
   }
   const std::string wanted = options.sha256.empty() ? pinned->sha256 : options.sha256;
   if (pinned != nullptr && wanted != pinned->sha256)
-    fail("--sha256 {}: mlperf-logging {} has {}", wanted, version, pinned->sha256);
+    fail("--sha256 {}: the hash of mlperf-logging {} is {}", wanted, version, pinned->sha256);
 
   const Workplace workplace(options.folder);
   const fs::path wheel =
@@ -245,7 +245,7 @@ Installed install_rules(const InstallOptions& options) {
   // Unpacks the hashed bytes, so that later changes of the file do not matter.
   const std::string bytes = read_file(wheel, kMostWheelBytes);
   if (const std::string found = sha256(bytes); found != wanted) {
-    fail("{}: its SHA-256 is {}, that of mlperf-logging {} is {}: refused, nothing was installed",
+    fail("{}: its SHA-256 is {}, but that of mlperf-logging {} is {}; nothing was installed",
          options.wheel.empty() ? wheel.filename().string() : wheel.string(), found, version,
          wanted);
   }
@@ -256,7 +256,8 @@ Installed install_rules(const InstallOptions& options) {
   const RuleStore whole(unpacked / "mlperf_logging");  // throws if it holds no rules
   fs::rename(unpacked, folder, error);
   if (error && !fs::exists(folder))
-    fail("{}: cannot be given its name: {}", folder.string(), error.message());
+    fail("{}: cannot rename the unpacked folder to this path: {}", folder.string(),
+         error.message());
   return installed;
 }
 

@@ -108,8 +108,8 @@ RuleDiff diff_rules(RuleStore& before, const std::string& ruleset_before, RuleSt
   for (const auto& [rules, ruleset] :
        {std::pair(&before, &ruleset_before), std::pair(&after, &ruleset_after)}) {
     if (!rules->has_own_ruleset(usage, *ruleset)) {
-      fail("{} have no ruleset '{}' for {}; there are: {}", rules->description(), *ruleset, usage,
-           fmt::join(rules->own_rulesets(usage), ", "));
+      fail("{} have no ruleset '{}' for {}; the rulesets are: {}", rules->description(), *ruleset,
+           usage, fmt::join(rules->own_rulesets(usage), ", "));
     }
   }
   RuleDiff diff;

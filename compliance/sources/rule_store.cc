@@ -93,10 +93,8 @@ RuleStore::RuleStore(const fs::path& directory, std::string source) : source_(st
   if (const std::string is = what_is_at(directory); is != "a folder") {
     fail("{}: is {}, a folder of rules was expected", directory.string(), is);
   }
-  fail(
-      "{}: holds no rules; a directory with folders such as training_5.0.0, each with a "
-      "common.yaml, was expected",
-      directory.string());
+  fail("{}: holds no rules; it must hold folders such as training_5.0.0, each with a common.yaml",
+       directory.string());
 }
 
 bool RuleStore::has_own_ruleset(std::string_view usage, std::string_view ruleset) const {
@@ -247,7 +245,7 @@ std::shared_ptr<const RuleFile> RuleStore::load(const std::string& name) {
     file = std::make_shared<const RuleFile>(
         compile_rule_file(name, *text, [this](const std::string& included) {
           auto inner = read(included);
-          if (!inner) fail("{}: there is no such rule file to include", included);
+          if (!inner) fail("{}: this included rule file does not exist", included);
           return *std::move(inner);
         }));
   }

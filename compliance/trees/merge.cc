@@ -93,7 +93,7 @@ std::vector<fs::path> submitters_of(const std::vector<fs::path>& sources) {
       fail("{}: is {}, a folder was expected", source.string(), what_is_at(source));
     const auto all = is_submission(real) ? std::vector<fs::path>{real} : find_submitters(real);
     if (all.empty()) {
-      fail("{}: is no submission (a folder with results/ and systems/), and holds none",
+      fail("{}: is not a submission (a folder with results/ and systems/) and holds none",
            source.string());
     }
     for (const fs::path& one : all) {
@@ -116,11 +116,12 @@ std::string leaves(const fs::path& link, const fs::path& submitter) {
   const fs::path target = fs::read_symlink(link, error);
   if (error) return fmt::format("cannot be read: {}", error.message());
   const std::string to = one_line(target.string());
-  if (target.is_absolute()) return fmt::format("is a link to {}, a path of one machine", to);
+  if (target.is_absolute())
+    return fmt::format("is a link to {}, an absolute path; other machines may lack it", to);
   const fs::path meant = (link.parent_path() / target).lexically_normal();
   const fs::path real = fs::weakly_canonical(link, error);
   if (!is_within(meant, submitter) || (!error && !is_within(real, submitter)))
-    return fmt::format("is a link that leaves its submission (to {})", to);
+    return fmt::format("is a link that leads out of its submission (to {})", to);
   return "";
 }
 
@@ -186,7 +187,7 @@ class Plan {
       if (const std::string reason = leaves(entry.source, submitter); !reason.empty())
         problems_.push_back(fmt::format("{}: {}", shown, reason));
     } else if (entry.type != fs::file_type::regular && entry.type != fs::file_type::directory) {
-      problems_.push_back(fmt::format("{}: is {}, no part of a submission", shown,
+      problems_.push_back(fmt::format("{}: is {}, which cannot be part of a submission", shown,
                                       error ? error.message() : what_is_at(entry.source)));
       return;
     }
@@ -200,7 +201,7 @@ class Plan {
                                       one_line(first.source.string()),
                                       one_line(second.source.string())));
     };
-    if (first.type != second.type) return conflict("is not of one kind");
+    if (first.type != second.type) return conflict("has different file types");
     if (first.type == fs::file_type::directory) return;
     std::error_code error;
     try {
@@ -208,7 +209,7 @@ class Plan {
           first.type == fs::file_type::symlink
               ? fs::read_symlink(first.source, error) == fs::read_symlink(second.source, error)
               : same_bytes(first.source, second.source);
-      if (!same) return conflict("differs");
+      if (!same) return conflict("has different contents");
       report_.same.push_back(path.string());
     } catch (const Error& failed) {
       problems_.push_back(failed.what());
@@ -278,7 +279,9 @@ void put_in_place(TemporaryTree& tree, const fs::path& output) {
   // Without RENAME_NOREPLACE, rename() replaces only an empty folder.
   if (!renamed && (errno == EINVAL || errno == ENOSYS))
     renamed = ::rename(tree.path().c_str(), output.c_str()) == 0;
-  if (!renamed) fail("{}: cannot be given its name: {}", output.string(), std::strerror(errno));
+  if (!renamed)
+    fail("{}: cannot rename the merged folder to this path: {}", output.string(),
+         std::strerror(errno));
   tree.keep();
   const Descriptor parent(::open(output.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.get() >= 0) ::fsync(parent.get());
@@ -292,13 +295,13 @@ MergeReport merge_submitters(const std::vector<fs::path>& sources, const fs::pat
   report.output = fs::weakly_canonical(fs::absolute(output, error), error);
   if (!report.output.has_filename()) report.output = report.output.parent_path();
   if (fs::symlink_status(output, error).type() != fs::file_type::not_found) {
-    fail("{}: exists already ({}); a merge makes a new folder", output.string(),
-         what_is_at(output));
+    fail("{}: exists already ({}); name a new folder", output.string(), what_is_at(output));
   }
   const auto submitters = submitters_of(sources);
   for (const fs::path& submitter : submitters) {
     if (is_within(report.output, submitter))
-      fail("{}: lies in {}, which is to be merged", output.string(), submitter.string());
+      fail("{}: is inside {}, which is to be merged; name a folder outside it", output.string(),
+           submitter.string());
   }
   Plan plan(report);
   for (const fs::path& submitter : submitters) plan.add(submitter);
@@ -308,7 +311,7 @@ MergeReport merge_submitters(const std::vector<fs::path>& sources, const fs::pat
          what_is_at(report.output.parent_path()));
   const uintmax_t free = fs::space(report.output.parent_path(), error).available;
   if (!error && plan.bytes() > free) {
-    fail("{}: the tree takes {}, only {} are free", report.output.string(),
+    fail("{}: the tree needs {}, but only {} are free", report.output.string(),
          counted(plan.bytes(), "byte"), count_text(free));
   }
   TemporaryTree tree(report.output);

@@ -31,7 +31,7 @@ std::vector<fs::path> submitters_in(const fs::path& folder) {
     if (!error) found.push_back(its);
   }
   if (found.empty()) {
-    fail("{}: is no submission (a folder with results/ and systems/), and holds none",
+    fail("{}: is not a submission (a folder with results/ and systems/) and holds none",
          folder.string());
   }
   return found;
@@ -60,7 +60,7 @@ std::vector<fs::path> descriptions(const fs::path& submitter, ListingProblems& p
 nlohmann::json read_description(const fs::path& path) {
   constexpr uint64_t kMostBytes = 1 << 20;
   nlohmann::json fields = nlohmann::json::parse(read_file(path, kMostBytes), nullptr, false);
-  if (!fields.is_object()) fail("{}: is no JSON object", path.string());
+  if (!fields.is_object()) fail("{}: is not a JSON object", path.string());
   return fields;
 }
 
@@ -184,7 +184,7 @@ bool is_real(const fs::path& folder, ListingProblems& problems) {
   std::error_code error;
   if (fs::canonical(folder, error) == folder && !error) return true;
   problems.push_back(
-      fmt::format("{}: lies behind a link, which is not followed", one_line(folder.string())));
+      fmt::format("{}: is behind a link, and links are not followed", one_line(folder.string())));
   return false;
 }
 

@@ -66,7 +66,7 @@ bool same_bytes(const std::filesystem::path& a, const std::filesystem::path& b) 
   if (x.status().st_dev == y.status().st_dev && x.status().st_ino == y.status().st_ino) return true;
   if (x.status().st_size != y.status().st_size) return false;
   if (x.status().st_size > kMostBytes) {
-    fail("{}: has {} bytes, too many to be compared with {}", a.string(), x.status().st_size,
+    fail("{}: has {} bytes, too many to compare it with {}", a.string(), x.status().st_size,
          b.string());
   }
   const auto piece_x = std::make_unique<char[]>(kPiece), piece_y = std::make_unique<char[]>(kPiece);

@@ -93,11 +93,11 @@ class RunReader {
     }
     const double micro_batches = micro_batches_.value_or(1);
     if (micro_batches < 1 || micro_batches > *batch_) {
-      return fmt::format("gradient_accumulation_steps is {}, the batch {}",
+      return fmt::format("gradient_accumulation_steps is {}, but the batch is {}",
                          count_text(micro_batches), count_text(*batch_));
     }
     if (ends_.size() < kFewestEvaluations) {
-      return fmt::format("{}; {} are needed to time the steps between them",
+      return fmt::format("{}, but {} are needed to time the steps between them",
                          counted(ends_.size(), "evaluation"), kFewestEvaluations);
     }
     return "";
@@ -142,7 +142,7 @@ class RunReader {
     const EvaluationTime& last = run_.evaluations.back();
     const bool in_order = first.seconds > 0 && last.seconds > first.seconds && first.samples > 0 &&
                           last.samples > first.samples && std::isfinite(last.samples);
-    return in_order ? "" : "its evaluations do not come one after the other";
+    return in_order ? "" : "the evaluations are not in order";
   }
 
   PublishedRun run_;

@@ -43,10 +43,8 @@ double standard_deviation(const std::vector<double>& values) {
 
 void read_description(const ResultFolder& folder, PublishedSystem& system) {
   if (folder.submitter_path.empty()) {
-    fail(
-        "{}: does not lie in SUBMITTER/results/SYSTEM/bert, so that nothing says how many "
-        "accelerators it has",
-        folder.path.string());
+    fail("{}: is not in SUBMITTER/results/SYSTEM/bert, so the number of accelerators is unknown",
+         folder.path.string());
   }
   const fs::path path = folder.submitter_path / "systems" / (folder.system + ".json");
   std::string problem, unread;
@@ -58,8 +56,8 @@ void read_description(const ResultFolder& folder, PublishedSystem& system) {
   const auto ranks = on_processors ? facts.processors : facts.accelerators;
   if (!facts.nodes || !ranks || *facts.nodes < 1 || *ranks < 1 || *ranks > kMost) {
     fail(
-        "{}: number_of_nodes and accelerators_per_node (if that is 0, host_processors_per_node) do "
-        "not say how many accelerators there are; they must be numbers above 0",
+        "{}: number_of_nodes and accelerators_per_node (if that is 0, host_processors_per_node) "
+        "must be numbers above 0",
         path.string());
   }
   system.accelerator = on_processors ? facts.processor : facts.accelerator;
@@ -77,8 +75,8 @@ std::vector<PublishedRun> usable_runs(const ResultFolder& folder, PublishedSyste
   for (const fs::path& log : folder.logs) {
     PublishedRun run = read_published_run(log);
     if (run.problem.empty() && !runs.empty() && run.batch != runs.front().batch) {
-      run.problem =
-          fmt::format("global_batch_size is {}, in other logs {}", run.batch, runs.front().batch);
+      run.problem = fmt::format("global_batch_size is {}, but {} in other logs", run.batch,
+                                runs.front().batch);
     }
     if (run.problem.empty()) {
       runs.push_back(std::move(run));
@@ -105,7 +103,7 @@ void set_steps(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
       seconds.push_back((to.seconds - from.seconds) / count);
     }
   }
-  if (seconds.empty()) fail("{}: no two evaluations have steps between them", step.name);
+  if (seconds.empty()) fail("{}: there are no steps between any two evaluations", step.name);
   step.seconds = median(seconds);
   step.steps_per_evaluation = mean(steps);
 }
@@ -216,7 +214,7 @@ std::vector<ResultFolder> find_bert_folders(const fs::path& path) {
         "of result_N.txt",
         path.string(), what_is_at(path));
   }
-  if (folders.empty()) fail("{}: no folder bert with result_N.txt under it", path.string());
+  if (folders.empty()) fail("{}: holds no folder bert with result_N.txt", path.string());
   return folders;
 }
 

@@ -81,7 +81,7 @@ std::string difference_between(const PublishedSystem& system, const PublishedSys
     return other(system.form_factor(), from.form_factor());
   }
   if (system.ranks_per_node() != from.ranks_per_node()) {
-    return other(counted(system.ranks_per_node(), "accelerator") + " a node",
+    return other(counted(system.ranks_per_node(), "accelerator") + " per node",
                  from.ranks_per_node());
   }
   if (differ(system.division, from.division)) {
@@ -144,8 +144,8 @@ std::vector<Series> make_series(std::vector<PublishedSystem> systems,
   std::vector<std::string> small;
   for (auto& [key, group] : groups) {
     const std::string name =
-        fmt::format("{} {} {} {}, {} a node", std::get<1>(key), std::get<0>(key), std::get<2>(key),
-                    std::get<3>(key), std::get<5>(key));
+        fmt::format("{} {} {} {}, {} per node", std::get<1>(key), std::get<0>(key),
+                    std::get<2>(key), std::get<3>(key), std::get<5>(key));
     if (group.size() <= kCalibrated) {
       small.push_back(fmt::format("{} ({})", name, group.size()));
       continue;

@@ -23,7 +23,7 @@ class PlanReader {
   std::vector<PlannedRun> read(std::string_view text) {
     const json plan = json::parse(text, nullptr, false);
     if (!plan.is_object()) refuse("is not a JSON object");
-    if (number(plan, "version") != kJsonVersion) refuse("is of another version");
+    if (number(plan, "version") != kJsonVersion) refuse("has another version");
     std::vector<PlannedRun> runs;
     for (const json& each : list(plan, "plans")) {
       const size_t first = runs.size();
@@ -46,13 +46,13 @@ class PlanReader {
       const std::vector<std::string> names = names_of_measured(each);
       for (size_t i = first; i < runs.size(); ++i) runs[i].calibrated_from = names;
     }
-    if (runs.empty()) refuse("predicts nothing");
+    if (runs.empty()) refuse("holds no predictions");
     return runs;
   }
 
  private:
   [[noreturn]] void refuse(const std::string& reason) const {
-    fail("{}: {}; write it by 'strata plan --json'", name_, reason);
+    fail("{}: {}; write the file with 'strata plan --json'", name_, reason);
   }
 
   const json& field(const json& object, const char* key) const {

@@ -88,7 +88,7 @@ drawing::Plot plot_plan(std::string_view text, const std::string& name) {
     has_published = has_published || run.published_minutes;
   }
   // Only on a linear axis are the parts of a bar as long as their times.
-  chart.panels = {{drawing::linear_axis(steps, true, kApart), "milliseconds a step", kPanel},
+  chart.panels = {{drawing::linear_axis(steps, true, kApart), "milliseconds per step", kPanel},
                   {drawing::time_axis(minutes, kApart),
                    "minutes to train, with two standard deviations", kPanel}};
   chart.legend = drawing::keys_of_parts({kStepTerms.begin(), kStepTerms.end()});
@@ -97,11 +97,11 @@ drawing::Plot plot_plan(std::string_view text, const std::string& name) {
     chart.legend.push_back({Shape::kDiamond, 0, "found by the search"});
   }
   if (std::ranges::any_of(runs, [](const auto& run) { return !run.extrapolation.empty(); })) {
-    chart.legend.push_back({Shape::kHatched, -1, "beyond what was calibrated from"});
+    chart.legend.push_back({Shape::kHatched, -1, "beyond the calibrated range"});
   }
   if (has_published) chart.legend.push_back({Shape::kHollow, 0, "published"});
   plot.picture =
-      drawing::titled("Predicted steps and runs: ranks x samples a rank", {row_chart(chart)});
+      drawing::titled("Predicted steps and runs: ranks x samples per rank", {row_chart(chart)});
   return plot;
 }
 

@@ -64,9 +64,9 @@ std::string layout_text(const Layout& layout) {
 }
 
 Cells heading(const Rates& rates) {
-  Cells cells = {"ranks",    "batch",  "layout",   "step ms", "compute",   "imbalance",
-                 "constant", "bubble", "exposed",  "binds",   "samples M", "minutes to train",
-                 "from",     "to",     "GB a rank"};
+  Cells cells = {"ranks",    "batch",  "layout",     "step ms", "compute",   "imbalance",
+                 "constant", "bubble", "exposed",    "binds",   "samples M", "minutes to train",
+                 "from",     "to",     "GB per rank"};
   if (rates.price > 0) cells.emplace_back("price");
   if (rates.watts > 0) cells.emplace_back("kWh");
   return cells;
@@ -281,15 +281,15 @@ std::string calibration_text(const PlanReport& report) {
   const Calibration& calibration = report.planner.calibration;
   std::string text = "calibrated from:";
   for (const MeasuredStep& step : report.planner.measured) {
-    text +=
-        fmt::format("\n  {}: {}, {} a rank, {} ms a step", step.name, counted(step.ranks, "rank"),
-                    counted(step.samples_per_rank(), "sample"), milliseconds(step.seconds));
+    text += fmt::format("\n  {}: {}, {} per rank, {} ms per step", step.name,
+                        counted(step.ranks, "rank"), counted(step.samples_per_rank(), "sample"),
+                        milliseconds(step.seconds));
   }
   const StepCosts& costs = calibration.costs;
   text += fmt::format(
-      "\na sample {} ms, a step {} ms, several nodes {} ms; evaluations {} ms beside their "
-      "samples; start {:.1f} s and {:.0f} steps\n"
-      "a calibrated step is known to {:.1f} % (one standard deviation: {})\n",
+      "\ntime per sample {} ms, per step {} ms, for several nodes {} ms; evaluations {} ms beside "
+      "their samples; start {:.1f} s and {:.0f} steps\nuncertainty of a calibrated step: {:.1f} % "
+      "(one standard deviation: {})\n",
       milliseconds(costs.per_sample), milliseconds(costs.per_step),
       milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
       report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
@@ -322,17 +322,18 @@ std::string decision_text(const PlanReport& report) {
     const auto line = [&](const char* name, const std::optional<Prediction>& found) {
       text += fmt::format("fewest ranks {} {} min: {}\n", name, minutes(report.under->seconds),
                           found ? run_text(*found, rates)
-                                : "none, of those that take a sample each and are at most a "
-                                  "thousand times the calibrated");
+                                : "none, up to a thousand times the calibrated ranks and with at "
+                                  "least a sample for each");
     };
     line("under", report.under->expected);
     line("whose interval is under", report.under->sure);
   }
   if ((rates.price > 0 || rates.watts > 0) && report.predictions.size() > 1) {
-    text += fmt::format(
-        "{} within 10 % of the fastest: {}\n",
-        rates.watts > 0 ? rates.price > 0 ? "cheapest and most frugal" : "most frugal" : "cheapest",
-        run_text(cheapest_of(report.predictions), rates));
+    text += fmt::format("{} within 10 % of the fastest: {}\n",
+                        rates.watts > 0
+                            ? rates.price > 0 ? "cheapest, with the least energy," : "least energy"
+                            : "cheapest",
+                        run_text(cheapest_of(report.predictions), rates));
   }
   return text;
 }
@@ -340,16 +341,19 @@ std::string decision_text(const PlanReport& report) {
 std::string check_table(const PlanReport& report) {
   std::vector<Cells> rows = {{"system", "ranks", "batch", "micro-batches", "step ms", "predicted",
                               "error %", "time to train s", "predicted", "error %",
-                              "with reference samples %", "binds", ""}};
+                              "error % with reference samples", "binds", ""}};
   for (const CheckedSystem& checked : report.checked) rows.push_back(row_of(checked));
   return markdown(rows);
 }
 
 std::string summary_text(std::span<const CheckedSystem> checked) {
   const CheckSummary summary = summarise(checked);
-  if (summary.systems == 0) return "every system was calibrated from, or is an extrapolation\n";
-  return counted(summary.systems, "system") + " neither calibrated from nor an extrapolation\n" +
-         fmt::format("the interval of the time to train holds {} of them\n", summary.held) +
+  if (summary.systems == 0) return "every system was used for calibration or is an extrapolation\n";
+  return counted(summary.systems, "system") +
+         " neither used for calibration nor an extrapolation\n" +
+         fmt::format(
+             "the interval of the time to train contains the published time of {} of them\n",
+             summary.held) +
          deviations("step", summary.step) +
          deviations("time to train, published samples", summary.run) +
          deviations("time to train, reference samples", summary.reference);

@@ -73,7 +73,7 @@ class FolderReader {
       run.steps = std::move(trace.steps);
       // One unfinished line is no problem: a run may be writing it.
       if (trace.other_lines > 1) {
-        note(fmt::format("{}: {} of its step trace are no steps", log.string(),
+        note(fmt::format("{}: {} of its step trace are not steps", log.string(),
                          counted(trace.other_lines, "line")));
       }
     });
@@ -150,7 +150,7 @@ void group_by_target(ReportData& data) {
     folder.group = folder.benchmark;
     if (targets[folder.benchmark].size() < 2) continue;
     const std::optional<double>& target = folder.score.target;
-    folder.group += target ? fmt::format(", target {:.6g}", *target) : ", target not known";
+    folder.group += target ? fmt::format(", target {:.6g}", *target) : ", target unknown";
   }
 }
 
@@ -239,7 +239,7 @@ ReportData read_report_data(const ReportInput& input) {
   }
   for (const fs::path& directory : input.beside) add_folders(directory, true, input, seen, data);
   if (data.folders.empty()) {
-    fail("{}: no runs{} to report", input.directories.front().string(),
+    fail("{}: there are no runs{} to report", input.directories.front().string(),
          input.benchmark.empty() ? "" : fmt::format(" of the benchmark '{}'", input.benchmark));
   }
   group_by_target(data);

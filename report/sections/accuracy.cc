@@ -116,25 +116,26 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   const drawing::Chart chart =
       scoring::curve_chart(systems, target_of(systems, folders, folders.front()->benchmark), axis,
                            folders.front()->benchmark);
-  std::string caption = fmt::format(
-      "{}: {} over {}, a line a run, thick: a system's median run", benchmark_name(benchmark),
-      is_bert(benchmark) ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
-      is_time ? "time" : unit_of_samples(benchmark));
+  std::string caption =
+      fmt::format("{}: {} over {}. Each line is a run; a thick line is a system's median run",
+                  benchmark_name(benchmark),
+                  is_bert(benchmark) ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
+                  is_time ? "time" : unit_of_samples(benchmark));
   if (std::ranges::any_of(chart.lines, &drawing::Line::dashed)) {
-    caption += "; dashed: run_stop does not say success";
+    caption += ". Dashed: run_stop does not say success";
   }
   if (scoring::has_too_many_runs(systems)) {
     caption += fmt::format(
-        "; the best accuracy so far, of at most {} runs of a system, the fastest and the slowest "
-        "among them",
+        ". Lines show the best accuracy so far, of at most {} runs per system, with the fastest "
+        "and the slowest",
         scoring::kRunsOfMany + 1);
   }
   if (chart.band) {
-    caption += ". In the shaded range a difference is drawn higher, so lines bend at its edge";
+    caption += ". In the shaded range differences are drawn larger, so lines bend at its edge";
   }
   const size_t late = is_time ? runs_evaluated_late(folders) : 0;
   if (late > 0) {
-    caption += fmt::format(". Not shown: {} evaluated after run_stop alone",
+    caption += fmt::format(". Not shown: {} evaluated only after run_stop",
                            counted(late, "run that was", "runs that were"));
   }
   return figure(

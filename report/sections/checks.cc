@@ -52,12 +52,11 @@ std::string why_not_converged(const scoring::Score& score) {
     return rcp.message;
   }
   if (!(*rcp.submission_mean < *rcp.least_mean)) {
-    return fmt::format("too few runs to be held against the reference ({})", rcp.message);
+    return fmt::format("too few runs to compare with the reference ({})", rcp.message);
   }
   return fmt::format(
-      "converges faster than the reference allows at batch {}: after {} where at least {} are "
-      "asked "
-      "for ({})",
+      "converges faster than the reference allows at batch size {}: after {}, but at least {} are "
+      "required ({})",
       *score.batch_size, short_number(*rcp.submission_mean), short_number(*rcp.least_mean),
       rcp.message);
 }
@@ -81,13 +80,14 @@ std::string not_judged(const ReportData& data) {
   std::string html;
   for (const auto& [reason, benchmarks] : no_rules) {
     html +=
-        paragraph(fmt::format("The runs of {} are not judged, and count if they say success: {}.",
+        paragraph(fmt::format("The runs of {} are not judged; they count if they say success: {}.",
                               fmt::join(benchmarks, ", "), reason));
   }
   if (!no_points.empty()) {
-    html += paragraph(fmt::format(
-        "There are no reference points for all of {}: their convergence is not judged (--rcp DIR).",
-        fmt::join(no_points, ", ")));
+    html +=
+        paragraph(fmt::format("Some systems of {} have no reference points, so their convergence "
+                              "is not judged (--rcp DIR names points).",
+                              fmt::join(no_points, ", ")));
   }
   return html;
 }
@@ -117,7 +117,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
       if (run.broken_rules.empty()) say(log, "does not count", run.reason);
       for (const std::string& rule : run.broken_rules) say(log, "breaks a rule", rule);
     }
-    say(log, "energy not known", run.energy_problem);
+    say(log, "energy unknown", run.energy_problem);
     if (group_has_curves && folder.runs[i].curve.evaluations.empty() && run.counts) {
       say(log, "no curve", why_without_curve(folder.runs[i]));
     }
@@ -127,7 +127,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
     say("all runs", "reference points: failed", why_not_converged(score));
   }
   for (const std::string& setting : score.differing_settings)
-    say("all runs", "not made alike", setting);
+    say("all runs", "different settings", setting);
   say("all runs", "scaling.json not applied", score.scaling_problem);
   if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
     say("the system", "description", "there is no systems/<system>.json that names it");
@@ -150,7 +150,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
 }  // namespace
 
 Section checks_section(const ReportData& data, bool watched) {
-  Table table("checks", "What does not count or is not known, and why",
+  Table table("checks", "What does not count or is unknown, and why",
               {"System", "Benchmark", "Runs", "Finding", "Reason"});
   std::set<std::filesystem::path> told;
   std::set<std::string> without_curves;
@@ -170,9 +170,8 @@ Section checks_section(const ReportData& data, bool watched) {
     }
   }
   if (table.empty())
-    html += paragraph(watched ? "So far every run that has ended counts, and all "
-                                "that was read is in order."
-                              : "Every run counts, and all that was read is in order.");
+    html += paragraph(watched ? "So far every run that has ended counts, and no problem was found."
+                              : "Every run counts, and no problem was found.");
   if (!table.empty()) html += table.html();
   if (!data.problems.empty()) {
     html += heading("Not read") + "<ul>";

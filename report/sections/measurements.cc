@@ -67,7 +67,7 @@ std::string phases_figure(const std::vector<MeasurementSide>& sides) {
   }
   if (rows.empty()) return "";
   return figure("", "Phases of a step, as 'strata bench step' measured them.",
-                bar_chart(rows, names, "milliseconds a step"),
+                bar_chart(rows, names, "milliseconds per step"),
                 {"Phases of a step", counted(rows.size(), "measurement")}, behind);
 }
 

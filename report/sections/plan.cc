@@ -84,7 +84,7 @@ void add_row(Table& table, const PlannedRun& planned, const std::string& what,
 
 Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& runs) {
   Table table(
-      "plan", "What was predicted, beside what happened",
+      "plan", "Predictions beside measurements",
       {"System", "Ranks", "Batch", "Predicted minutes", "Predicted range, two standard deviations",
        "Measured minutes", "Predicted / measured - 1", "Predicted step, ms", "Measured step, ms",
        "Step: predicted / measured - 1"});
@@ -101,7 +101,7 @@ Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& r
               folder->owner.system);
     }
     if (happened.empty()) {
-      add_row(table, planned, "none of this system and size here", std::nullopt, std::nullopt, -1);
+      add_row(table, planned, "no measured system of this size", std::nullopt, std::nullopt, -1);
     }
   }
   return table;
@@ -126,7 +126,7 @@ std::string steps_figure(const std::vector<PlannedRun>& runs) {
     }
   }
   return figure("", "The predicted step, term by term.",
-                bar_chart(rows, terms, "milliseconds a step"),
+                bar_chart(rows, terms, "milliseconds per step"),
                 {"Predicted steps", counted(rows.size(), "layout")}, behind);
 }
 
@@ -138,7 +138,7 @@ Section plan_section(const ReportData& data, const std::vector<std::filesystem::
     const std::vector<PlannedRun> runs = plan::read_plan_file(path);
     html += heading(path.string()) + predictions_table(data, runs).html() + steps_figure(runs);
   }
-  return {"plan", "Plan and what happened", html};
+  return {"plan", "Predictions and measurements", html};
 }
 
 }  // namespace strata::report

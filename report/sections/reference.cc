@@ -16,7 +16,7 @@ using compliance::ReferencePoints;
 
 std::string verdict_of(const ReportedFolder& folder) {
   return folder.score.held_to_rcp ? std::string(word(folder.score.rcp.outcome()))
-                                  : std::string("not held to it");
+                                  : std::string("not checked");
 }
 
 // Returns the points of one benchmark in one round, or nullopt if there are none.
@@ -82,7 +82,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
   chart.y_title = unit_of_samples(benchmark) + " to converge";
   return figure(benchmark,
                 fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
-                            "What lies below the dashed line converged faster than is allowed.",
+                            "Points below the dashed line converged faster than is allowed.",
                             benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
                 picture_of(chart),
                 {"Reference points, " + benchmark_name(benchmark),

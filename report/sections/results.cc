@@ -25,7 +25,7 @@ std::optional<double> minutes_of(const std::optional<double>& milliseconds) {
 std::string runs_in_words(const Score& score) {
   std::string words = fmt::format("{} of {}", score.counting_runs(), score.runs.size());
   if (score.runs_needed > 0 && score.runs.size() < static_cast<size_t>(score.runs_needed)) {
-    words += fmt::format(" ({} make a submission)", score.runs_needed);
+    words += fmt::format(" (a submission needs {})", score.runs_needed);
   }
   return words;
 }
@@ -60,7 +60,7 @@ Cell checked(const ReportedFolder& folder, bool watched) {
 
 Cell reference(const ReportedFolder& folder, bool watched) {
   const Score& score = folder.score;
-  if (!score.held_to_rcp) return "open division: not held to them";
+  if (!score.held_to_rcp) return "open division: not checked";
   const auto outcome = score.rcp.outcome();
   if (outcome == compliance::Outcome::kFailed && watched && awaits_runs(folder)) {
     return "not yet: more runs are needed";
@@ -123,7 +123,7 @@ std::string systems_table(const ReportData& data, const std::string& group, bool
   }
   const std::string target = target_in_words(folders), name = benchmark_name(group);
   Table table("systems-" + file_name(group),
-              fmt::format("{}{}: scores and what they rest on", name,
+              fmt::format("{}{}: scores and their details", name,
                           target.empty() || name.ends_with(target) ? "" : ", " + target),
               titles);
   for (const ReportedFolder* folder : folders) {
@@ -192,9 +192,9 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   if (chart.rows.empty()) return "";
   chart.panels = {{drawing::time_axis(values), "minutes to train"}};
   chart.legend = scoring::run_dot_keys(shapes);
-  const std::string caption =
-      fmt::format("{}: minutes to train, the score at the right.{}", benchmark_name(benchmark),
-                  without > 0 ? fmt::format(" {} without any time are not shown.", without) : "");
+  const std::string caption = fmt::format(
+      "{}: minutes to train of each run. The score is at the right.{}", benchmark_name(benchmark),
+      without > 0 ? fmt::format(" Not shown: {} without a time.", without) : "");
   return figure(benchmark, caption, picture_of(chart),
                 {"Minutes to train, " + benchmark_name(benchmark),
                  fmt::format("{}, the fastest first: {}", counted(chart.rows.size(), "system"),

@@ -42,7 +42,7 @@ Section running_section(const ReportData& data) {
           folder.owner.system, folder.group);
     }
   }
-  return {"running", "Under way, or interrupted", table.empty() ? "" : table.html()};
+  return {"running", "Running or interrupted", table.empty() ? "" : table.html()};
 }
 
 }  // namespace strata::report

@@ -82,7 +82,7 @@ std::string differences(const std::vector<const ReportedFolder*>& folders,
     std::erase_if(names, [&](const std::string& name) { return !is_common(folders, name); });
   }
   if (names.empty()) {
-    return paragraph(benchmark_name(benchmark) + ": all settings that are known are the same.");
+    return paragraph(benchmark_name(benchmark) + ": all known settings are the same.");
   }
   std::vector<std::string> columns = {"Setting"};
   if (side_by_side) {

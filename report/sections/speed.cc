@@ -30,9 +30,9 @@ Table speed_table(const ReportData& data) {
   });
   std::vector<std::string> columns = {"System",       "Benchmark",
                                       "Accelerators", "Minutes to train",
-                                      "Sequences/s",  "Sequences/s an accelerator"};
+                                      "Sequences/s",  "Sequences/s per accelerator"};
   if (has_energy) {
-    columns.insert(columns.end(), {"Energy, kJ", "Mean watts", "Sequences/s a watt"});
+    columns.insert(columns.end(), {"Energy, kJ", "Mean watts", "Sequences/s per watt"});
   }
   Table table("speed", "Speed, per accelerator and per watt", columns);
   for (const ReportedFolder& folder : data.folders) {
@@ -121,17 +121,17 @@ Section speed_section(const ReportData& data) {
   const Table table = speed_table(data);
   std::string html;
   for (const std::string& benchmark : data.groups) {
-    html += over_accelerators(data, benchmark, "scaling", "minutes to train",
-                              "minutes to train over the number of accelerators. Dashed: half the "
-                              "time for twice as many, "
-                              "from the system with the fewest accelerator-minutes.",
-                              true, [](const Score& score) -> std::optional<double> {
-                                if (!score.time_to_train_ms) return std::nullopt;
-                                return *score.time_to_train_ms / scoring::kMsPerMinute;
-                              });
     html += over_accelerators(
-        data, benchmark, "rate", "sequences/s an accelerator",
-        "sequences a second of an accelerator, evaluations and start included.", false,
+        data, benchmark, "scaling", "minutes to train",
+        "minutes to train over the number of accelerators. Dashed: ideal scaling (twice as many "
+        "accelerators take half the time) from the system with the fewest accelerator-minutes.",
+        true, [](const Score& score) -> std::optional<double> {
+          if (!score.time_to_train_ms) return std::nullopt;
+          return *score.time_to_train_ms / scoring::kMsPerMinute;
+        });
+    html += over_accelerators(
+        data, benchmark, "rate", "sequences/s per accelerator",
+        "sequences per second and accelerator, including evaluations and start.", false,
         [](const Score& score) { return score.sequences_per_second_per_accelerator; });
   }
   if (!table.empty()) html += table.html();

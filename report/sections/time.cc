@@ -63,12 +63,11 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
   if (rows.empty()) return "";
   return figure(
       benchmark,
-      fmt::format("{}: what the time of a run went into, in per cent; at the right its time, the "
-                  "plain mean of "
-                  "the runs that count (a score is an olympic mean). "
-                  "Start: from run_start to the first block or epoch.{}",
+      fmt::format("{}: phases of a run, in per cent of its time. At the right is that time: the "
+                  "plain mean of the runs that count (a score is an olympic mean). Start: from "
+                  "run_start to the first block or epoch.{}",
                   benchmark_name(benchmark),
-                  some_silent ? " *: evaluations are not logged and are among the steps." : ""),
+                  some_silent ? " *: evaluations are not logged, so the steps include them." : ""),
       bar_chart(rows, {"start", "steps", "evaluation"}, "per cent of the run"),
       {"Phases of a run, " + benchmark_name(benchmark), counted(rows.size(), "system")}, behind);
 }
@@ -100,12 +99,11 @@ std::vector<TracedRun> traced_runs(const ReportData& data) {
 }
 
 std::string steps_table(const std::vector<TracedRun>& runs) {
-  Table table(
-      "steps",
-      "Steps of runs with a step trace (medians, of the rank that logs; tokens of all ranks)",
-      {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
-       "Exposed communication, ms", "Communication hidden", "Updates, ms", "Imbalance",
-       "Tokens/s"});
+  Table table("steps",
+              "Steps of runs with a step trace (medians on the logging rank; tokens of all ranks)",
+              {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
+               "Exposed communication, ms", "Communication hidden", "Updates, ms", "Imbalance",
+               "Tokens/s"});
   for (const TracedRun& run : runs) {
     std::vector<double> seconds;
     for (const TracedStep& step : run.steps()) seconds.push_back(step.seconds);
@@ -135,11 +133,10 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
                            fmt::format("{:.9g}", parts[1]), fmt::format("{:.9g}", parts[2])});
   }
   return figure("",
-                "What a step's time goes into, of runs with a step trace: computing and updating; "
-                "waiting for communication that nothing hides, other ranks' work included; waiting "
-                "for data.",
+                "Phases of a step, for runs with a step trace: computing and updating; waiting for "
+                "communication that no computation hides, or for other ranks; waiting for data.",
                 bar_chart(rows, {"compute and update", "exposed communication", "data"},
-                          "milliseconds a step"),
+                          "milliseconds per step"),
                 {"Phases of a step", counted(rows.size(), "run")}, behind);
 }
 
@@ -202,7 +199,8 @@ Section time_section(const ReportData& data) {
         runs, "step-times", "milliseconds", "Milliseconds of every step.", true,
         [](const TracedStep& step) -> std::optional<double> { return 1000 * step.seconds; });
     html += over_steps(runs, "imbalance", "imbalance",
-                       "Imbalance of every step's plan: the costliest rank's work over the mean.",
+                       "Imbalance of each step's batch plan: the work of the rank that has the "
+                       "most, divided by the mean.",
                        false, [](const TracedStep& step) { return step.imbalance; });
     html += over_steps(runs, "loss", "masked-LM loss", "Masked-LM loss of the training batches.",
                        false, [](const TracedStep& step) { return step.loss; });

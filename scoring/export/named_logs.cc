@@ -10,8 +10,8 @@ namespace fs = std::filesystem;
 void add(const fs::path& log, const fs::path& name, std::map<fs::path, fs::path>& logs) {
   const auto [known, is_new] = logs.emplace(name, log);
   if (!is_new && known->second != log) {
-    fail("{} and {} would both be {}; export one of them elsewhere", known->second.string(),
-         log.string(), name.string());
+    fail("{} and {} would both be exported as {}; export one of them to another folder",
+         known->second.string(), log.string(), name.string());
   }
 }
 

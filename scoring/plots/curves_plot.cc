@@ -21,7 +21,7 @@ using drawing::Shape;
 
 std::string why_left_out(const Curve& curve) {
   if (!curve.problem.empty()) return "cannot be read: " + curve.problem;
-  if (!curve.evaluations.empty()) return "without the samples after which it was evaluated";
+  if (!curve.evaluations.empty()) return "evaluations without sample counts";
   if (curve.has_other_values) return "has an eval_accuracy that is not a number";
   return "without evaluations";
 }
@@ -136,10 +136,11 @@ std::vector<Key> legend_of(const std::vector<DrawnSystem>& systems,
     legend.push_back({Shape::kDashed, -1, has_target ? "target not reached" : "no success"});
   }
   if (has_too_many_runs(systems)) {
-    legend.push_back({Shape::kNone, -1,
-                      fmt::format("best accuracy so far, of at most {} runs of a system, the "
-                                  "fastest and the slowest among them",
-                                  kRunsOfMany + 1)});
+    legend.push_back(
+        {Shape::kNone, -1,
+         fmt::format(
+             "best accuracy so far; at most {} runs per system, with the fastest and the slowest",
+             kRunsOfMany + 1)});
   }
   return legend;
 }

@@ -28,9 +28,9 @@ constexpr int kSlower = 1, kFaster = 2, kEqual = -1;
 // ---- Reading
 
 double ratio_of(const json& value) {
-  if (!value.is_number()) fail("a ratio is no number");
+  if (!value.is_number()) fail("a ratio is not a number");
   const auto ratio = value.get<double>();
-  if (!(ratio > 0 && ratio < kLargestRatio)) fail("{} is no ratio of times", ratio);
+  if (!(ratio > 0 && ratio < kLargestRatio)) fail("{} is not a ratio of times", ratio);
   return ratio;
 }
 
@@ -41,10 +41,10 @@ std::string required_text(const json& object, const char* key) {
 }
 
 BuildComparison comparison_of(const json& line) {
-  if (!line.is_object()) fail("is no JSON object, as scripts/bench.sh writes");
+  if (!line.is_object()) fail("is not a JSON object as scripts/bench.sh writes it");
   const auto version = line.find("version"), numbers = line.find("numbers");
   if (version == line.end() || *version != kHistoryVersion)
-    fail("is not of version {}", kHistoryVersion);
+    fail("does not have version {}", kHistoryVersion);
   if (numbers == line.end() || !numbers->is_object()) fail("there are no 'numbers'");
   BuildComparison result{.date = required_text(line, "date"),
                          .old_commit = required_text(line, "old"),
@@ -56,7 +56,8 @@ BuildComparison comparison_of(const json& line) {
     Number number{.ratio = ratio_of(each["ratio"]), .interval = {}};
     const auto interval = each.find("interval");
     if (interval != each.end() && !interval->is_null()) {
-      if (!interval->is_array() || interval->size() != 2) fail("{}: no interval of two", name);
+      if (!interval->is_array() || interval->size() != 2)
+        fail("{}: 'interval' must have two numbers", name);
       number.interval.emplace(ratio_of((*interval)[0]), ratio_of((*interval)[1]));
     }
     result.numbers.emplace(name, number);
@@ -133,12 +134,12 @@ drawing::Plot plot_history(const std::vector<BuildComparison>& comparisons,
   }
   if (names.empty()) {
     fail("there is nothing to plot: no comparison has a number{}",
-         only.empty() ? "" : " whose name --only chooses");
+         only.empty() ? "" : " that --only chooses");
   }
   if (rows > kMostRows) {
     fail(
-        "{} comparisons of numbers cannot be seen in one picture, at most {} can: choose some of "
-        "them by --only",
+        "{} comparisons are too many for one picture, which holds at most {}; choose some with "
+        "--only",
         rows, kMostRows);
   }
   const drawing::Axis axis = drawing::linear_axis(differences, false);
@@ -156,7 +157,7 @@ drawing::Plot plot_history(const std::vector<BuildComparison>& comparisons,
     if (drawings.empty()) {
       chart.legend = {{drawing::Shape::kDot, kSlower, "larger"},
                       {drawing::Shape::kDot, kFaster, "smaller"},
-                      {drawing::Shape::kDot, kEqual, "the interval holds 0, or there is none"}};
+                      {drawing::Shape::kDot, kEqual, "the interval contains 0, or there is none"}};
     }
     for (const BuildComparison& comparison : comparisons) {
       const auto found = comparison.numbers.find(name);

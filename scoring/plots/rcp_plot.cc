@@ -73,7 +73,7 @@ std::vector<RcpRow> rcp_rows(const ReferencePoints& points, RcpPass pass, bool i
   constexpr double kMostRows = 1e6;
   const double first = known.front().batch_size, last = known.back().batch_size;
   if (!(last - first < kMostRows))
-    fail("{}: {} batch sizes are too many to be interpolated", points.source(), last - first + 1);
+    fail("{}: {} batch sizes are too many to interpolate", points.source(), last - first + 1);
   for (double batch_size = first; batch_size <= last; ++batch_size)
     rows.push_back(row_at(points, known, batch_size));
   return rows;
@@ -84,7 +84,8 @@ RcpBootstrap rcp_bootstrap(const ReferencePoints& points, double batch_size, uin
   const auto& known = points.full();
   const auto found = std::ranges::find(known, batch_size, &ReferencePoint::batch_size);
   if (found == known.end()) {
-    fail("{}: batch size {:.10g} is not measured; there are: {}", points.source(), batch_size,
+    fail("{}: batch size {:.10g} has no reference point; the points are at: {}", points.source(),
+         batch_size,
          fmt::join(
              [&] {
                std::vector<double> sizes;
@@ -99,7 +100,8 @@ RcpBootstrap rcp_bootstrap(const ReferencePoints& points, double batch_size, uin
   const auto runs = static_cast<size_t>(std::max(result.submission_runs, 0));
   const auto cut = static_cast<size_t>(std::ceil(0.1 * static_cast<double>(runs)));
   if (runs <= 2 * cut || found->epochs.empty())
-    fail("{}: none of {} is left without the extremes", points.source(), counted(runs, "run"));
+    fail("{}: none of {} is left after the extremes are dropped", points.source(),
+         counted(runs, "run"));
   SplitMix64 random(splitmix64(seed));
   std::vector<double> drawn(runs);
   for (size_t i = 0; i < draws; ++i) {

@@ -203,7 +203,7 @@ drawing::Plot plot_scores(const std::vector<Score>& scores) {
     if (farthest >= 100 * kFarthest) {
       chart.legend.push_back(
           {.shape = drawing::Shape::kNone,
-           .text = fmt::format("farther than {:.0f} % at the edge", 100 * kFarthest)});
+           .text = fmt::format("beyond {:.0f} %: drawn at the edge", 100 * kFarthest)});
     }
   }
   add_panel(chart, rows, "sequences/s/accelerator", kRateWidth, rate_entry,

@@ -121,7 +121,7 @@ std::vector<drawing::Row> rows_of(const Panel& panel) {
          .labels = labels_of(span.name)});
   }
   if (lanes.size() > kMostLanes) {
-    fail("{} lanes cannot be seen in one picture: at most {} can", lanes.size(), kMostLanes);
+    fail("{} lanes are too many for one picture, which holds at most {}", lanes.size(), kMostLanes);
   }
   std::vector<drawing::Row> rows;
   for (auto& [lane, bars] : lanes) {
@@ -156,11 +156,11 @@ drawing::Plot plot_timeline(std::span<const TimelineTrace> traces,
       for (const drawing::Bar& bar : row.entries.front().bars) parts.insert(bar.part);
     }
     if (plot.drawn > kMostSpans) {
-      fail("more than {} spans cannot be seen in one picture: draw a step of them with --within",
+      fail("more than {} spans are too many for one picture; choose a part with --within",
            kMostSpans);
     }
   }
-  if (plot.drawn == 0) fail("there is nothing to plot: no span has a length there");
+  if (plot.drawn == 0) fail("there is nothing to plot: no span has a duration");
   for (const Verb& verb : kVerbs) {
     if (!parts.contains(verb.part)) continue;
     charts.front().legend.push_back(

@@ -16,7 +16,7 @@ using nlohmann::json;
 double time_of(const json& event, const char* key, const std::string& where) {
   const json& value = event.at(key);
   if (!value.is_number() || !std::isfinite(value.get<double>())) {
-    fail("{}: '{}' is no time in microseconds", where, key);
+    fail("{}: '{}' is not a time in microseconds", where, key);
   }
   return value.get<double>() / 1e3;
 }
@@ -25,7 +25,7 @@ int number_of(const json& event, const char* key, const std::string& where) {
   const auto value = event.find(key);
   if (value == event.end()) return 0;
   if (!value->is_number_integer() || *value < 0 || *value > 1000000) {
-    fail("{}: '{}' is no number of a rank or a lane", where, key);
+    fail("{}: '{}' is not the number of a rank or lane", where, key);
   }
   return value->get<int>();
 }
@@ -44,7 +44,7 @@ void read_name(const json& event, int process, int lane, TimelineTrace& trace) {
 }
 
 void read_event(const json& event, const std::string& where, TimelineTrace& trace) {
-  if (!event.is_object()) fail("{} is no event", where);
+  if (!event.is_object()) fail("{} is not a JSON object", where);
   const std::string phase = text_of(event, "ph");
   const int process = number_of(event, "pid", where), lane = number_of(event, "tid", where);
   if (phase == "M") read_name(event, process, lane, trace);
@@ -53,7 +53,7 @@ void read_event(const json& event, const std::string& where, TimelineTrace& trac
     if (!event.contains(key)) fail("{} has no '{}'", where, key);
   }
   const double begin = time_of(event, "ts", where), duration = time_of(event, "dur", where);
-  if (duration < 0) fail("{}: 'dur' is below 0", where);
+  if (duration < 0) fail("{}: 'dur' is negative", where);
   trace.spans.push_back({process, lane, text_of(event, "name"), begin, begin + duration});
 }
 
@@ -67,14 +67,14 @@ TimelineTrace read_timeline(const std::filesystem::path& path) {
     events = found == trace.end() ? nullptr : &*found;
   }
   if (!events || !events->is_array()) {
-    fail("{}: no Chrome trace JSON, such as log.timeline_steps and --timeline write",
+    fail("{}: is not a Chrome trace in JSON, as log.timeline_steps and --timeline write it",
          path.string());
   }
   TimelineTrace result{.name = path.filename().string()};
   for (size_t i = 0; i < events->size(); ++i) {
     read_event((*events)[i], fmt::format("{}: event {}", path.string(), i), result);
   }
-  if (result.spans.empty()) fail("{}: a timeline without spans", path.string());
+  if (result.spans.empty()) fail("{}: the timeline has no spans", path.string());
   return result;
 }
 

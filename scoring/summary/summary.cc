@@ -97,7 +97,7 @@ int64_t integer(const json& description, const char* name) {
 int64_t product(const json& description, const char* a, const char* b) {
   int64_t count = 0;
   if (__builtin_mul_overflow(integer(description, a), integer(description, b), &count))
-    fail("\"{}\" times \"{}\" is beyond all counts", a, b);
+    fail("\"{}\" times \"{}\" is too large", a, b);
   return count;
 }
 
@@ -249,7 +249,7 @@ void add_system(const fs::path& submitter, const std::string& system, const Cell
 json read_description(const fs::path& path) {
   constexpr uint64_t kMostBytes = 1 << 20;
   json description = json::parse(read_file(path, kMostBytes), nullptr, false);
-  if (!description.is_object()) fail("{}: is no JSON object", path.string());
+  if (!description.is_object()) fail("{}: is not a JSON object", path.string());
   return description;
 }
 
@@ -313,13 +313,13 @@ Summary summarize(const std::vector<Score>& scores, bool make_private_ids) {
   for (const Score& score : scores) {
     const std::string path = score.folder.path.string();
     if (score.folder.submitter_path.empty()) {
-      summary.left_out.push_back(path + ": lies in no submission");
+      summary.left_out.push_back(path + ": is not in a submission");
       continue;
     }
     if (std::ranges::find(submitters, score.folder.submitter_path) == submitters.end())
       submitters.push_back(score.folder.submitter_path);
     if (score.ruleset.empty()) {
-      summary.left_out.push_back(path + ": its round is not known");
+      summary.left_out.push_back(path + ": its round is unknown");
       continue;
     }
     if (summary.ruleset.empty()) {
@@ -327,7 +327,7 @@ Summary summarize(const std::vector<Score>& scores, bool make_private_ids) {
       summary.ruleset = score.ruleset;
     }
     if (summary.usage != score.usage || summary.ruleset != score.ruleset) {
-      fail("results of several rounds ({} {} and {} {}) are no one table: give --ruleset",
+      fail("results of several rounds ({} {} and {} {}) do not fit in one table; give --ruleset",
            summary.usage, summary.ruleset, score.usage, score.ruleset);
     }
     const std::string benchmark = benchmark_alias(score.folder.benchmark);
@@ -340,7 +340,7 @@ Summary summarize(const std::vector<Score>& scores, bool make_private_ids) {
     const bool weak = summary.usage == "hpc" && score.folder.weak_scaling;
     found[{score.folder.submitter_path, score.folder.system, weak, benchmark}] = &score;
   }
-  if (submitters.empty()) fail("there is no submission (results/ beside systems/) among these");
+  if (submitters.empty()) fail("none of these is a submission (results/ beside systems/)");
   summary.strong.columns = columns(summary, false, false);
   summary.detailed.columns = columns(summary, true, false);
   summary.weak.columns = columns(summary, false, true);

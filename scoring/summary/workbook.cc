@@ -17,7 +17,7 @@ namespace {
 
 void require(lxw_error error, const std::string& what) {
   if (error != LXW_NO_ERROR)
-    fail("{} cannot be put into a workbook: {}", what, lxw_strerror(error));
+    fail("{} cannot be written to a workbook: {}", what, lxw_strerror(error));
 }
 
 struct FreeWorkbook {

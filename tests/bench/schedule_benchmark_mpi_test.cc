@@ -263,7 +263,7 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesShardedOrdersThatTheClipModeRefuses) {
   EXPECT_EQ(result.skipped[0].name, "gradients, micro_batch");
   EXPECT_EQ(result.skipped[1].name, "all, micro_batch");
   EXPECT_THAT(result.skipped[1].reason,
-              HasSubstr("optimizer.sharded: every micro-batch's gradients"));
+              HasSubstr("optimizer.sharded: gradients are reduced after every micro-batch"));
   for (const ShardingMeasurement& order : result.orders) {
     EXPECT_EQ(order.bytes_sent, order.bytes_sent_formula) << order.name;
   }

@@ -93,7 +93,7 @@ TEST_F(Export, SaysWhatIsLeftOutAndReplacesAnEarlierExport) {
       strata({"export", "tensorboard", log, path("Acme/results/good/bert/result_0.txt"), "-o",
               path("out")});
   EXPECT_EQ(same.exit_code, 2);
-  EXPECT_THAT(same.err, HasSubstr("would both be result_0"));
+  EXPECT_THAT(same.err, HasSubstr("would both be exported as result_0"));
 }
 
 // Compares every field of the table with Python's reading of the lines.

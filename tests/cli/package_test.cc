@@ -98,7 +98,7 @@ TEST_F(Submissions, AFactorIsWrittenOnceAndNeverOverAnother) {
   write_text(runs() / "scaling.json", "{\"scaling_factor\": 3}");
   const auto refused = check({"rcp", acme(), "--write-scaling"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("it is left as it is"));
+  EXPECT_THAT(refused.err, HasSubstr("the file was not changed"));
   EXPECT_EQ(read_file(runs() / "scaling.json"), "{\"scaling_factor\": 3}");
   EXPECT_NE(text, "{\"scaling_factor\": 3}");
 }

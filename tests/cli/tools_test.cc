@@ -179,7 +179,7 @@ TEST_F(Tools, CompareExitsWithOneWhereASideIsWorseByMoreThanTheShare) {
   const ProcessResult refused = strata({"compare", good, worse, "--fail-above", "9%"});
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   EXPECT_THAT(refused.out, HasSubstr("+10.00 %"));
-  EXPECT_THAT(refused.err, HasSubstr("time to train of slower is 10.00 % worse than of good"));
+  EXPECT_THAT(refused.err, HasSubstr("time to train of slower is 10.00 % worse than that of good"));
   EXPECT_EQ(strata({"compare", good, worse, "--fail-above", "0.11"}).exit_code, 0);
   EXPECT_EQ(strata({"compare", worse, good, "--fail-above", "9%"}).exit_code, 0);
 }
@@ -262,7 +262,8 @@ TEST_F(Tools, APlanFindsTheFewestRanksUnderATimeAndTheCheapest) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("fewest ranks under 8 min: "));
   EXPECT_THAT(result.out, HasSubstr("fewest ranks whose interval is under 8 min: "));
-  EXPECT_THAT(result.out, HasSubstr("cheapest and most frugal within 10 % of the fastest: "));
+  EXPECT_THAT(result.out,
+              HasSubstr("cheapest, with the least energy, within 10 % of the fastest: "));
 }
 
 TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
@@ -274,7 +275,7 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
       "--batch", "80,4096",    "--samples", "1000000",    "--start", "2"};
   const ProcessResult table = strata(words);
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr("a sample 3.00 ms, a step 20.00 ms"));
+  EXPECT_THAT(table.out, HasSubstr("time per sample 3.00 ms, per step 20.00 ms"));
   // 80 samples on 8 ranks take 30 and 20 ms.
   EXPECT_THAT(table.out, HasSubstr("    30.00 |"));
 
@@ -287,7 +288,7 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   EXPECT_EQ(warned.out, table.out);
   EXPECT_EQ(table.err, "");
   EXPECT_THAT(warned.err, HasSubstr("8 ranks, batch 80: "));
-  EXPECT_THAT(warned.err, HasSubstr(" GB a rank, more than --memory 5"));
+  EXPECT_THAT(warned.err, HasSubstr(" GB per rank, more than --memory 5"));
   small_memory.back() = "5000";
   EXPECT_EQ(strata(small_memory).err, "");
 
@@ -307,7 +308,7 @@ TEST_F(Tools, APlanOfOneBatchSizeIsRefusedWithTheReason) {
   const ProcessResult result =
       strata({"plan", "--measured", step, "--ranks", "8", "--batch", "80"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("cannot tell time a sample from time a step"));
+  EXPECT_THAT(result.err, HasSubstr("cannot separate time per sample from time per step"));
   EXPECT_THAT(result.err, HasSubstr(step));
 }
 
@@ -372,7 +373,7 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> layouts = {
       {{"--clip", "gently"}, "--clip"},
       {{"--stages", "3"}, "--stages 3: does not divide 8 ranks"},
-      {{"--stages", "2"}, "--stages 2: needs as many micro-batches"},
+      {{"--stages", "2"}, "--stages 2: needs at least as many micro-batches"},
       {{"--split-tied-embedding"},
        "--split-tied-embedding: a rank's own gradient is clipped before it is reduced"},
       {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded: gradients are reduced"},

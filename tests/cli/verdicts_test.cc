@@ -48,7 +48,7 @@ TEST_F(Verdicts, WithoutRulesForARoundEveryCommandSaysNotJudgedAndGoesOn) {
     EXPECT_EQ(printed.exit_code, 0) << printed.out << printed.err;
     EXPECT_EQ(printed.err, "");
     EXPECT_TRUE(contains(printed.out, "not judged")) << printed.out;
-    EXPECT_TRUE(contains(printed.out, "'strata rules install' fetches them (mlperf-logging "))
+    EXPECT_TRUE(contains(printed.out, "'strata rules install' installs them (mlperf-logging "))
         << printed.out;
     auto strict = words;
     strict.push_back("--require-verdict");
@@ -58,7 +58,7 @@ TEST_F(Verdicts, WithoutRulesForARoundEveryCommandSaysNotJudgedAndGoesOn) {
   EXPECT_EQ(scored.exit_code, 0) << scored.err;
   EXPECT_TRUE(contains(scored.out, "10/10")) << scored.out;
   EXPECT_TRUE(contains(scored.out, "olympic")) << scored.out;
-  EXPECT_TRUE(contains(scored.out, "'strata rules install' fetches them")) << scored.out;
+  EXPECT_TRUE(contains(scored.out, "'strata rules install' installs them")) << scored.out;
   const json score =
       json::parse(strata_at_home({"score", path("Later"), "--ruleset", "5.1", "--json"}).out);
   EXPECT_GT(score.at("scores")[0].at("time_to_train_ms").get<double>(), 60'000);
@@ -139,7 +139,7 @@ TEST_F(Verdicts, TrainSamplesMayStandBesideTheAccuracy) {
   });
   const ProcessResult epochs = strata_at_home({"check", "rcp", path("Acme"), "--ruleset", "5.0"});
   EXPECT_EQ(epochs.exit_code, 1);
-  EXPECT_TRUE(contains(epochs.out, "no samples: epoch_num")) << epochs.out;
+  EXPECT_TRUE(contains(epochs.out, "not samples: epoch_num")) << epochs.out;
   EXPECT_TRUE(contains(epochs.out, "--rcp-bert-train-samples")) << epochs.out;
   const ProcessResult samples = strata_at_home(
       {"check", "rcp", path("Acme"), "--ruleset", "5.0", "--rcp-bert-train-samples"});
@@ -152,7 +152,7 @@ TEST_F(Verdicts, TrainSamplesMayStandBesideTheAccuracy) {
   const ProcessResult constant = strata_at_home(
       {"check", "rcp", path("Acme"), "--ruleset", "5.0", "--rcp-bert-train-samples"});
   EXPECT_EQ(constant.exit_code, 1);
-  EXPECT_TRUE(contains(constant.out, "no samples: train_samples")) << constant.out;
+  EXPECT_TRUE(contains(constant.out, "not samples: train_samples")) << constant.out;
   EXPECT_FALSE(contains(constant.out, "--rcp-bert-train-samples")) << constant.out;
 }
 

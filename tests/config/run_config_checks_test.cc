@@ -165,12 +165,12 @@ TEST(RunConfigChecks, ConflictsNameTheKeyThatIsAtFault) {
        "<clip.mode>: clip.mode: bucket_before_allreduce is for the open division; set "
        "run.division to open, or set clip.mode to after_allreduce"},
       {{kStages, kLayerOrder},
-       "<parallel.stages>: parallel.stages: a pipeline has an order of its own; set "
+       "<parallel.stages>: parallel.stages: a pipeline has its own order; set "
        "batch.accumulation_order to micro_batch, or set parallel.stages to 1"},
       {{kReducedMicroBatches, kClipBucket},
-       "<optimizer.sharded>: optimizer.sharded: every micro-batch's gradients are reduced, but "
-       "bucket_before_allreduce clips a step's; set clip.mode to after_allreduce, or set "
-       "batch.accumulation_order to layer or optimizer.sharded to state"},
+       "<optimizer.sharded>: optimizer.sharded: gradients are reduced after every micro-batch, but "
+       "bucket_before_allreduce clips those of a whole step; set clip.mode to after_allreduce, or "
+       "set batch.accumulation_order to layer or optimizer.sharded to state"},
       {{kReducedMicroBatches, kClipBucket, kLayerOrder}, ""},
       {{kShardedGradients, kClipBucket}, ""},
       {{kSharded, kAccumulation, kClipBucket}, ""},

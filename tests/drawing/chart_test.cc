@@ -28,13 +28,13 @@ TEST(XyChart, NamesEverySystemThatFits) {
   const std::string few = xy_chart(lines(5)).elements;
   EXPECT_EQ(occurrences(few, "class=\"name"), 5u);
   EXPECT_EQ(occurrences(few, "rotate(-55"), 0u);
-  EXPECT_EQ(few.find("have no name"), few.npos);
+  EXPECT_EQ(few.find("labels do not fit"), few.npos);
   const std::string many = xy_chart(lines(90)).elements;
   const size_t named = occurrences(many, "class=\"name");
   EXPECT_EQ(occurrences(many, "rotate(-55"), named);
   EXPECT_GT(named, 30u);
   EXPECT_LT(named, 90u);
-  EXPECT_NE(many.find(std::to_string(90 - named) + " more have no name here"), many.npos);
+  EXPECT_NE(many.find(std::to_string(90 - named) + " more labels do not fit"), many.npos);
   EXPECT_EQ(occurrences(many, ">system 0</text>"), 1u) << "the most important comes first";
   EXPECT_EQ(occurrences(many, ">system 89</text>"), 0u);
 }
@@ -56,7 +56,7 @@ TEST(XyChart, NarrowScreensShowBoldLinesAndTheMostImportantNames) {
   EXPECT_EQ(occurrences(drawing.elements, "class=\"name"), 5u);
   EXPECT_EQ(occurrences(drawing.elements, "rotate(-55"), 0u);
   EXPECT_EQ(occurrences(drawing.elements, "class=\"line"), 1u);
-  EXPECT_EQ(occurrences(drawing.elements, "85 more have no name here"), 1u);
+  EXPECT_EQ(occurrences(drawing.elements, "85 more labels do not fit"), 1u);
   EXPECT_EQ(occurrences(xy_chart(for_narrow_screens(lines(9))).elements, "class=\"line"), 9u)
       << "few lines cover nothing";
 }

@@ -170,7 +170,7 @@ TEST_F(LogWriterTest, AnExistingLogIsNeverTouched) {
 TEST_F(LogWriterTest, APlaceThatCannotBeWrittenIsNamed) {
   write_file_atomically(directory_ / "file", "x");
   EXPECT_THAT(error_of([&] { LogWriter log(directory_ / "file" / "log"); }),
-              HasSubstr("file/log: cannot make its directory"));
+              HasSubstr("file/log: cannot create its directory"));
   EXPECT_THAT(error_of([&] { LogWriter log(directory_); }), HasSubstr("cannot open for writing"));
 }
 
@@ -258,7 +258,7 @@ TEST_F(FullDisk, NoMoreLinesWaitThanMay) {
   std::string error;
   for (int i = 1; i < 100 && error.empty(); ++i) error = error_of([&] { log.event("key", i); });
   ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(error, HasSubstr("the log is whole up to the events that wait for space"));
+  EXPECT_THAT(error, HasSubstr("the log is complete up to the events that wait for space"));
   EXPECT_LE(log.waiting().size(), 1000u);
   EXPECT_GT(log.waiting().size(), 500u);
   const auto waiting = std::ranges::count(log.waiting(), '\n');

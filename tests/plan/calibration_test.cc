@@ -80,9 +80,9 @@ TEST(Calibration, OneBatchSizeIsRefusedWithTheReason) {
   for (const auto& steps :
        {std::vector{step_of(8, 1, 448)}, std::vector{step_of(8, 1, 448), step_of(64, 8, 3584)}}) {
     const std::string error = error_of([&] { calibrate(steps); });
-    EXPECT_THAT(error, HasSubstr("cannot tell time a sample from time a step"));
+    EXPECT_THAT(error, HasSubstr("cannot separate time per sample from time per step"));
     EXPECT_THAT(error, HasSubstr("made"));
-    EXPECT_THAT(error, HasSubstr("56 samples a rank"));
+    EXPECT_THAT(error, HasSubstr("56 samples per rank"));
   }
   EXPECT_NE(error_of([] { calibrate({}); }), "");
 }
@@ -90,7 +90,7 @@ TEST(Calibration, OneBatchSizeIsRefusedWithTheReason) {
 TEST(Calibration, StepsThatAreNoneOrGetFasterWithMoreSamplesAreRefused) {
   std::vector<MeasuredStep> steps = {step_of(8, 1, 80), step_of(8, 1, 800)};
   steps[0].seconds = 0;
-  EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("0 s a step"));
+  EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("0 s per step"));
   steps[0].seconds = 1e6;
   EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("do not take longer"));
 }
@@ -155,7 +155,7 @@ TEST(Calibration, SaysIfCommunicationAndConstantAreNotToldApart) {
   const Calibration either = calibrate(
       std::vector{step_of(8, 1, 8 * 800), step_of(64, 8, 64 * 8), step_of(64, 8, 64 * 40)});
   EXPECT_FALSE(either.tells_nodes_apart);
-  EXPECT_THAT(either.notes.back(), HasSubstr("measure one node with as few samples a rank"));
+  EXPECT_THAT(either.notes.back(), HasSubstr("measure one node with as few samples per rank"));
 }
 
 }  // namespace

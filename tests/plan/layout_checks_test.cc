@@ -12,17 +12,16 @@ namespace {
 TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
   const std::vector<std::pair<Layout, std::string>> refused = {
       {{.stages = 3, .micro_batches = 4}, "--stages 3: does not divide 8 ranks"},
-      {{.stages = 2, .micro_batches = 1}, "--stages 2: needs as many"},
+      {{.stages = 2, .micro_batches = 1}, "--stages 2: needs at least as many"},
       {{.stages = 2, .micro_batches = 2, .order = Order::kLayer},
-       "--stages: a pipeline has an order of its own; use --order micro_batch, or use "
-       "--stages 1"},
+       "--stages: a pipeline has its own order; use --order micro_batch, or use --stages 1"},
       {{.stages = 2, .micro_batches = 2, .sharding = Sharding::kAll},
-       "--stages: shards of gradients"},
+       "--stages: gradients of stages cannot be sharded"},
       {{.micro_batches = 100}, "--accumulation 100"},
       {{.sharding = Sharding::kGradients, .clip = Clip::kBeforeAllReduce},
        "--sharded: gradients are reduced before"},
       {{.micro_batches = 2, .sharding = Sharding::kGradients},
-       "--sharded: every micro-batch's gradients are reduced"},
+       "--sharded: gradients are reduced after every micro-batch"},
       {{.split_tied_embedding = true}, "--split-tied-embedding"},
       {{.stages = 2, .micro_batches = 2, .bucket_bytes = 25e6}, "--bucket-megabytes"},
       {{.sharding = Sharding::kAll, .bucket_bytes = 25e6}, "--bucket-megabytes"},

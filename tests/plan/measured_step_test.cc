@@ -70,10 +70,10 @@ TEST(MeasuredStep, OfAnotherModelIsRefused) {
   const ModelShape base = shape_of({.layers = 12, .hidden = 768, .intermediate = 3072});
   const std::string error = error_of([&] { check(whole, base); });
   EXPECT_THAT(error, HasSubstr("step.json: a model of"));
-  EXPECT_THAT(error, HasSubstr("million; name the measured model's config.json by --model"));
+  EXPECT_THAT(error, HasSubstr("million; give the measured model's config.json with --model"));
   EXPECT_NO_THROW(check(with_bytes(R"({"weights": 440424968, "gradients": 440424968})"), base));
   EXPECT_THAT(error_of([&] { check(with_bytes("3")); }),
-              HasSubstr("\"parameter_bytes\" is no object"));
+              HasSubstr("\"parameter_bytes\" is not an object"));
 }
 
 }  // namespace

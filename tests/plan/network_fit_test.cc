@@ -54,7 +54,7 @@ TEST(NetworkFit, WhatTheNetworkDoesNotExplainStays) {
   EXPECT_NEAR(costs.per_sample, 3e-3, 1e-5);
   EXPECT_NEAR(costs.per_step, 20e-3, 1e-4);
   EXPECT_NEAR(costs.between_nodes, 2e-3, 1e-4);
-  EXPECT_THAT(notes_of(planner), HasSubstr("2.0 ms count beside it"));
+  EXPECT_THAT(notes_of(planner), HasSubstr("2.0 ms are added"));
 }
 
 TEST(NetworkFit, OneNodeLeavesItAllToTheNetwork) {
@@ -71,7 +71,7 @@ TEST(NetworkFit, ANetworkSlowerThanTheStepsIsAContradiction) {
   Network slow = a100_cards();
   slow.cards = 1;
   const Planner planner = planner_for(steps_on(a100_cards()), slow);
-  EXPECT_THAT(notes_of(planner), HasSubstr("--network contradicts what was measured"));
+  EXPECT_THAT(notes_of(planner), HasSubstr("--network contradicts the measurements"));
   EXPECT_EQ(planner.calibration.costs.between_nodes, 0);
   EXPECT_THAT(notes_of(planner_for(steps_on(slow), slow)), Not(HasSubstr("contradicts")));
 }

@@ -138,7 +138,7 @@ TEST_F(Page, RunsThatAreTooFewDoNotConvergeTooFast) {
       {.directories = {folder_.path()}, .score = {.ruleset = "2.1.0", .threads = 1}});
   const std::string shown = texts(make_page(data, {.title = "Title"}));
   EXPECT_FALSE(has(shown, "converges faster"));
-  EXPECT_TRUE(has(shown, "too few runs to be held against the reference")) << shown;
+  EXPECT_TRUE(has(shown, "too few runs to compare with the reference")) << shown;
 }
 
 TEST_F(Page, ShowsWhereARunIs) {
@@ -148,7 +148,7 @@ TEST_F(Page, ShowsWhereARunIs) {
                 "{\"step\": 42, \"seconds\": 2, \"masked_lm_loss\": 6.125, \"tokens\": 300}\n");
   const std::string html = page({.refresh_seconds = 3});
   const std::string shown = texts(html);
-  for (const char* part : {"Under way, or interrupted", "42", "6.125", "0.51", "150"}) {
+  for (const char* part : {"Running or interrupted", "42", "6.125", "0.51", "150"}) {
     EXPECT_TRUE(has(shown, part)) << part;
   }
   EXPECT_TRUE(has(html, "<body data-refresh=\"3\">"));
@@ -319,7 +319,7 @@ TEST_F(Page, APlanStandsBesideWhatHappened) {
                                      plan(64) + R"(], "checked": []}]})");
   const std::string shown = texts(page({.plans = {file}}));
   EXPECT_TRUE(has(shown, "+10.0 %")) << "11 minutes where 10 happened";
-  EXPECT_TRUE(has(shown, "none of this system and size here"));
+  EXPECT_TRUE(has(shown, "no measured system of this size"));
   EXPECT_TRUE(has(shown, "10 to 12"));
   const auto other = folder_.write("other.json", "{}");
   EXPECT_TRUE(has(testing_support::error_of([&] { page({.plans = {other}}); }), "other.json"));
@@ -348,7 +348,7 @@ TEST_F(Page, SystemsByBenchmarksStandFirst) {
   const std::string html = page();
   const size_t pivot = html.find("<caption>Minutes to train, systems by benchmarks</caption>");
   ASSERT_NE(pivot, html.npos);
-  EXPECT_LT(pivot, html.find(">bert: scores and what they rest on</caption>"));
+  EXPECT_LT(pivot, html.find(">bert: scores and their details</caption>"));
   const std::string table = html.substr(pivot, html.find("</table>", pivot) - pivot);
   EXPECT_TRUE(has(table, ">bert</button>")) << table;
   EXPECT_TRUE(has(table, ">resnet</button>"));
@@ -370,7 +370,7 @@ TEST_F(Page, OtherTargetsHaveTablesAndPicturesOfTheirOwn) {
   write_run(folder_, "Acme", "y", 0, with_target("0.33"));
   const std::string shown = texts(page());
   for (const char* group : {"bert, target 0.33", "bert, target 0.72"}) {
-    EXPECT_TRUE(has(shown, std::string(group) + ": scores and what they rest on")) << shown;
+    EXPECT_TRUE(has(shown, std::string(group) + ": scores and their details")) << shown;
     EXPECT_TRUE(has(shown, std::string(group) + ": minutes to train"));
     EXPECT_TRUE(has(shown, std::string(group) + ": 1 of 1 system has a score"));
   }
@@ -435,7 +435,7 @@ TEST_F(Page, APlanIsHeldAgainstTheSystemsThatItWasCalibratedFrom) {
   };
   const auto table = [&](const char* measured) {
     const std::string html = page({.plans = {plan(measured)}});
-    const size_t begin = html.find("<caption>What was predicted");
+    const size_t begin = html.find("<caption>Predictions beside measurements");
     return html.substr(begin, html.find("</table>", begin) - begin);
   };
   const std::string acme = table("Acme n8");

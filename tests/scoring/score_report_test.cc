@@ -118,7 +118,7 @@ Strata     a       bert       closed    -             0/1   -        -       -  
 Strata     b       bert       closed    -             0/1   -        -       -           none     not judged  -      -            -           -
 Strata     pod     bert       closed    -             1/1   -        -       -           olympic  failed      -      -            -           -
 
-not judged, so logs count if they say success: no rules
+not judged by rules, so a log counts if it says success: no rules
 converged faster than the reference, within its spread:
   Strata/tower/bert: RCP scaling 1.2000
 runs that do not count:
@@ -126,11 +126,11 @@ runs that do not count:
   Strata/laptop/bert: result_2.txt: aborted
   Strata/a/bert: result_0.txt: aborted
   Strata/b/bert: result_0.txt: aborted
-the plain mean of fewer runs than a submission has, not an olympic one:
-  Strata/laptop/bert: 4 of 3 or more runs, 1 counts
-no energy, since of a run that counts it is not known:
+a plain mean instead of an olympic one, because there are fewer runs than a submission needs:
+  Strata/laptop/bert: has 4, needs 3 or more runs; 1 counts
+no energy, because it is unknown for a run that counts:
   Strata/laptop/bert: no meter
-no score, since too few runs count:
+no score, because too few runs count:
   Strata/a/bert: 0 of 1
   Strata/b/bert: 0 of 1
 scaling.json not applied:
@@ -151,8 +151,8 @@ TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
   EXPECT_THAT(table, HasSubstr("  runs  target  minutes"));
   EXPECT_THAT(table, HasSubstr("  2/2   0.72    2.5000"));
   EXPECT_THAT(table, HasSubstr("  1/4   -       1.5000"));
-  EXPECT_THAT(table, HasSubstr("runs that were not made alike, averaged all the same:\n"
-                               "  Strata/tower/bert: global_batch_size is 256 and 512\n"));
+  EXPECT_THAT(table, HasSubstr("runs with different settings, averaged nevertheless:\n  "
+                               "Strata/tower/bert: global_batch_size is 256 and 512\n"));
   EXPECT_THAT(score_csv({score}), HasSubstr(",0.72\n"));
   const auto json = nlohmann::json::parse(score_json({score}))["scores"][0];
   EXPECT_EQ(json["target"], 0.72);
@@ -186,13 +186,13 @@ TEST(ScoreReport, CsvHasACellForEveryColumn) {
 
 TEST(ScoreReport, NamesTheFirstRunWhoseTimesAreNoDates) {
   Score score = complete();
-  EXPECT_THAT(score_table({score}), Not(HasSubstr("no dates")));
-  for (RunScore& run : score.runs) run.odd_time = "time_ms is 5, as if it counted weeks";
+  EXPECT_THAT(score_table({score}), Not(HasSubstr("not dates")));
+  for (RunScore& run : score.runs) run.odd_time = "time_ms is 5, which looks like weeks";
   EXPECT_THAT(
       score_table({score}),
-      HasSubstr("times that are no dates, from which the minutes come all the same:\n"
-                "  Strata/tower/bert: result_0.txt: time_ms is 5, as if it counted weeks (2 of 2 "
-                "runs)\n"));
+      HasSubstr(
+          "times that are not dates; the minutes are computed from them nevertheless:\n  "
+          "Strata/tower/bert: result_0.txt: time_ms is 5, which looks like weeks (2 of 2 runs)\n"));
 }
 
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {

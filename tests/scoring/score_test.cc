@@ -87,7 +87,7 @@ TEST(Score, FewRunsGiveAPlainMeanThatSaysSo) {
   const Score score = score_one(folder);
   EXPECT_EQ(score.mean, Mean::kPlain);
   EXPECT_DOUBLE_EQ(*score.unscaled_ms, 1500.5);
-  EXPECT_THAT(score_table({score}), HasSubstr("not an olympic one"));
+  EXPECT_THAT(score_table({score}), HasSubstr("instead of an olympic one"));
 }
 
 TEST(Score, ASwitchWithoutAnEstimateAddsNoEnergy) {
@@ -102,7 +102,8 @@ TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
     log.at("run_stop").time_ms = log.at("run_start").time_ms + ms;
     folder.write(std::string(kFolder) + "result_0.txt", log.text());
     const Score score = score_one(folder);
-    EXPECT_EQ(score.runs.at(0).reason, "by its time run_stop is not after run_start") << ms;
+    EXPECT_EQ(score.runs.at(0).reason, "the time of run_stop is not later than that of run_start")
+        << ms;
     EXPECT_EQ(score.counting_runs(), 0u) << ms;
     EXPECT_FALSE(score.unscaled_ms) << ms;
     EXPECT_FALSE(score.sequences_per_second) << ms;
@@ -111,7 +112,7 @@ TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
 
 TEST(Score, TimesThatAreNoDatesAreNamed) {
   for (const auto& [factor, said] : std::map<double, std::string>{
-           {1e-3, "as if it counted seconds"}, {1, ""}, {1e3, "as if it counted microseconds"}}) {
+           {1e-3, "looks like seconds"}, {1, ""}, {1e3, "looks like microseconds"}}) {
     const TemporaryFolder folder;
     write_runs(folder, {1000});
     BertLog log = BertLog::passing();
@@ -167,11 +168,11 @@ TEST(Score, ADescriptionThatIsNoneIsSaidOnce) {
   write_runs(folder, {1000, 2000});
   EXPECT_EQ(score_one(folder).system.problem, "");
   for (const auto& [json, reason] : {std::pair("{", "laptop.json: is not JSON"),
-                                     std::pair("[1]", "laptop.json: is no JSON object")}) {
+                                     std::pair("[1]", "laptop.json: is not a JSON object")}) {
     folder.write("Strata/systems/laptop.json", json);
     const Score score = score_one(folder);
     const std::string table = score_table({score, score});
-    EXPECT_THAT(table, HasSubstr("descriptions of systems that cannot be used:\n"));
+    EXPECT_THAT(table, HasSubstr("system descriptions that cannot be used:\n"));
     EXPECT_EQ(occurrences(table, reason), 1u) << table;
   }
 }
@@ -210,8 +211,8 @@ TEST(Score, AReasonIsASentenceOfItsOwn) {
   BertLog elsewhere = BertLog::passing();
   elsewhere.at("submission_division").value = R"("neither")";
   for (const auto& [text, reason] : std::map<std::string, std::string>{
-           {"", "the file is empty, so it is no MLPerf log"},
-           {"a line\n", "no line holds ':::MLLOG', so it is no MLPerf log"},
+           {"", "the file is empty, so it is not an MLPerf log"},
+           {"a line\n", "no line holds ':::MLLOG', so it is not an MLPerf log"},
            {elsewhere.text(), "CHECK for 'submission_division' failed in line 5: {'value'"}}) {
     const TemporaryFolder folder;
     write_runs(folder, std::vector<double>(2, 1000));

@@ -56,7 +56,7 @@ TEST(WeakScore, FewerModelsThanRunsOfASubmissionGiveNone) {
   write_models(folder, 4);
   const Score score = score_models(folder);
   EXPECT_FALSE(score.weak);
-  EXPECT_EQ(score.weak_problem, "4 models count, 5 or more are needed");
+  EXPECT_EQ(score.weak_problem, "4 models count, but 5 or more are needed");
   EXPECT_THAT(score_table({score}), HasSubstr(score.weak_problem));
 }
 
@@ -64,7 +64,8 @@ TEST(WeakScore, ModelsOfDifferentScaleGiveNone) {
   const TemporaryFolder folder;
   write_models(folder, 7);
   write_models(folder, 3, 4);
-  EXPECT_EQ(score_models(folder).weak_problem, "models are trained on 16 and on 8 accelerators");
+  EXPECT_EQ(score_models(folder).weak_problem,
+            "models were trained on different numbers of accelerators: 16 and 8");
 }
 
 TEST(WeakScore, AScaleThatNoLogSaysIsLeftOpen) {

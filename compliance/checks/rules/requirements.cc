@@ -29,7 +29,8 @@ void RuleCheck::report_any(const RuleFile& file, const std::vector<Occurrences>&
     const RuleCode& code = *rule.at_least_one_check;
     if (seen.any_met) {
       if (seen.any_error.empty()) continue;
-      put({"", fmt::format("A value of '{}' ends the official checker with an error", rule.name),
+      put({"",
+           fmt::format("The official checker stops with an error at a value of '{}'", rule.name),
            code.fragment.source, seen.any_error, code.file, code.line,
            line_number(seen.error_offset), rule_id(code.file, rule.name, "ATLEAST_ONE_CHECK")});
       continue;

@@ -14,7 +14,7 @@ std::string describe_time(const std::string& key, double took_ms, double limit_m
   constexpr double kMsPerMinute = 60'000;
   const double took = took_ms / kMsPerMinute, limit = limit_ms / kMsPerMinute;
   const bool close = std::fabs(took - limit) < 0.05;  // and would be written alike
-  return fmt::format("{} took {:.{}f} of {}",
+  return fmt::format("{} took {:.{}f} minutes; the limit is {}",
                      key == "init_stop" ? "initialisation" : "the time to '" + key + "'", took,
                      close ? 5 : 1, counted(limit, "minute"));
 }

@@ -65,7 +65,8 @@ Value collect(const Arguments& arguments, Kind kind, BuiltinHost& host) {
 
 Value extreme(const Arguments& arguments, bool largest, BuiltinHost& host) {
   const Arguments items = arguments.size() == 1 ? elements(arguments[0], host) : arguments;
-  if (items.empty()) throw RuleError(fmt::format("{}() of nothing", largest ? "max" : "min"));
+  if (items.empty())
+    throw RuleError(fmt::format("{}(): the sequence is empty", largest ? "max" : "min"));
   const Value* best = &items[0];
   for (const Value& item : items) {
     host.spend(1);
@@ -82,7 +83,7 @@ Value sorted(const Arguments& arguments, BuiltinHost& host) {
   // and none is NaN.
   for (const Value& item : items) {
     if (compare(items[0], item, host.heap()) == 2 || compare(item, item, host.heap()) == 2)
-      throw RuleError("sorted(): NaN has no order");
+      throw RuleError("sorted(): NaN cannot be ordered");
   }
   host.spend(items.size() * 8);
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {

@@ -38,7 +38,7 @@ Value power(double x, double y) {
 
 // Both numbers must be positive, and the base must not be 1.
 Value logarithm(double x, double base) {
-  if (x <= 0 || base <= 0 || base == 1) throw RuleError("math.log(): there is no such logarithm");
+  if (x <= 0 || base <= 0 || base == 1) throw RuleError("math.log(): this logarithm is undefined");
   return Value::of_float(std::log(x) / std::log(base));
 }
 

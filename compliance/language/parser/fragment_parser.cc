@@ -107,7 +107,7 @@ size_t FragmentParser::slot_of(const std::string& name) {
   auto& names = fragment_.locals->names;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  if (names.size() == kMaxLocals) fail_here("too many names are assigned to");
+  if (names.size() == kMaxLocals) fail_here("the code assigns to too many names");
   names.push_back(name);
   return names.size() - 1;
 }

@@ -125,7 +125,7 @@ ExpressionPtr FragmentParser::name() {
   if (place_ == FragmentPlace::kBegin && text == "loglines")
     return make(HostVariable{HostVariable::kEvents});
   if (const auto builtin = find_builtin(text)) return constant(*builtin);
-  fail_at(token, fmt::format("'{}' is not a name that can be used here", text));
+  fail_at(token, fmt::format("the name '{}' is not available here", text));
 }
 
 ExpressionPtr FragmentParser::parenthesized() {

@@ -102,7 +102,7 @@ class Lexer {
       return false;
     }
     if (width > indents_.back()) {
-      if (indents_.size() > kMaxIndents) fail_here("blocks nested too deeply");
+      if (indents_.size() > kMaxIndents) fail_here("blocks are nested too deeply");
       indents_.push_back(width);
       emit(TokenKind::kIndent, "");
     }
@@ -149,7 +149,8 @@ class Lexer {
       real = true;
       take();
       if (at_ < code_.size() && (code_[at_] == '+' || code_[at_] == '-')) take();
-      if (at_ == code_.size() || !is_digit(code_[at_])) fail_here("a number lacks its exponent");
+      if (at_ == code_.size() || !is_digit(code_[at_]))
+        fail_here("a number has no exponent digits");
       digits();
     }
     if (at_ < code_.size() && is_name(code_[at_]))
@@ -196,10 +197,10 @@ class Lexer {
     if (found == kOperators.end()) fail_here(fmt::format("unexpected character '{}'", code_[at_]));
     const char c = found->front();
     if (c == '(' || c == '[' || c == '{') {
-      if (++brackets_ > kMaxBrackets) fail_here("brackets nested too deeply");
+      if (++brackets_ > kMaxBrackets) fail_here("brackets are nested too deeply");
     }
     if (c == ')' || c == ']' || c == '}') {
-      if (brackets_ == 0) fail_here("a bracket closes that was not opened");
+      if (brackets_ == 0) fail_here("a closing bracket has no opening bracket");
       --brackets_;
     }
     emit(TokenKind::kOperator, std::string(*found));

@@ -72,7 +72,7 @@ void FragmentParser::check_target(const Expression& target, const Token& at) {
       std::holds_alternative<Attribute>(target.node)) {
     return;
   }
-  fail_at(at, "this cannot be assigned to");
+  fail_at(at, "assignment to this expression is not possible");
 }
 
 void FragmentParser::import_statement(Block& block) {

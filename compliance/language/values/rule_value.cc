@@ -126,7 +126,7 @@ size_t hash_at(const Value& key, int depth, Heap& heap) {
 
 void check_depth(int depth) {
   constexpr int kMaxDepth = 600;
-  if (depth > kMaxDepth) throw RuleError("values nested too deeply");
+  if (depth > kMaxDepth) throw RuleError("values are nested too deeply");
 }
 
 const std::string& Value::text() const { return static_cast<const Str*>(bits_.object)->text; }

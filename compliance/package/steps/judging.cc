@@ -94,9 +94,9 @@ Section check_logs(const FolderVerdict& verdict) {
       fmt::format("{} of {} {}: {}", failed.size(), counted(verdict.logs.size(), "run"),
                   failed.size() == 1 ? "fails" : "fail", fmt::join(failed, ", "));
   if (failed.size() <= allowed) {
-    section.warnings.push_back(names + "; accepted, since olympic scoring drops as many");
+    section.warnings.push_back(names + "; accepted, because olympic scoring drops that many");
   } else {
-    section.errors.push_back(fmt::format("{}; at most {} may", names, allowed));
+    section.errors.push_back(fmt::format("{}; at most {} may fail", names, allowed));
   }
   return section;
 }
@@ -170,7 +170,7 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   if (verdict.division != "closed" || compare_versions(options.ruleset, "1.0.0") < 0) return folder;
   const CheckerParams params = read_checker_params(verdict.folder.path);
   if (options.seed_bypass || of_system.seed_bypass || params.seed_bypass) {
-    verdict.sections.push_back({"Seeds", {}, {}, {"not checked: seed-checker-bypass"}});
+    verdict.sections.push_back({"Seeds", {}, {}, {"not checked because of seed-checker-bypass"}});
   } else {
     verdict.sections.push_back(check_seeds(seeds));
     verdict.seeds_passed = verdict.sections.back().passed();

@@ -76,7 +76,7 @@ PackageVerdict list_package(const fs::path& directory, const PackageOptions& opt
   std::error_code error;
   if (!fs::is_directory(directory / "results", error) ||
       !fs::is_directory(directory / "systems", error)) {
-    fail("{}: a submission holds results/ and systems/", directory.string());
+    fail("{}: is not a submission (a folder with results/ and systems/)", directory.string());
   }
   PackageVerdict package;
   ListingProblems problems;

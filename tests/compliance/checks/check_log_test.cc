@@ -277,7 +277,7 @@ TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
       log.events.insert(before ? accuracy : accuracy + 1, other);
       const LogVerdict verdict = verdict_of(log);
       EXPECT_EQ(only_error(verdict),
-                "A value of 'eval_accuracy' ends the official checker with an error")
+                "The official checker stops with an error at a value of 'eval_accuracy'")
           << value;
       ASSERT_EQ(verdict.errors.size(), 1u);
       EXPECT_EQ(verdict.errors[0].log_line, before ? 29u : 30u);
@@ -289,9 +289,9 @@ TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
 
 TEST(CheckLog, ATimeLimitSaysBothNumbers) {
   for (const auto& [minutes, found] :
-       {std::pair(32.3, "initialisation took 32.3 of 30 minutes"),
-        std::pair(30.001, "initialisation took 30.00100 of 30 minutes"),
-        std::pair(300.0, "initialisation took 300.0 of 30 minutes")}) {
+       {std::pair(32.3, "initialisation took 32.3 minutes; the limit is 30 minutes"),
+        std::pair(30.001, "initialisation took 30.00100 minutes; the limit is 30 minutes"),
+        std::pair(300.0, "initialisation took 300.0 minutes; the limit is 30 minutes")}) {
     const LogVerdict verdict = verdict_of(log_initialised_in("closed", minutes));
     EXPECT_EQ(verdict.errors.size(), 1u) << all(verdict.errors);
     EXPECT_EQ(verdict.errors.at(0).found, found);
@@ -308,11 +308,10 @@ TEST(CheckLog, WithoutRulesForTheRoundALogIsNotJudged) {
   struct Case {
     const char *usage, *ruleset, *remedy;
   };
-  for (const Case& one :
-       {Case{"training", "5.1.0", "'strata rules install' fetches them"},
-        Case{"training", "6.1.0", "'strata rules install' fetches them"},
-        Case{"hpc", "3.0.0", "'strata rules install' fetches them"},
-        Case{"hpc", "0.7.0", "which 'strata rules install' fetches, has none either"}}) {
+  for (const Case& one : {Case{"training", "5.1.0", "'strata rules install' installs them"},
+                          Case{"training", "6.1.0", "'strata rules install' installs them"},
+                          Case{"hpc", "3.0.0", "'strata rules install' installs them"},
+                          Case{"hpc", "0.7.0", "has no such rules either"}}) {
     const TemporaryFolder folder;
     const auto path = folder.write("result_0.txt", BertLog::passing().text());
     RuleStore rules;

@@ -111,12 +111,12 @@ TEST(RuleParser, UnsupportedSyntaxIsRefusedWithItsPlace) {
   EXPECT_EQ(fault("v['value'][1:2]"), "1:13 slices are not supported");
   EXPECT_EQ(fault("[x for x in v]"), "1:4 comprehensions are not supported");
   EXPECT_EQ(fault("lambda: 1"), "1:1 'lambda' is not supported");
-  EXPECT_EQ(fault("open('/etc/passwd')"), "1:1 'open' is not a name that can be used here");
+  EXPECT_EQ(fault("open('/etc/passwd')"), "1:1 the name 'open' is not available here");
   EXPECT_EQ(fault("v.__class__"), "1:3 attribute '__class__' is not supported");
   EXPECT_EQ(fault("f'{v}'"), "1:2 string prefix 'f' is not supported");
   EXPECT_EQ(fault("'''a'''"), "1:1 triple-quoted strings are not supported");
   EXPECT_EQ(fault("math.gamma(1)"), "1:6 'math.gamma' is not supported");
-  EXPECT_EQ(fault("loglines"), "1:1 'loglines' is not a name that can be used here");
+  EXPECT_EQ(fault("loglines"), "1:1 the name 'loglines' is not available here");
   EXPECT_EQ(fault("v['value'] > "), "1:13 a value was expected, found the end of the line");
   EXPECT_EQ(fault("1\n2"), "2:1 an expression must stand on one line");
   EXPECT_EQ(fault("~1"), "1:1 '~' is not supported");
@@ -125,13 +125,13 @@ TEST(RuleParser, UnsupportedSyntaxIsRefusedWithItsPlace) {
   EXPECT_EQ(fault("0x10"), "1:2 this form of number is not supported");
   EXPECT_EQ(fault("1if v else 2"), "1:2 this form of number is not supported");
   EXPECT_EQ(fault("min(*v)"), "1:5 unpacking is not supported");
-  EXPECT_EQ(fault("round(1, ndigits=2)"), "1:10 'ndigits' is not a name that can be used here");
+  EXPECT_EQ(fault("round(1, ndigits=2)"), "1:10 the name 'ndigits' is not available here");
   EXPECT_EQ(fault("while True: pass", false), "1:1 'while' is not supported");
   EXPECT_EQ(fault("import os", false), "1:1 importing 'os' from 'os' is not supported");
   EXPECT_EQ(fault("def f(): pass", false), "1:1 'def' is not supported");
   EXPECT_EQ(fault("s['a'], s['b'] = 1, 2", false), "1:7 unexpected ','");
   EXPECT_EQ(fault("s['a'] = 1\n  s['b'] = 2", false).substr(0, 2), "2:");
-  EXPECT_EQ(fault("min(1) = 2", false), "1:1 this cannot be assigned to");
+  EXPECT_EQ(fault("min(1) = 2", false), "1:1 assignment to this expression is not possible");
 }
 
 TEST(RuleParser, NestingIsBounded) {
@@ -163,7 +163,7 @@ TEST(RuleParser, NestingMayReachItsLimits) {
     return repeated(count, "(") + "1" + repeated(count, ")");
   };
   EXPECT_EQ(fault(brackets(100)), "");
-  EXPECT_THAT(fault(brackets(101)), HasSubstr("brackets nested too deeply"));
+  EXPECT_THAT(fault(brackets(101)), HasSubstr("brackets are nested too deeply"));
   const auto levels = [&](int count) { return "1" + repeated(count - 1, "+1"); };
   EXPECT_EQ(fault(levels(120)), "");
   EXPECT_THAT(fault(levels(121)), HasSubstr("nested too deeply"));

@@ -125,7 +125,7 @@ TEST(RuleFile, FiftyFilesMayBeIncluded) {
 TEST(RuleFile, WhatAliasesRepeatIsCharged) {
   const auto refused = [](const std::string& text) {
     const std::string error = error_of(text);
-    EXPECT_THAT(error, HasSubstr("too large, counting what their aliases repeat"));
+    EXPECT_THAT(error, HasSubstr("too large when their YAML aliases are expanded"));
   };
   std::string code = "\"1";
   for (int i = 0; i < 100; ++i) code += "+(1";

@@ -111,7 +111,7 @@ TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
   const std::string text = package_text(verdict), round = round_text({verdict});
   EXPECT_THAT(text, HasSubstr("passed results/laptop/bert"));
   EXPECT_THAT(text, HasSubstr("not judged results/laptop/retinanet"));
-  EXPECT_THAT(round, HasSubstr("1 folder: Strata's own rules cover BERT"));
+  EXPECT_THAT(round, HasSubstr("1 folder: Strata's own rules cover only BERT"));
   EXPECT_THAT(round, Not(HasSubstr("failed results")));
   EXPECT_THAT(package_json({verdict}), HasSubstr("\"outcome\": \"not judged\""));
   // The folder that can be judged still fails.
@@ -128,8 +128,8 @@ TEST(Package, WithoutRulesForTheRoundNothingIsPassed) {
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged) << package_text(verdict);
   EXPECT_TRUE(verdict.unread.empty());
   const std::string text = package_text(verdict);
-  EXPECT_THAT(text, HasSubstr("there are no rules for training 5.1.0 among Strata's own rules; "
-                              "'strata rules install' fetches them (mlperf-logging 4."));
+  EXPECT_THAT(text, HasSubstr("there are no rules for training 5.1.0 in Strata's own rules; "
+                              "'strata rules install' installs them (mlperf-logging 4."));
   EXPECT_THROW(check(folder, "5.7.0"), Error);
   // A missing run still fails, as no rules are needed to see it.
   fs::remove(folder.path() / "Strata/results/laptop/llama31_8b/result_0.txt");
@@ -144,7 +144,8 @@ TEST(Package, WhereNoFolderIsOfTheRoundNothingIsPassed) {
   const PackageVerdict skipped = check(folder);
   EXPECT_EQ(skipped.outcome(), Outcome::kNotJudged) << package_text(skipped);
   EXPECT_EQ(skipped.folders.at(0).outcome(), Outcome::kNotJudged);
-  EXPECT_THAT(package_text(skipped), HasSubstr("no folder is of a benchmark of training 5.0.0"));
+  EXPECT_THAT(package_text(skipped),
+              HasSubstr("no folder belongs to a benchmark of training 5.0.0"));
   fs::remove_all(folder.path() / "Strata/results/laptop");
   const PackageVerdict empty = check(folder);
   EXPECT_EQ(empty.outcome(), Outcome::kNotJudged) << package_text(empty);

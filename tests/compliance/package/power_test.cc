@@ -29,7 +29,7 @@ TEST(Power, FilesMustBeCompleteAndAsMany) {
   folder.write("power/result_0/notes.txt", "");
   const PowerVerdict noted = check_power(folder.path() / "power", logs);
   ASSERT_EQ(noted.section.warnings.size(), 1u);
-  EXPECT_TRUE(noted.section.warnings[0].starts_with("result_0: files that are neither"));
+  EXPECT_TRUE(noted.section.warnings[0].starts_with("result_0: has files that are neither"));
   EXPECT_EQ(noted.failed_runs.count("result_0"), 0u);
   logs.push_back(folder.path() / "result_9.txt");
   EXPECT_EQ(check_power(folder.path() / "power", logs).failed_runs.count("result_9"), 1u);

@@ -68,7 +68,7 @@ TEST(Seeds, EverySeedOfALogCounts) {
   EXPECT_EQ(section.warnings, (std::vector<std::string>{"a.txt: logs 3 seeds"}));
   ASSERT_EQ(section.errors.size(), 1u);
   EXPECT_TRUE(section.errors[0].starts_with("c.txt: seed 3 of ")) << section.errors[0];
-  EXPECT_TRUE(section.errors[0].ends_with("is already that of a.txt")) << section.errors[0];
+  EXPECT_TRUE(section.errors[0].ends_with("is also used by a.txt")) << section.errors[0];
   EXPECT_EQ(check_seeds({log_with("a.txt", {})}).errors,
             (std::vector<std::string>{"a.txt: logs no seed"}));
 }

@@ -72,12 +72,12 @@ TEST(Headroom, IsSaidInAFewWords) {
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), kRuns, nullptr, "");
   ASSERT_EQ(passes.size(), 1u);
   EXPECT_EQ(passes[0],
-            "converges 1 evaluation (of 150,000 each) later than it has to, on the mean of 8 runs");
+            "converges 1 evaluation (of 150,000 each) later than required, by the mean of 8 runs");
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
                                        nullptr, "nearest in this round: x");
   ASSERT_EQ(fails.size(), 1u);
-  EXPECT_THAT(fails[0], HasSubstr("would pass if these took 9 more evaluations together"));
-  EXPECT_THAT(fails[0], HasSubstr("times 1.1752 (scaling.json)"));
+  EXPECT_THAT(fails[0], HasSubstr("would pass if these took 9 more evaluations in total"));
+  EXPECT_THAT(fails[0], HasSubstr("multiplied by 1.1752 (scaling.json)"));
   EXPECT_TRUE(fails[0].ends_with("; nearest in this round: x")) << fails[0];
 }
 

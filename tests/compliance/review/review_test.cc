@@ -89,9 +89,9 @@ TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
     };
   };
   const Case cases[] = {
-      {"seconds", scaled(1e-3), "review/clock/unit", "cache_clear", "as if it counted seconds"},
-      {"microseconds", scaled(1e3), "review/clock/unit", "cache_clear", "counted microseconds"},
-      {"nanoseconds", scaled(1e6), "review/clock/unit", "cache_clear", "counted nanoseconds"},
+      {"seconds", scaled(1e-3), "review/clock/unit", "cache_clear", "looks like seconds"},
+      {"microseconds", scaled(1e3), "review/clock/unit", "cache_clear", "looks like microseconds"},
+      {"nanoseconds", scaled(1e6), "review/clock/unit", "cache_clear", "looks like nanoseconds"},
       {"wrapped at 32 bits",
        [](BertLog& log) {
          for (LogEvent& event : log.events) event.time_ms += 2'300'000'000 - 1.7e12;
@@ -111,7 +111,7 @@ TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
        "review/clock/unit", "eval_stop", "(4 such events)"},
       {"stop before start", [](BertLog& log) { log.at("eval_stop").time_ms -= 5000; },
        "review/clock/disorder", "eval_stop",
-       "by its time this eval_stop is 4 s before its eval_st"},
+       "the time of this eval_stop is 4 s earlier than that of its eval_st"},
       {"object in a value",
        [](BertLog& log) {
          log.at("seed").value = R"({"key": "seed", "time_ms": 5, "value": 1, "metadata": {}})";

@@ -66,7 +66,8 @@ TEST(UnlikeRuns, ATargetIsHeldAgainstTheBenchmarksAndTheOtherRuns) {
   const auto findings = review_settings(runs, 0.72);
   ASSERT_EQ(ids_of(findings), (Ids{"review/runs/target", "review/runs/target"}));
   EXPECT_THAT(findings[0].text, HasSubstr("quality_target is 0.72 and 0.4"));
-  EXPECT_THAT(findings[1].text, HasSubstr("target 0.4, the benchmark's is 0.72 (1 of 3 logs)"));
+  EXPECT_THAT(findings[1].text,
+              HasSubstr("target 0.4, but the benchmark's target is 0.72 (1 of 3 logs)"));
   runs.pop_back();
   EXPECT_TRUE(review_settings(runs, 0.72).empty());
   EXPECT_TRUE(review_settings(runs, std::nullopt).empty());

@@ -38,10 +38,10 @@ TEST(InstallableRules, AreThoseOfTheNewestPackage) {
 TEST(InstallableRules, AreNamedWithTheirPackage) {
   EXPECT_EQ(
       how_to_get_rules("training", "5.1.0"),
-      "'strata rules install' fetches them (mlperf-logging " + pinned_versions().front() + ")");
-  EXPECT_EQ(how_to_get_rules("hpc", "0.7.0"),
-            "mlperf-logging " + pinned_versions().front() +
-                ", which 'strata rules install' fetches, has none either");
+      "'strata rules install' installs them (mlperf-logging " + pinned_versions().front() + ")");
+  EXPECT_EQ(how_to_get_rules("hpc", "0.7.0"), "'strata rules install' (mlperf-logging " +
+                                                  pinned_versions().front() +
+                                                  ") has no such rules either");
 }
 
 }  // namespace

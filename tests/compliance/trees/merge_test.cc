@@ -78,8 +78,8 @@ TEST_F(Merge, EveryConflictIsNamedAndNothingIsMade) {
   for (const char* file : {"c/Acme/systems/box.json", "c/Acme/results/box/bert/result_0.txt/file"})
     folder_.write(file, file);
   const std::string error = error_of({"a", "c"});
-  EXPECT_THAT(error, HasSubstr("Acme/systems/box.json: differs in "));
-  EXPECT_THAT(error, HasSubstr("Acme/results/box/bert/result_0.txt: is not of one kind in "));
+  EXPECT_THAT(error, HasSubstr("Acme/systems/box.json: has different contents in "));
+  EXPECT_THAT(error, HasSubstr("Acme/results/box/bert/result_0.txt: has different file types in "));
   expect_nothing_made();
 }
 
@@ -100,8 +100,8 @@ TEST_F(Merge, LinksThatLeaveAreRefused) {
   fs::create_symlink(".", at("a/Acme/here"));
   fs::create_symlink("here/../../../secret", at("a/Acme/behind_a_link"));
   const std::string error = error_of({"a"});
-  for (const char* name : {"absolute: is a link", "relative: is a link that leaves",
-                           "behind_a_link: is a link that leaves"}) {
+  for (const char* name : {"absolute: is a link", "relative: is a link that leads out of",
+                           "behind_a_link: is a link that leads out of"}) {
     EXPECT_THAT(error, HasSubstr(name));
   }
   EXPECT_THAT(error, Not(HasSubstr("here: ")));
@@ -118,7 +118,7 @@ TEST_F(Merge, LinkedFoldersAreNotFollowed) {
 TEST_F(Merge, WhatIsNoFileIsRefusedUnread) {
   ASSERT_EQ(::mkfifo(at("a/Acme/systems/pipe.json").c_str(), 0600), 0);
   const std::string error = error_of({"a"});
-  EXPECT_THAT(error, HasSubstr("pipe.json: is a FIFO, no part of a submission"));
+  EXPECT_THAT(error, HasSubstr("pipe.json: is a FIFO, which cannot be part of a submission"));
   expect_nothing_made();
 }
 
@@ -130,13 +130,13 @@ TEST_F(Merge, HostileNamesAreCopiedAndPrintedOnOneLine) {
   folder_.write("c/Acme/systems/" + name, "other");
   fs::create_directory(at("c/Acme/results"));
   const std::string error = error_of({"a", "c"}, "out2");
-  EXPECT_THAT(error, HasSubstr("new\\x0aline <b>\\x1b[31m: differs"));
+  EXPECT_THAT(error, HasSubstr("new\\x0aline <b>\\x1b[31m: has different contents"));
   EXPECT_THAT(error, Not(HasSubstr("\n")));
 }
 
 TEST_F(Merge, RefusesToMergeIntoASourceAndWhatIsNoSubmission) {
   EXPECT_THAT(error_of({"a/Acme"}, "a/Acme/results/out"), HasSubstr("which is to be merged"));
-  EXPECT_THAT(error_of({"a/Acme/systems"}), HasSubstr("is no submission"));
+  EXPECT_THAT(error_of({"a/Acme/systems"}), HasSubstr("is not a submission"));
   EXPECT_THAT(error_of({"none"}), HasSubstr("is not there"));
   EXPECT_THAT(error_of({"a"}, "none/out"), HasSubstr("is not there"));
   expect_nothing_made();
@@ -155,7 +155,7 @@ TEST_F(Merge, LargeFilesAreComparedToTheirLastByte) {
   folder_.write("a/Acme/systems/large", large + "1");
   folder_.write("c/Acme/systems/large", large + "2");
   fs::create_directory(at("c/Acme/results"));
-  EXPECT_THAT(error_of({"a", "c"}), HasSubstr("large: differs"));
+  EXPECT_THAT(error_of({"a", "c"}), HasSubstr("large: has different contents"));
   folder_.write("c/Acme/systems/large", large + "1");
   EXPECT_EQ(merge({"a", "c"}).same.size(), 1u);
   EXPECT_EQ(read_file(at("out/Acme/systems/large")), large + "1");
@@ -172,7 +172,7 @@ TEST_F(Merge, WhatDoesNotFitIsRefusedAtOnce) {
   }
   fs::create_directory(at("c/Acme/results"));
   EXPECT_THAT(error_of({"a"}), HasSubstr(" are free"));
-  EXPECT_THAT(error_of({"a", "c"}), HasSubstr("too many to be compared"));
+  EXPECT_THAT(error_of({"a", "c"}), HasSubstr("too many to compare"));
   expect_nothing_made();
 }
 

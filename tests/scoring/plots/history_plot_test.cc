@@ -44,14 +44,16 @@ TEST_F(HistoryPlot, ReadsALinePerComparison) {
 }
 
 TEST_F(HistoryPlot, FaultsAreNamedByLine) {
-  EXPECT_THAT(error_of(line_of("") + "{"), HasSubstr("history.jsonl: line 2: is no JSON object"));
-  EXPECT_THAT(error_of("{}"), HasSubstr("line 1: is not of version 1"));
+  EXPECT_THAT(error_of(line_of("") + "{"),
+              HasSubstr("history.jsonl: line 2: is not a JSON object"));
+  EXPECT_THAT(error_of("{}"), HasSubstr("line 1: does not have version 1"));
   EXPECT_THAT(error_of(R"({"version": 1})"), HasSubstr("there are no 'numbers'"));
   EXPECT_THAT(error_of(R"({"version": 1, "numbers": {}})"), HasSubstr("there is no 'date'"));
   EXPECT_THAT(error_of(line_of(R"("step": 1)")), HasSubstr("step has no 'ratio'"));
-  EXPECT_THAT(error_of(line_of(R"("step": {"ratio": -1})")), HasSubstr("-1 is no ratio of times"));
+  EXPECT_THAT(error_of(line_of(R"("step": {"ratio": -1})")),
+              HasSubstr("-1 is not a ratio of times"));
   EXPECT_THAT(error_of(line_of(R"("step": {"ratio": 1, "interval": [1]})")),
-              HasSubstr("step: no interval of two"));
+              HasSubstr("step: 'interval' must have two numbers"));
 }
 
 TEST_F(HistoryPlot, DrawsAChartPerNumberAndARowPerComparison) {

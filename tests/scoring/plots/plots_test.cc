@@ -245,7 +245,7 @@ TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
   for (int i = 0; i < 9; ++i) write("system" + std::to_string(i), 0, log_of({{1, 0.3}}));
   std::string svg = plot_curves(curves()).picture.elements;
   EXPECT_EQ(labels(svg), 9u);
-  EXPECT_THAT(svg, Not(HasSubstr("have no name")));
+  EXPECT_THAT(svg, Not(HasSubstr("labels do not fit")));
   for (int i = 9; i < 100; ++i) {
     write("system" + std::to_string(i), 0, log_of({{1 + i / 10.0, 0.3}}));
   }
@@ -253,7 +253,7 @@ TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
   svg = plot_curves(curves()).picture.elements;
   EXPECT_GT(labels(svg), 30u);
   EXPECT_LT(labels(svg), 60u);
-  EXPECT_EQ(occurrences(svg, fmt::format(">{} more have no name here<", 101 - labels(svg))), 1u)
+  EXPECT_EQ(occurrences(svg, fmt::format(">{} more labels do not fit<", 101 - labels(svg))), 1u)
       << svg;
   EXPECT_EQ(occurrences(svg, ">Slow only<"), 1u) << "the fastest of its submitter";
   EXPECT_EQ(occurrences(svg, ">Acme system99, "), 1u) << "far from others";
@@ -441,7 +441,7 @@ TEST_F(Plots, ScoresFarApartHaveTheSpreadOfTheirRunsBeside) {
   write("slow", 0, log_of({{99, 0.3}}));
   const std::string svg = plot_scores(scores()).picture.elements;
   EXPECT_EQ(occurrences(svg, title), 1u) << svg;
-  EXPECT_EQ(occurrences(svg, ">farther than 50 % at the edge<"), 1u) << svg;
+  EXPECT_EQ(occurrences(svg, ">beyond 50 %: drawn at the edge<"), 1u) << svg;
   EXPECT_EQ(ticks_of(svg).front(), "2") << "a logarithmic axis\n" << svg;
   write("slow", 0, log_of({{9, 0.3}}));
   EXPECT_EQ(occurrences(plot_scores(scores()).picture.elements, title), 0u);

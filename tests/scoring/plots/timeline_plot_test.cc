@@ -122,14 +122,14 @@ TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
 }
 
 TEST_F(TimelinePlot, RefusesWhatIsNoTimeline) {
-  EXPECT_THAT(error_of("{]"), HasSubstr("no Chrome trace JSON"));
-  EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("no Chrome trace JSON"));
-  EXPECT_THAT(error_of(R"({"traceEvents": 7})"), HasSubstr("no Chrome trace JSON"));
-  EXPECT_THAT(error_of("[]"), HasSubstr("without spans"));
-  EXPECT_THAT(error_of(R"([7])"), HasSubstr("event 0 is no event"));
+  EXPECT_THAT(error_of("{]"), HasSubstr("not a Chrome trace in JSON"));
+  EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("not a Chrome trace in JSON"));
+  EXPECT_THAT(error_of(R"({"traceEvents": 7})"), HasSubstr("not a Chrome trace in JSON"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("has no spans"));
+  EXPECT_THAT(error_of(R"([7])"), HasSubstr("event 0 is not a JSON object"));
   EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1}])"), HasSubstr("event 0 has no 'dur'"));
-  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": "1", "dur": 2}])"), HasSubstr("'ts' is no time"));
-  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1, "dur": -2}])"), HasSubstr("below 0"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": "1", "dur": 2}])"), HasSubstr("'ts' is not a time"));
+  EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1, "dur": -2}])"), HasSubstr("'dur' is negative"));
   EXPECT_THAT(error_of(R"([{"ph": "X", "ts": 1, "dur": 1e999}])"), HasSubstr("timeline.json"));
   EXPECT_THAT(error_of(R"([{"ph": "X", "pid": 1e9, "ts": 1, "dur": 1}])"), HasSubstr("'pid'"));
 }

@@ -77,7 +77,7 @@ TEST(Summary, WhatHasNoRowIsSaid) {
   ASSERT_EQ(summary.strong.rows.size(), 1u);
   ASSERT_EQ(summary.left_out.size(), 4u);
   EXPECT_THAT(summary.left_out[0], HasSubstr("'chess' is not a benchmark"));
-  EXPECT_THAT(summary.left_out[1], HasSubstr("lies in no submission"));
+  EXPECT_THAT(summary.left_out[1], HasSubstr("is not in a submission"));
   EXPECT_THAT(summary.left_out[2], HasSubstr("\"number_of_nodes\" is many"));
   EXPECT_THAT(summary.left_out[3], HasSubstr("shelf.json"));
 }

@@ -106,7 +106,7 @@ TEST(Workbook, ATextThatIsTooLongIsNamed) {
   const Sheet sheet{"closed", {"system", "notes"}, {{"box", std::string(32768, 'x')}}};
   EXPECT_EQ(testing_support::error_of([&] {
               workbook({sheet});
-            }).find("line 2 of column 'notes' cannot be put into a workbook: "),
+            }).find("line 2 of column 'notes' cannot be written to a workbook: "),
             0u);
 }
 
