@@ -54,18 +54,17 @@ ConfigSection run_section() {
        key("status", get, &S::status, Choice<SubmissionStatus>{}, "Availability of the system."),
        key("output", get, &S::output, Path{},
            "Directory of the result tree "
-           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. The run "
-           "refuses to start rather than overwrite results."),
+           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. A run "
+           "refuses to overwrite results."),
        key("experiments", get, &S::experiments, Integer<int>{1, 1000},
            "Number of runs; MLPerf asks for 10. Experiment N writes `result_N.txt`."),
        key("seed", get, &S::seed, Maybe{Integer<uint64_t>{0, kTrillion}, "auto"},
            "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: a random "
            "one in every experiment, as MLPerf asks."),
        key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
-           "Seconds that ranks may wait for each other; 0: for ever. If a collective, or MPI's "
-           "start, takes longer, the job ends with exit code 2 and names the operation and the "
-           "missing ranks; the log ends with `aborted`. NCCL's are noticed when the host waits for "
-           "its GPU."),
+           "Seconds that ranks may wait for each other, also while MPI starts; 0: for ever. Then "
+           "the job ends with exit code 2 and names operation and missing ranks; the log ends with "
+           "`aborted`. A stalled NCCL operation is noticed when the host waits for its GPU."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 
@@ -78,16 +77,17 @@ ConfigSection model_section() {
       {required(key(
            "config", get, &S::config, PresetOrPath{{"bert-large", "minilm", "tiny"}},
            "The model's shape: a preset, or a `config.json` or `bert_config.json`. `bert-large`: "
-           "MLPerf's, with its reference's tanh GELU (in files `gelu_new`; `gelu` is the exact "
-           "one). `minilm`: the quickstart's, without dropout. `tiny`: for tests.")),
+           "MLPerf's, with the tanh form of GELU (`gelu_new` in files). `minilm`: the "
+           "quickstart's, "
+           "without dropout. `tiny`: for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
-           "WordPiece vocabulary, one piece a line, as many as the model's, which may be padded to "
-           "a multiple of 8."),
+           "WordPiece vocabulary, one piece a line. The model's `vocab_size` is the number of "
+           "lines, or that number padded to a multiple of 8."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
            "Initial weights: a safetensors file, the `model.safetensors.index.json` of several, or "
-           "the prefix of a TensorFlow 1 checkpoint, such as MLPerf's `model.ckpt-28252`. Missing "
-           "heads are initialised and listed; tensors that the model lacks are refused. `none`: "
-           "random weights."),
+           "the prefix of a TensorFlow 1 checkpoint (MLPerf's `model.ckpt-28252`). Missing heads "
+           "are initialised and listed; tensors that the model lacks are refused. `none`: random "
+           "weights."),
        key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
            "Dropout probability of embeddings and layer outputs. `auto`: that of `config`."),
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
@@ -131,7 +131,7 @@ ConfigSection standardization_section() {
       "`model.norm` none.",
       {key("weight", get, &S::weight, Number::at_least(0), "Factor of the loss; 0: none."),
        key("axis", get, &S::axis, Choice<StandardizationAxis>{},
-           "What mean and variance are of.")});
+           "Which values share a mean and a variance.")});
 }
 
 ConfigSection device_section() {
@@ -142,14 +142,13 @@ ConfigSection device_section() {
       {key("backend", get, &S::backend, Choice<const device::BackendKind*>{}, "Implementation."),
        key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
            "Threads of each rank. `auto`: its share of the processors that the node's ranks may "
-           "use (affinity, control groups). On several NUMA nodes, ranks that their launcher does "
-           "not bind are bound to a node each."),
+           "use (affinity, control groups). Ranks that their launcher does not bind are bound to a "
+           "NUMA node each."),
        key("graphs", get, &S::graphs, Flag{},
-           "Capture a micro-batch's work on the device (with a single rank, reduction and update "
-           "too) and launch it for later ones of the same shape (CUDA graphs). Pays with small "
-           "micro-batches; `batch.round_tokens` makes shapes recur."),
-       key("options", get, &S::options, BackendOptionValues{},
-           "Choices of one backend; `--set device.options.NAME=VALUE` sets one.")});
+           "Capture a micro-batch's work as a CUDA graph (with a single rank, reduction and update "
+           "too) and launch it for later ones of the same shape. Pays with small micro-batches; "
+           "`batch.round_tokens` makes shapes recur."),
+       key("options", get, &S::options, BackendOptionValues{}, "Choices of one backend.")});
 }
 
 ConfigSection data_section() {
@@ -161,20 +160,18 @@ ConfigSection data_section() {
        required(key("eval", get, &S::eval, Paths{},
                     "Evaluation set: files or directories, none of which is trained on.")),
        key("eval_samples", get, &S::eval_samples, Integer<int64_t>{0, kTrillion},
-           "Samples of the evaluation set to use, from its beginning; 0: all. MLPerf uses 10000."),
+           "Samples to evaluate, from the beginning; 0: all. MLPerf uses 10000."),
        key("max_length", get, &S::max_length, Maybe{Integer<int>{1, 65535}, "auto"},
            "Most tokens of a sample; memory is taken for `batch.micro_batch` such samples. `auto`: "
-           "the model's positions."),
+           "the model's `max_position_embeddings`."),
        key("max_predictions_per_seq", get, &S::max_predictions_per_seq, Integer<int>{1, 65535},
            "Most masked positions of a sample, logged as max_predictions_per_seq."),
        key("shapes", get, &S::shapes, Maybe{Path{}, "none"},
-           "A file that `strata data shapes` made of the training set: how many samples have which "
-           "length and number of masked positions. From it a GPU prepares the shapes to come "
-           "before the clock starts, without reading data."),
+           "A file that `strata data shapes` made of the training set. From it a GPU prepares the "
+           "shapes to come before the clock starts, without reading data."),
        key("variable_length", get, &S::variable_length, Flag{},
            "Read HDF5 files of variable-length rows (`mlperf-varlen`). Only for files of known "
-           "origin: the HDF5 library does not check them, so a hostile one may take over the "
-           "process.")});
+           "origin: [a hostile one](data.md#forms-of-files) may take over the process.")});
 }
 
 ConfigSection batch_section() {
@@ -191,12 +188,13 @@ ConfigSection batch_section() {
            Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
        key("accumulation_order", get, &S::accumulation_order, Choice<AccumulationOrder>{},
            "How a step goes through layers and micro-batches. Gradients have the same bits, except "
-           "with `optimizer.sharded` gradients or all."),
+           "with `optimizer.sharded` `gradients` or `all`."),
        key("activations", get, &S::activations, Choice<ActivationPolicy>{},
            "How long a layer's activations are kept."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
-           "Pad a micro-batch's tokens to a multiple of this, and its masked positions to one of a "
-           "quarter of it, so that few shapes occur. Changes neither losses nor gradients.")});
+           "Pad a micro-batch's tokens to a multiple of this number, and its masked positions to a "
+           "multiple of its quarter, so that few shapes occur. Losses and gradients do not "
+           "change.")});
 }
 
 ConfigSection load_balance_section() {
@@ -212,8 +210,7 @@ ConfigSection load_balance_section() {
            "for `planned`."),
        key("cost", get, &S::cost, Cost{},
            "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens; "
-           "only the ratio matters. `auto`: BERT-large's arithmetic. A file's values are written "
-           "into `result_N.yaml`.")});
+           "only the ratio matters. `auto`: BERT-large's arithmetic.")});
 }
 
 ConfigSection parallel_section() {
@@ -221,31 +218,25 @@ ConfigSection parallel_section() {
   const auto get = [](auto& config) -> auto& { return config.parallel; };
   return section(
       "parallel",
-      "How ranks share a model. Rank r is stage r mod `stages` of replica r / `stages`; each "
-      "replica takes its own samples.",
+      "How ranks share a model ([method](methods/pipelines.md)). Rank r is stage r mod `stages` of "
+      "replica r / `stages`.",
       {key("stages", get, &S::stages, Integer<int>{1, 1000},
-           "Ranks that hold a model together, each with as many layers (the first also embeddings "
-           "and heads); 1: each rank has it whole. Divides the layers and the ranks; at most "
-           "`batch.gradient_accumulation_steps`, whose micro-batches are all in memory."),
+           "Ranks that hold a model together; 1: each rank has it whole. Divides the layers and "
+           "the "
+           "ranks; at most `batch.gradient_accumulation_steps`, whose micro-batches are all in "
+           "memory."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
-           "Which layers a stage has. Gradients are the same, but clip.mode "
-           "bucket_before_allreduce clips buckets of one stage.")});
+           "Which layers a stage has. Gradients are the same, but `bucket_before_allreduce` clips "
+           "buckets of one stage.")});
 }
 
 ConfigSection ouroboros_section() {
   using S = OuroborosConfig;
   const auto get = [](auto& config) -> auto& { return config.ouroboros; };
   return section(
-      "ouroboros",
-      "Model parallelism with delayed gradients (Yang et al., arXiv 1909.06695). Forward goes "
-      "through K modules in turn.\n"
-      "Then all run backward at once, each for the micro-batch whose gradient arrived in the "
-      "previous "
-      "step.",
+      "ouroboros", "Model parallelism with delayed gradients ([method](methods/ouroboros.md)).",
       {key("modules", get, &S::modules, Integer<int>{1, 1000},
-           "K, at most the layers; 1: none. Needs K - 1 ranks; the first has the first and the "
-           "last module, which share the word embeddings. Module k = 1 ... K is updated with the "
-           "gradient of K - k steps before."),
+           "Number K of modules, at most the layers; 1: none. Needs K - 1 ranks."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "First steps without delay. The K - k steps after them do not change module k."),
        key("tied", get, &S::tied, Choice<TiedGradient>{},
@@ -266,16 +257,14 @@ ConfigSection optimizer_section() {
            "Decay of the second moment or of acclip's threshold; not for madgrad, sgd."),
        key("epsilon", get, &S::epsilon, Number::above(0),
            "Added to the root of the second moment; madgrad: to the cube root of the squares; "
-           "acclip: to the first moment's magnitude; not for sgd."),
+           "acclip: to the momentum's magnitude; not for sgd."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; sgd: added to the gradient. Biases and LayerNorm have none."),
        key("alpha", get, &S::alpha, Number::within(1, 2),
-           "acclip: the threshold is this root of the decaying mean of the gradient's magnitude to "
-           "this power."),
+           "acclip: [power](methods/acclip.md) of the gradient's magnitude whose mean gives the "
+           "threshold."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "What is sharded among ranks. The last bits may differ with LAMB, and if each of "
-           "several micro-batches is reduced. Layers smaller than `reduce.bucket_megabytes` are "
-           "gathered together.")});
+           "What is sharded among ranks ([method](methods/sharding.md)).")});
 }
 
 ConfigSection schedule_section() {
@@ -283,18 +272,16 @@ ConfigSection schedule_section() {
   const auto get = [](auto& config) -> auto& { return config.schedule; };
   return section(
       "schedule",
-      "Learning rate of a step. While t - `start_warmup_step` < `warmup_steps` it is "
-      "`optimizer.lr` x (t -\n"
-      "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
-      "D)^`power`.",
-      {key("name", get, &S::name, Choice<ScheduleKind>{}, "What t and D are."),
+      "Learning rate of step t: a linear warm-up, then a polynomial decay "
+      "([formulas](methods/adam.md#learning-rate)).",
+      {key("name", get, &S::name, Choice<ScheduleKind>{}, "Which formula."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
            "The t at which the warm-up has rate 0; at most the first step's. Negative: the warm-up "
-           "ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate is "
-           "above `optimizer.lr` until then (with -16 of 82 steps, for 16 steps). 1: the decay has "
-           "begun when the warm-up ends, so `optimizer.lr` is not reached."),
+           "ends before t = `warmup_steps`, and until then warmup_then_polynomial_decay has rates "
+           "above `optimizer.lr`. 1: the decay has begun when the warm-up ends, so `optimizer.lr` "
+           "is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
            "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),
@@ -315,27 +302,27 @@ ConfigSection reduce_section() {
   using S = ReduceConfig;
   const auto get = [](auto& config) -> auto& { return config.reduce; };
   return section("reduce", "How gradients are summed over the ranks.",
-                 {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
+                 {key("dtype", get, &S::dtype, Choice<ReduceDType>{},
+                      "Type of the gradients that ranks send."),
                   key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
-                      "Type in which ranks' gradients are added up, in the order of ranks, on "
-                      "backends in host memory. The same bytes are sent."),
+                      "Type in which ranks' gradients are added up ([method](methods/"
+                      "accumulation.md)), on backends in host memory."),
                   key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
                       "Ranks in a chunk of `accumulate` bf16_chunked."),
                   key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
-                      "Size of a bucket in that type, in 10^6 bytes; it is reduced while backward "
-                      "fills the next."),
+                      "Size of a bucket in `dtype`, in 10^6 bytes."),
                   key("early_words", get, &S::early_words, Flag{},
                       "Reduce the masked-LM head's part of the word embeddings' gradient first, "
-                      "and of the input's part, which is complete last, only words that occur in "
-                      "the step: pays if these are few. On backends in host memory. Takes one or "
-                      "two more buffers as large as the word embeddings."),
+                      "and the rows of the step's words last ([method](methods/early_gradients.md"
+                      ")): pays if few words occur. On backends in host memory. Takes one or two "
+                      "more buffers as large as the word embeddings."),
                   key("half_layers", get, &S::half_layers, Flag{},
-                      "Reduce a layer's feed-forward gradients, two thirds of it, while its "
-                      "backward goes on with the attention: pays with buckets of half a layer."),
+                      "Reduce a layer's feed-forward gradients while its backward goes on with the "
+                      "attention: pays with buckets of half a layer."),
                   key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
-                      "Most thread blocks of NCCL for a reduction or gather (its maxCTAs). Each "
-                      "takes a multiprocessor from backward; too few do not fill the network. "
-                      "`auto`: NCCL chooses.")});
+                      "Most thread blocks of NCCL for a reduction or gather. Each takes a "
+                      "multiprocessor from backward; too few do not fill the network. `auto`: NCCL "
+                      "chooses.")});
 }
 
 ConfigSection target_section() {
@@ -352,11 +339,11 @@ ConfigSection target_section() {
            "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
        key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
            "Evaluations at fewer training samples are left out. Evaluation k follows the first "
-           "step that reaches k intervals. Only these evaluations can make a run a success."),
+           "step that reaches k intervals."),
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
-           "Steps after which a run that misses its target ends with `aborted`. After a last step "
-           "between two evaluations one more is logged with `off_cadence`; it cannot make the run "
-           "a success. `auto`: `schedule.training_steps`.")});
+           "Steps after which a run that misses its target ends with `aborted`. If the last step "
+           "is between two evaluations, one more is logged with `off_cadence`, which cannot make "
+           "the run a success. `auto`: `schedule.training_steps`.")});
 }
 
 ConfigSection initialization_section() {
@@ -364,28 +351,24 @@ ConfigSection initialization_section() {
   const auto get = [](auto& config) -> auto& { return config.initialization; };
   return section("initialization", "What happens before the timed region.",
                  {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
-                      "Steps on synthetic data that bring code and memory into place; the weights "
-                      "are restored. On a GPU with micro-batches of the shapes to come, for "
-                      "autotuning and `device.graphs`. 0: none of this."),
+                      "Steps on synthetic data that bring code and memory into place, and on a GPU "
+                      "tune and capture the shapes to come; the weights are restored. 0: none of "
+                      "this."),
                   key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
                       "Empty the whole page cache of every node, which only root may. `false`: "
-                      "only what the run reads leaves it. If this fails, `cache_clear` is logged "
-                      "as false, and the closed division refuses to run.")});
+                      "drop only the files that the run reads. If this fails, `cache_clear` is "
+                      "logged as false, and the closed division refuses to run.")});
 }
 
 ConfigSection checkpoint_section() {
   using S = CheckpointConfig;
   const auto get = [](auto& config) -> auto& { return config.checkpoint; };
-  return section(
-      "checkpoint",
-      "What `--resume` continues from ([resume.md](resume.md)): every rank writes its part into "
-      "`result_N.checkpoints/`, so\n"
-      "all ranks must reach `run.output`. The last two are kept until the run has ended.",
-      {key("every_steps", get, &S::every_steps, Integer<int64_t>{0, kTrillion},
-           "Steps between checkpoints, each after a step whose loss is read "
-           "(`log.loss_interval_steps`). 0: not by steps."),
-       key("every_seconds", get, &S::every_seconds, Number::at_least(0),
-           "Seconds between checkpoints. 0: not by time.")});
+  return section("checkpoint", "What `--resume` continues from ([resume.md](resume.md)).",
+                 {key("every_steps", get, &S::every_steps, Integer<int64_t>{0, kTrillion},
+                      "Steps between checkpoints, each after a step whose loss is read "
+                      "(`log.loss_interval_steps`). 0: not by steps."),
+                  key("every_seconds", get, &S::every_seconds, Number::at_least(0),
+                      "Seconds between checkpoints. 0: not by time.")});
 }
 
 ConfigSection log_section() {
@@ -394,16 +377,16 @@ ConfigSection log_section() {
   return section(
       "log", "What a run writes besides `result_N.txt` and `result_N.yaml`.",
       {key("step_trace", get, &S::step_trace, Flag{},
-           "Write `result_N.steps.jsonl`: one JSON line a step."),
+           "Write `result_N.steps.jsonl`: [one JSON line a step](overlap.md#the-step-trace)."),
        key("tensorboard", get, &S::tensorboard, Flag{},
            "Write `result_N.tensorboard/` during the run: losses, accuracies, learning rate and "
            "times over steps. `tensorboard --logdir` takes `run.output`."),
        key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
-           "Write `result_N.timeline.json`: what every rank did in so many first steps, for "
-           "ui.perfetto.dev or chrome://tracing. 0: none."),
+           "Write `result_N.timeline.json`: [what every rank did](overlap.md#see-it) in so many "
+           "first steps. 0: none."),
        key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
-           "Read the mean training loss once in so many steps; only then does the host wait for a "
-           "GPU."),
+           "Steps from one reading of the training loss to the next. The host waits for a GPU only "
+           "then."),
        key("save_checkpoint", get, &S::save_checkpoint, Flag{},
            "Write the trained weights as `result_N.safetensors` after the timed region.")});
 }

@@ -11,18 +11,16 @@ constexpr NamedChoice<Division> kDivisions[] = {
     {Division::kOpen, "open", "free model, optimizer and data order"},
     {Division::kClosed, "closed", "the reference's mathematics"}};
 constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
-    {SubmissionStatus::kOnprem, "onprem", "a system anyone can buy"},
-    {SubmissionStatus::kCloud, "cloud", "a system anyone can rent"},
+    {SubmissionStatus::kOnprem, "onprem", "anyone can buy it"},
+    {SubmissionStatus::kCloud, "cloud", "anyone can rent it"},
     {SubmissionStatus::kResearch, "research", "anything else"}};
 constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kAuto, "auto", "bf16 where the processor has it, else fp32"},
     {Precision::kFp32, "fp32", "32-bit floats"},
     {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
     {Precision::kFp8, "fp8",
-     "as `auto`, with FP8 operands in the encoder's GEMMs (E4M3, gradients E5M2) and delayed "
-     "scaling; emulated by cpu"},
-    {Precision::kFp16, "fp16",
-     "binary16 activations, fp32 master weights and sums, a scaled loss (`loss_scale`)"}};
+     "as `auto`, but [FP8 operands](methods/fp8.md) in the encoder's GEMMs; emulated by cpu"},
+    {Precision::kFp16, "fp16", "as `bf16`, but in binary16 with a scaled loss (`loss_scale`)"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
     {BalanceStrategy::kExchange, "exchange",
@@ -32,32 +30,31 @@ constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kStratifiedPresort, "stratified+presort",
      "then groups of ranks sort and deal their samples"},
     {BalanceStrategy::kPlanned, "planned",
-     "groups of ranks draw such a share and divide it by cost"}};
+     "groups of ranks draw a share of every stratum and divide it by cost"}};
 constexpr NamedChoice<AccumulationOrder> kAccumulationOrders[] = {
     {AccumulationOrder::kMicroBatch, "micro_batch", "each micro-batch through all layers and back"},
     {AccumulationOrder::kLayer, "layer",
-     "all micro-batches through each layer, so that its gradients are reduced beside all layers "
-     "before it; all micro-batches are in memory at once"}};
+     "all micro-batches through each layer ([method](methods/layer_order.md#layer-order)); all are "
+     "in memory at once"}};
 constexpr NamedChoice<ActivationPolicy> kActivationPolicies[] = {
     {ActivationPolicy::kKeep, "keep", "until backward reads them"},
     {ActivationPolicy::kRecompute, "recompute",
-     "each layer keeps only its input and repeats its forward before its backward: a third more "
+     "a layer keeps only its input and repeats its forward before its backward: a third more "
      "arithmetic, the same bits"}};
 constexpr NamedChoice<PipelineKind> kPipelines[] = {
     {PipelineKind::kContiguous, "contiguous", "consecutive layers, the usual pipeline"},
-    {PipelineKind::kModular, "modular",
-     "every `stages`-th layer: stages wait less, and send more"}};
+    {PipelineKind::kModular, "modular", "every `stages`-th layer: stages wait less and send more"}};
 constexpr NamedChoice<NormKind> kNorms[] = {
     {NormKind::kPost, "post", "after every sublayer's sum, as in BERT"},
     {NormKind::kPre, "pre",
      "before every sublayer and the heads; backends cpu, cuda and reference"},
     {NormKind::kNone, "none",
-     "nowhere; gain and bias are left, to be trained with `standardization`"}};
+     "nowhere; its gain and bias stay, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
     {StandardizationAxis::kUnit, "unit",
-     "of each hidden unit over a micro-batch's tokens, so the micro-batch's size changes what is "
-     "learned"},
-    {StandardizationAxis::kToken, "token", "of each token over its hidden units"}};
+     "those of a hidden unit, over a micro-batch's tokens, so the micro-batch's size changes what "
+     "is learned"},
+    {StandardizationAxis::kToken, "token", "those of a token, over its hidden units"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kSum, "sum", "as without delay"},
     {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
@@ -70,22 +67,17 @@ constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kSgd, "sgd", "SGD with momentum"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kNone, "none", "nothing"},
-    {Sharding::kState, "state",
-     "a rank keeps the moments of its shard of every bucket, receives only this shard's gradients, "
-     "updates its weights and gathers the others (ZeRO stage 1)"},
+    {Sharding::kState, "state", "moments (ZeRO stage 1)"},
     {Sharding::kGradients, "gradients",
-     "gradients, too: layers share buffers, and in `micro_batch` order every micro-batch's "
-     "gradients are reduced (ZeRO stage 2)"},
-    {Sharding::kAll, "all",
-     "weights, too: gathered one layer ahead and dropped after use; embeddings and heads stay for "
-     "the step (ZeRO stage 3)"}};
+     "gradients, too (stage 2); in `micro_batch` order every micro-batch's gradients are reduced"},
+    {Sharding::kAll, "all", "weights, too, which are gathered one layer ahead (stage 3)"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {
     {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
-     "the published open-division runs; the first step is t = 1, D is 0 at t = `warmup_steps` and "
-     "1 at t = `training_steps`"},
+     "that of the published open-division runs; the first step is t = 1, and the decay begins at t "
+     "= `warmup_steps`"},
     {ScheduleKind::kPolynomialDecay, "polynomial_decay",
-     "MLPerf's reference; the first step is t = 0, D is 0 at t = 0 and 1 at t = `training_steps`; "
-     "the warm-up replaces the decay's beginning, so `lr` is not reached"}};
+     "that of MLPerf's reference; the first step is t = 0, and the decay begins there, too, so the "
+     "warm-up does not reach `lr`"}};
 constexpr NamedChoice<ClipMode> kClipModes[] = {
     {ClipMode::kNone, "none", "no clipping"},
     {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},
@@ -101,7 +93,7 @@ constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kBf16, "bf16",
      "rounded after every addition, as by a ring that adds in bf16"},
     {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
-     "as `bf16`, in chunks of ranks, whose sums are added up in chunks, and so on"}};
+     "as `bf16`, in chunks of ranks, then chunks of their sums, and so on"}};
 
 template <typename Enum>
 const char* find_name(Enum value) {

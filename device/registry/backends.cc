@@ -46,12 +46,11 @@ BackendOption attention_option() {
 }
 
 BackendOption epilogues_option() {
-  return {
-      .name = "epilogues",
-      .meaning = "Whether bf16 GEMMs include what follows: GELU, its derivative, bias gradients.",
-      .values = {{"fastest", "if measured faster"},
-                 {"always", "wherever cuBLASLt can"},
-                 {"never", "separate kernels"}}};
+  return {.name = "epilogues",
+          .meaning = "Whether bf16 GEMMs also compute GELU, its derivative and bias gradients.",
+          .values = {{"fastest", "if measured faster"},
+                     {"always", "wherever cuBLASLt can"},
+                     {"never", "separate kernels"}}};
 }
 
 BackendOption communication_multiprocessors_option() {
