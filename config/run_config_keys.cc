@@ -54,8 +54,7 @@ ConfigSection run_section() {
        key("status", get, &S::status, Choice<SubmissionStatus>{}, "Availability of the system."),
        key("output", get, &S::output, Path{},
            "Directory of the result tree "
-           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. A run "
-           "refuses to overwrite results."),
+           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`."),
        key("experiments", get, &S::experiments, Integer<int>{1, 1000},
            "Number of runs; MLPerf asks for 10. Experiment N writes `result_N.txt`."),
        key("seed", get, &S::seed, Maybe{Integer<uint64_t>{0, kTrillion}, "auto"},
@@ -63,8 +62,8 @@ ConfigSection run_section() {
            "one in every experiment, as MLPerf asks."),
        key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
            "Seconds that ranks may wait for each other, also while MPI starts; 0: for ever. Then "
-           "the job ends with exit code 2 and names operation and missing ranks; the log ends with "
-           "`aborted`. A stalled NCCL operation is noticed when the host waits for its GPU."),
+           "[the job ends](resume.md#what-may-interrupt-a-run). A stalled NCCL operation is "
+           "noticed when the host waits for its GPU."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 

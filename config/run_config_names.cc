@@ -17,7 +17,7 @@ constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
 constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kAuto, "auto", "bf16 where the processor has it, else fp32"},
     {Precision::kFp32, "fp32", "32-bit floats"},
-    {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
+    {Precision::kBf16, "bf16", "bfloat16, with fp32 master weights and sums"},
     {Precision::kFp8, "fp8",
      "as `auto`, but [FP8 operands](methods/fp8.md) in the encoder's GEMMs; emulated by cpu"},
     {Precision::kFp16, "fp16", "as `bf16`, but in binary16 with a scaled loss (`loss_scale`)"}};
@@ -59,10 +59,9 @@ constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kSum, "sum", "as without delay"},
     {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
-    {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
-    {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"},
-    {OptimizerKind::kMadgrad, "madgrad",
-     "dual averaging with momentum, over the cube root of summed squares"},
+    {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay"},
+    {OptimizerKind::kLamb, "lamb", "Adam with a trust ratio per tensor"},
+    {OptimizerKind::kMadgrad, "madgrad", "dual averaging with momentum"},
     {OptimizerKind::kAcClip, "acclip", "momentum, each element clipped by its own threshold"},
     {OptimizerKind::kSgd, "sgd", "SGD with momentum"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
@@ -82,18 +81,16 @@ constexpr NamedChoice<ClipMode> kClipModes[] = {
     {ClipMode::kNone, "none", "no clipping"},
     {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},
     {ClipMode::kBeforeAllReduce, "before_allreduce", "each rank by the norm of its own gradient"},
-    {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce",
-     "each rank, bucket by bucket, as soon as backward has filled it"}};
+    {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce", "each rank, bucket by bucket"}};
 constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
     {ReduceDType::kFp32, "fp32", "32-bit floats"},
     {ReduceDType::kBf16, "bf16", "half the traffic"},
     {ReduceDType::kFp16, "fp16", "half the traffic, more significant bits, less range"}};
 constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kFp32, "fp32", "rounded once, at the end"},
-    {ReduceAccumulation::kBf16, "bf16",
-     "rounded after every addition, as by a ring that adds in bf16"},
+    {ReduceAccumulation::kBf16, "bf16", "rounded after every addition"},
     {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
-     "as `bf16`, in chunks of ranks, then chunks of their sums, and so on"}};
+     "as `bf16`, in chunks of ranks and chunks of chunks"}};
 
 template <typename Enum>
 const char* find_name(Enum value) {
