@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -233,13 +234,18 @@ std::string combinations_reference() {
   const auto key_of = [](plan::Setting setting) {
     return std::ranges::find(kExpressions, setting, &plan::Expression<C>::setting)->name;
   };
-  std::string table = "| settings | because |\n| --- | --- |\n";
-  std::string last;
+  // A row per refused setting, in the order of their first combinations.
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows;
   for (const plan::Combination& each : plan::impossible_combinations()) {
-    const std::string row =
-        fmt::format("| `{}`, `{}` | {} |\n", key_of(each.refused), key_of(each.with), each.reason);
-    if (row != last) table += row;
-    last = row;
+    const std::string refused = key_of(each.refused);
+    const std::string reason = fmt::format("`{}`: {}", key_of(each.with), each.reason);
+    auto row = std::ranges::find(rows, refused, [](const auto& r) { return r.first; });
+    if (row == rows.end()) row = rows.insert(row, {refused, {}});
+    if (row->second.empty() || row->second.back() != reason) row->second.push_back(reason);
+  }
+  std::string table = "| setting | is refused with |\n| --- | --- |\n";
+  for (const auto& [refused, reasons] : rows) {
+    table += fmt::format("| `{}` | {} |\n", refused, fmt::join(reasons, "; "));
   }
   return table;
 }

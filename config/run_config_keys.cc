@@ -54,8 +54,7 @@ ConfigSection run_section() {
        key("status", get, &S::status, Choice<SubmissionStatus>{}, "Availability of the system."),
        key("output", get, &S::output, Path{},
            "Directory of the result tree "
-           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. The run "
-           "refuses to start rather than overwrite results."),
+           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`."),
        key("experiments", get, &S::experiments, Integer<int>{1, 1000},
            "Number of runs; MLPerf asks for 10. Experiment N writes `result_N.txt`."),
        key("seed", get, &S::seed, Maybe{Integer<uint64_t>{0, kTrillion}, "auto"},
@@ -78,16 +77,17 @@ ConfigSection model_section() {
       {required(key(
            "config", get, &S::config, PresetOrPath{{"bert-large", "minilm", "tiny"}},
            "The model's shape: a preset, or a `config.json` or `bert_config.json`. `bert-large`: "
-           "MLPerf's, with its reference's tanh GELU (in files `gelu_new`; `gelu` is the exact "
-           "one). `minilm`: the quickstart's, without dropout. `tiny`: for tests.")),
+           "MLPerf's, with the tanh form of GELU (`gelu_new` in files). `minilm`: the "
+           "quickstart's, "
+           "without dropout. `tiny`: for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
            "WordPiece vocabulary, one piece per line, with as many pieces as the model's "
            "vocabulary, which may be padded to a multiple of 8."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
            "Initial weights: a safetensors file, the `model.safetensors.index.json` of several, or "
-           "the prefix of a TensorFlow 1 checkpoint, such as MLPerf's `model.ckpt-28252`. Missing "
-           "heads are initialised and listed; tensors that the model lacks are refused. `none`: "
-           "random weights."),
+           "the prefix of a TensorFlow 1 checkpoint (MLPerf's `model.ckpt-28252`). Missing heads "
+           "are initialised and listed; tensors that the model lacks are refused. `none`: random "
+           "weights."),
        key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
            "Dropout probability of embeddings and layer outputs. `auto`: that of `config`."),
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
@@ -226,8 +226,8 @@ ConfigSection parallel_section() {
   const auto get = [](auto& config) -> auto& { return config.parallel; };
   return section(
       "parallel",
-      "How ranks share a model. Rank r is stage r mod `stages` of replica r / `stages`; each "
-      "replica takes its own samples.",
+      "How ranks share a model ([method](methods/pipelines.md)). Rank r is stage r mod `stages` of "
+      "replica r / `stages`.",
       {key("stages", get, &S::stages, Integer<int>{1, 1000},
            "Number of pipeline stages, one rank each, with equally many layers; the first also has "
            "embeddings and heads. 1: each rank has the whole model. The number must divide the "
@@ -242,12 +242,7 @@ ConfigSection ouroboros_section() {
   using S = OuroborosConfig;
   const auto get = [](auto& config) -> auto& { return config.ouroboros; };
   return section(
-      "ouroboros",
-      "Model parallelism with delayed gradients (Yang et al., arXiv 1909.06695). Forward goes "
-      "through K modules in turn.\n"
-      "Then all run backward at once, each for the micro-batch whose gradient arrived in the "
-      "previous "
-      "step.",
+      "ouroboros", "Model parallelism with delayed gradients ([method](methods/ouroboros.md)).",
       {key("modules", get, &S::modules, Integer<int>{1, 1000},
            "Number of modules K, at most the number of layers; 1: off. Needs K - 1 ranks. The "
            "first rank has the first and the last module, which share the word embeddings. Module "
@@ -273,7 +268,7 @@ ConfigSection optimizer_section() {
            "Decay of the second moment or of acclip's threshold; not for madgrad, sgd."),
        key("epsilon", get, &S::epsilon, Number::above(0),
            "Added to the root of the second moment; madgrad: to the cube root of the squares; "
-           "acclip: to the first moment's magnitude; not for sgd."),
+           "acclip: to the momentum's magnitude; not for sgd."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; sgd: added to the gradient. Biases and LayerNorm have none."),
        key("alpha", get, &S::alpha, Number::within(1, 2),

@@ -11,18 +11,16 @@ constexpr NamedChoice<Division> kDivisions[] = {
     {Division::kOpen, "open", "free model, optimizer and data order"},
     {Division::kClosed, "closed", "the reference's mathematics"}};
 constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
-    {SubmissionStatus::kOnprem, "onprem", "a system anyone can buy"},
-    {SubmissionStatus::kCloud, "cloud", "a system anyone can rent"},
+    {SubmissionStatus::kOnprem, "onprem", "anyone can buy it"},
+    {SubmissionStatus::kCloud, "cloud", "anyone can rent it"},
     {SubmissionStatus::kResearch, "research", "anything else"}};
 constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kAuto, "auto", "bf16 where the processor has it, else fp32"},
     {Precision::kFp32, "fp32", "32-bit floats"},
-    {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
+    {Precision::kBf16, "bf16", "bfloat16, with fp32 master weights and sums"},
     {Precision::kFp8, "fp8",
-     "as `auto`, with FP8 operands in the encoder's GEMMs (E4M3, gradients E5M2) and delayed "
-     "scaling; emulated by cpu"},
-    {Precision::kFp16, "fp16",
-     "binary16 activations, fp32 master weights and sums, a scaled loss (`loss_scale`)"}};
+     "as `auto`, but [FP8 operands](methods/fp8.md) in the encoder's GEMMs; emulated by cpu"},
+    {Precision::kFp16, "fp16", "as `bf16`, but in binary16 with a scaled loss (`loss_scale`)"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws random samples"},
     {BalanceStrategy::kExchange, "exchange",
@@ -55,9 +53,9 @@ constexpr NamedChoice<NormKind> kNorms[] = {
      "no LayerNorm; its gain and bias stay, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
     {StandardizationAxis::kUnit, "unit",
-     "of each hidden unit over a micro-batch's tokens, so the micro-batch's size changes what is "
-     "learned"},
-    {StandardizationAxis::kToken, "token", "of each token over its hidden units"}};
+     "those of a hidden unit, over a micro-batch's tokens, so the micro-batch's size changes what "
+     "is learned"},
+    {StandardizationAxis::kToken, "token", "those of a token, over its hidden units"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kSum, "sum", "their sum, as without delay"},
     {TiedGradient::kAverage, "average", "half their sum, in steps with delay"}};
@@ -71,9 +69,7 @@ constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kSgd, "sgd", "SGD with momentum"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kNone, "none", "nothing"},
-    {Sharding::kState, "state",
-     "a rank keeps the moments of its shard of every bucket, receives only this shard's gradients, "
-     "updates its weights and gathers the others (ZeRO stage 1)"},
+    {Sharding::kState, "state", "moments (ZeRO stage 1)"},
     {Sharding::kGradients, "gradients",
      "also gradients: layers share buffers, and in `micro_batch` order every micro-batch's "
      "gradients are reduced (ZeRO stage 2)"},
@@ -91,16 +87,14 @@ constexpr NamedChoice<ClipMode> kClipModes[] = {
     {ClipMode::kNone, "none", "no clipping"},
     {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},
     {ClipMode::kBeforeAllReduce, "before_allreduce", "each rank by the norm of its own gradient"},
-    {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce",
-     "each rank, bucket by bucket, as soon as backward has filled it"}};
+    {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce", "each rank, bucket by bucket"}};
 constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
     {ReduceDType::kFp32, "fp32", "32-bit floats"},
     {ReduceDType::kBf16, "bf16", "half the traffic"},
     {ReduceDType::kFp16, "fp16", "half the traffic, more significant bits, less range"}};
 constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kFp32, "fp32", "rounded once, at the end"},
-    {ReduceAccumulation::kBf16, "bf16",
-     "rounded after every addition, as by a ring that adds in bf16"},
+    {ReduceAccumulation::kBf16, "bf16", "rounded after every addition"},
     {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
      "as `bf16`, but first in chunks of ranks, then in chunks of their sums, and so on"}};
 
