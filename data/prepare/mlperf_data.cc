@@ -25,14 +25,13 @@ constexpr int kMlperfRecipeVersion = 1;  // increases when equal inputs give oth
 constexpr std::string_view kOfficialEval = "2a220f790517261547b1b45ed3ada07a";
 constexpr std::string_view kOfficialVocabulary = "64800d5d8528ce344256daf115d4965e";
 
-// A file to make.
-struct Task {
+struct FileToMake {
   fs::path text;
   fs::path out;
   bool is_eval = false;
 };
 
-std::vector<Task> list_tasks(const MlperfDataOptions& options) {
+std::vector<FileToMake> list_tasks(const MlperfDataOptions& options) {
   std::vector<fs::path> parts;
   uint32_t count = 0;
   for (const fs::path& path : list_directory(options.text)) {
@@ -63,7 +62,7 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
     }
   }
   // Evaluation comes first, so that problems with the text show early.
-  std::vector<Task> tasks;
+  std::vector<FileToMake> tasks;
   if (has_eval) tasks.push_back({eval, options.out / "eval.hdf5", true});
   for (const fs::path& part : parts) {
     fs::path out = options.out / "train" / part.filename();
@@ -73,9 +72,9 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
 }
 
 // Everything in `directory` will be trained on.
-void refuse_others(const fs::path& directory, const std::vector<Task>& tasks) {
+void refuse_others(const fs::path& directory, const std::vector<FileToMake>& tasks) {
   for (const fs::path& path : list_directory(directory)) {
-    const auto is_made = [&](const Task& task) { return task.out == path; };
+    const auto is_made = [&](const FileToMake& task) { return task.out == path; };
     if (is_named_as_data(path) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
       fail("{}: was made from another text; move it away, or choose another --out", path.string());
     }
@@ -93,7 +92,7 @@ class Maker {
     NewerCharacters newer_characters;
     std::vector<std::string> warnings;
   };
-  Made make(const Task& task) const {
+  Made make(const FileToMake& task) const {
     const std::string text_hash = to_hex(hash_files(std::span(&task.text, 1)));
     const std::string made_from = provenance(task, text_hash);
     if (!options_.force && is_made_from(task.out, made_from)) {
@@ -117,7 +116,7 @@ class Maker {
   }
 
  private:
-  std::string provenance(const Task& task, const std::string& text_hash) const {
+  std::string provenance(const FileToMake& task, const std::string& text_hash) const {
     nlohmann::ordered_json inputs = {{"recipe", "mlperf reference"},
                                      {"recipe_version", kMlperfRecipeVersion},
                                      {"text", task.text.filename().string()},
@@ -140,7 +139,7 @@ class Report {
   Report(size_t total, const std::function<void(std::string_view)>& print)
       : total_(total), print_(print) {}
 
-  void add(const Task& task, const Maker::Made& made) {
+  void add(const FileToMake& task, const Maker::Made& made) {
     ++(made.skipped ? skipped_ : made_);
     const size_t done = skipped_ + made_;
     std::string line = fmt::format("{} of {}: {}, {}", done, total_, task.out.filename().string(),
@@ -177,7 +176,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
                                    const std::function<void(std::string_view)>& report) {
   const auto started = Clock::now();
   check_recipe(options.recipe);
-  const std::vector<Task> tasks = list_tasks(options);
+  const std::vector<FileToMake> tasks = list_tasks(options);
   const Vocabulary vocabulary = Vocabulary::read(options.vocabulary);
   require_writable_directory(options.out);
   require_writable_directory(options.out / "train");
@@ -208,7 +207,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
   });
   summary.skipped = lines.skipped();
   for (const fs::path& path : {options.out / "train", options.out / "eval.hdf5"}) {
-    const bool is_made = std::ranges::any_of(tasks, [&](const Task& task) {
+    const bool is_made = std::ranges::any_of(tasks, [&](const FileToMake& task) {
       return task.is_eval ? task.out == path : task.out.parent_path() == path;
     });
     if (!is_made || (summary.skipped == summary.files && fs::exists(index_path(path)))) continue;
