@@ -42,9 +42,9 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata COMPO
 # Configurations and scripts for runs or the quickstart's data keep their names, too, because documents mention them.
 if(STRATA_TRAINING)
   set(scripts ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts)
-  install(DIRECTORY scripts/configs scripts/requirements DESTINATION ${scripts} COMPONENT training)
-  install(PROGRAMS scripts/mpirun.sh scripts/mpirun_nodes.sh scripts/prepare_quickstart_data.sh scripts/kjv_to_text.sh
-          DESTINATION ${scripts} COMPONENT training)
+  install(DIRECTORY scripts/configs scripts/parts DESTINATION ${scripts} COMPONENT training)
+  install(PROGRAMS scripts/mpirun.sh scripts/mpirun_nodes.sh DESTINATION ${scripts} COMPONENT training)
+  install(PROGRAMS scripts/data/prepare_quickstart_data.sh scripts/data/kjv_to_text.sh DESTINATION ${scripts}/data COMPONENT training)
   install(PROGRAMS scripts/slurm/train.sbatch DESTINATION ${scripts}/slurm COMPONENT training)
   # The scripts above read these.
   foreach(script common.sh surroundings.sh)

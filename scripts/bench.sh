@@ -97,7 +97,7 @@ build_in "$root" "$here" "${targets[@]}"
 [[ $measure != micro ]] || targets=(strata_micro)
 build_in "$there/source" "$there/build" "${targets[@]}"
 
-numbers=(python3 -I "$root/scripts/bench_numbers.py")
+numbers=(python3 -I "$root/scripts/developing/bench_numbers.py")
 logs=$root/build/bench/logs
 if with check; then
   python3 -I "$root/tests/docs/bert_log.py" >"$root/build/bench/log.txt"

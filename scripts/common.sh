@@ -55,7 +55,7 @@ names_for() {
   for package in "$@"; do
     name=$(awk -v package="$package" -v column="$(case $manager in
         dnf) echo 2 ;; zypper) echo 3 ;; pacman) echo 4 ;; conda) echo 5 ;; spack) echo 6 ;; *) echo 1 ;;
-      esac)" '$1 == package { print $column }' "$root/scripts/package_names.txt")
+      esac)" '$1 == package { print $column }' "$root/scripts/parts/package_names.txt")
     case $name in - | '') echo "$package" ;; *) echo "$name" ;; esac
   done
 }
@@ -134,7 +134,7 @@ pip_of() {
   local python=$1 action=$2 name=$3
   shift 3
   "$python" -I -m pip "$action" --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: \
-    --requirement "$root/scripts/requirements/$name.txt" "$@"
+    --requirement "$root/scripts/parts/requirements/$name.txt" "$@"
 }
 
 # Fetches the headers of cuDNN's C++ interface if there is a CUDA toolkit. The CUDA backend needs them for cuDNN's attention.

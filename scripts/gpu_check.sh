@@ -20,11 +20,11 @@
 # operations or PyTorch were stopped, or a step had less than its own time left; not run; skipped, with the reason.
 # A suite that fails is run once more by itself with CUDA_LAUNCH_BLOCKING=1, so that a fault has its kernel's name.
 # If an attention kernel fails, later steps use another.
-# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 if a step failed.
+# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu/gpu_bundle.sh). Exits 1 if a step failed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-source "$root/scripts/limited_steps.sh"
-source "$root/scripts/cuda_libraries.sh"
+source "$root/scripts/gpu/limited_steps.sh"
+source "$root/scripts/gpu/cuda_libraries.sh"
 
 parts=() only= skip= list= ranks=1 output=$root/bench/results/gpu_check.json python=python3
 config=$root/scripts/configs/bert-large.yaml tokens=24288 few_tokens=768 steps=10
@@ -134,7 +134,7 @@ timeout -k 5 20 nvidia-smi --query-gpu=memory.free,memory.total --format=csv,noh
 # ---- Running a step
 
 # report: writes the results so far as JSON and prints them as a table. Fails if a step failed.
-report() { python3 "$root/scripts/gpu_check_report.py" "$work" "$gpu" "$version" "$output"; }
+report() { python3 "$root/scripts/gpu/gpu_check_report.py" "$work" "$gpu" "$version" "$output"; }
 
 # keep: saves the results, even if this script is killed in the next step.
 keep() {

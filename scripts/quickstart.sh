@@ -5,7 +5,7 @@
 # Usage: scripts/quickstart.sh [--again] [KEY=VALUE...]     KEY=VALUE: see docs/config.md, e.g. optimizer.lr=1e-3
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-source "$root/scripts/run_once.sh"
+source "$root/scripts/parts/run_once.sh"
 
 again=false
 settings=() overrides=()
@@ -24,7 +24,7 @@ needs_writable_checkout
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}"
 build quickstart strata
 strata=$root/build/quickstart/cli/strata
-"$root/scripts/prepare_quickstart_data.sh" "$strata"
+"$root/scripts/data/prepare_quickstart_data.sh" "$strata"
 
 output=$root/runs/quickstart
 result=$output/result.json

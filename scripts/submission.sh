@@ -42,7 +42,7 @@ if [[ -z ${STRATA:-} ]]; then
   install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}"
   build quickstart strata
 fi
-[[ $config -ef $root/scripts/configs/quickstart.yaml ]] && "$root/scripts/prepare_quickstart_data.sh" "$strata"
+[[ $config -ef $root/scripts/configs/quickstart.yaml ]] && "$root/scripts/data/prepare_quickstart_data.sh" "$strata"
 read -ra launch <<<"$launcher"
 [[ -n $launcher || $ranks -eq 1 ]] || launch=("$root/scripts/mpirun.sh" -n "$ranks")
 train=("${launch[@]}" "$strata" train --config "$config" "${overrides[@]}" --set run.output="$out.runs" --experiments "$runs")

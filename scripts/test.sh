@@ -43,11 +43,11 @@ status=0
 for preset in "${presets[@]}"; do
   build "$preset" all || { note_failed_build "$preset"; status=1; continue; }
   if [[ $preset == release ]]; then
-    "$root/scripts/prepare_quickstart_data.sh" "$root/build/release/cli/strata" ||
+    "$root/scripts/data/prepare_quickstart_data.sh" "$root/build/release/cli/strata" ||
       say "quickstart data could not be made; tests that read it are skipped"
   fi
   run_tests "$preset" || status=1
-  if ! skipped=$("$root/scripts/check_skipped.sh" "$root/build/$preset/results.xml" 2>&1); then
+  if ! skipped=$("$root/scripts/developing/check_skipped.sh" "$root/build/$preset/results.xml" 2>&1); then
     failed_tests+=("$preset: $skipped")
     status=1
   fi

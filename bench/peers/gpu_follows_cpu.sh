@@ -5,13 +5,13 @@
 #   bench/peers/gpu_follows_cpu.sh [--steps N] [--device cuda|cpu] [--precision bf16|fp32] [--output FILE]
 # --steps: of training (200). --device: what is held against cpu (cuda). --precision: of the device (bf16); the
 # processor computes in fp32. --output: default bench/results/gpu_follows_cpu.json.
-# Takes data-cache/quickstart and data-cache/minilm (scripts/prepare_quickstart_data.sh) or, if there is only the
+# Takes data-cache/quickstart and data-cache/minilm (scripts/data/prepare_quickstart_data.sh) or, if there is only the
 # text and no checkpoint, makes instances from it and starts from random weights. Exits 1 if it does not pass or a
 # training is incomplete: one that fails or takes longer than 150 s, or could not start within 450 s. The steps that
 # there are of it are compared all the same.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-source "$root/scripts/limited_steps.sh"
+source "$root/scripts/gpu/limited_steps.sh"
 steps=200 device=cuda precision=bf16 output=$root/bench/results/gpu_follows_cpu.json
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -27,7 +27,7 @@ strata=${STRATA_BIN:-$root/build/release/cli}/strata
 [[ -x $strata ]] || give_up "$strata is not there: build the release preset, or set STRATA_BIN"
 command -v python3 >/dev/null || give_up "python3 is missing; it compares the losses"
 [[ -f $cache/quickstart/train.hdf5 || -f $cache/kjv.txt ]] ||
-  give_up "neither $cache/quickstart nor $cache/kjv.txt is there: run scripts/prepare_quickstart_data.sh"
+  give_up "neither $cache/quickstart nor $cache/kjv.txt is there: run scripts/data/prepare_quickstart_data.sh"
 
 mkdir -p "$(dirname "$output")"
 work=$(mktemp -d)

@@ -16,7 +16,7 @@
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
-source "$root/scripts/limited_steps.sh"
+source "$root/scripts/gpu/limited_steps.sh"
 sequences=96 steps=10 turns=2 seconds=570 short= model=bert-large config=$root/scripts/configs/bert-large.yaml settings=()
 python=python3 output=$root/bench/results/gpu_vs_pytorch.json device=cuda
 while [[ $# -gt 0 ]]; do

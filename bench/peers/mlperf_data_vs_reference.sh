@@ -4,7 +4,7 @@
 # bytes.
 #   bench/peers/mlperf_data_vs_reference.sh FOLDER [--text FILE] [--vocab FILE] [--turns N] [--strata PROGRAM] [--venv DIR]
 # FOLDER: retired_benchmarks/bert of a clone of https://github.com/mlcommons/training.
-# --text: default data-cache/kjv.txt, --vocab: data-cache/minilm/vocab.txt (scripts/prepare_quickstart_data.sh makes both).
+# --text: default data-cache/kjv.txt, --vocab: data-cache/minilm/vocab.txt (scripts/data/prepare_quickstart_data.sh makes both).
 # --turns: runs of each (3). --strata: default build/release/cli/strata.
 # --venv: where TensorFlow is, or is installed from PyPI if it is absent (2 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/tensorflow.

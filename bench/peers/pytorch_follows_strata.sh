@@ -5,7 +5,7 @@
 #   bench/peers/pytorch_follows_strata.sh [--steps N] [--heads strata|transformers] [--strata PROGRAM] [--python PROGRAM] [--data FOLDER]
 # --steps: number of steps (8). --heads: whose rule gives PyTorch the weights that the checkpoint lacks (strata).
 # --strata: default build/release/cli/strata. --python: a Python with torch, transformers, h5py and yaml (python3).
-# --data: folder that scripts/prepare_quickstart_data.sh made (data-cache).
+# --data: folder that scripts/data/prepare_quickstart_data.sh made (data-cache).
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -26,7 +26,7 @@ done
 [[ $heads == strata || $heads == transformers ]] || give_up "--heads $heads: expected strata or transformers"
 [[ -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
 for file in minilm/config.json minilm/vocab.txt minilm/model.safetensors quickstart/train.hdf5; do
-  [[ -f $data/$file ]] || give_up "no $data/$file; scripts/prepare_quickstart_data.sh makes it, --data names another folder"
+  [[ -f $data/$file ]] || give_up "no $data/$file; scripts/data/prepare_quickstart_data.sh makes it, --data names another folder"
 done
 data=$(realpath "$data")
 reason=$("$python" -c 'import torch, transformers, h5py, yaml' 2>&1) || give_up "--python $python: ${reason##*$'\n'}"

@@ -9,7 +9,7 @@
 # --target: masked-LM accuracy that ends a run (0.33). --seeds: a run of each program for each seed (1).
 # --ranks: Strata's ranks (2). --threads: threads of all ranks together, and of PyTorch (all processors). --precision: of both (bf16).
 # --micro-batch: samples that PyTorch computes at once (4). --variant: whether PyTorch compiles, before the clock starts (compiled).
-# --strata: default build/release/cli/strata. --data: folder that scripts/prepare_quickstart_data.sh made (data-cache).
+# --strata: default build/release/cli/strata. --data: folder that scripts/data/prepare_quickstart_data.sh made (data-cache).
 # --python: a Python with torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI if it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
@@ -50,7 +50,7 @@ done
 [[ -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
 strata=$(realpath "$strata")
 for file in minilm/config.json minilm/vocab.txt minilm/model.safetensors quickstart/train.hdf5 quickstart/eval.hdf5; do
-  [[ -f $data/$file ]] || give_up "no $data/$file; scripts/prepare_quickstart_data.sh makes it, --data names another folder"
+  [[ -f $data/$file ]] || give_up "no $data/$file; scripts/data/prepare_quickstart_data.sh makes it, --data names another folder"
 done
 data=$(realpath "$data")
 

@@ -1,5 +1,5 @@
 // Characters newer than Unicode 9.0, from the property Age of Unicode 16.0.0.
-// Written by scripts/unicode_ages.py.
+// Written by scripts/developing/unicode_ages.py.
 #pragma once
 
 #include "data/text/unicode_version.h"

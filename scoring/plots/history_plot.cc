@@ -19,7 +19,7 @@ using drawing::Owner;
 using nlohmann::json;
 using Number = BuildComparison::Number;
 
-constexpr int kHistoryVersion = 1;  // of the lines that scripts/bench_numbers.py writes
+constexpr int kHistoryVersion = 1;  // of the lines that scripts/developing/bench_numbers.py writes
 constexpr size_t kMostRows = 1000;
 constexpr double kLargestRatio = 1e6;
 // Colours of chart.css.

@@ -130,7 +130,7 @@ TEST(EvalOfTheQuickstart, IsWhatPyTorchComputes) {
   const std::string cache = STRATA_SOURCE_DIR "/data-cache/";
   const std::string data = cache + "quickstart/eval.hdf5";
   if (!fs::exists(data) || !fs::exists(cache + "minilm/model.safetensors")) {
-    GTEST_SKIP() << "data-cache/ is not there: scripts/prepare_quickstart_data.sh makes it";
+    GTEST_SKIP() << "data-cache/ is not there: scripts/data/prepare_quickstart_data.sh makes it";
   }
   const json golden = read_json(kGolden + "bert/eval_step0_quickstart.json");
   if (data::describe_instance_file(data).made_from != golden["made_from"].get<std::string>()) {

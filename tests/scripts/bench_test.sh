@@ -15,11 +15,12 @@ not() { ! "$@"; }
 bench() { "$tree/scripts/bench.sh" "$@" >"$work/out" 2>"$work/err"; }
 
 # All packages are said to be there.
-mkdir -p "$work/bin" "$tree/scripts"
+mkdir -p "$work/bin" "$tree/scripts/developing"
 printf '#!/bin/sh\necho install ok installed\n' >"$work/bin/dpkg-query"
 chmod +x "$work/bin/dpkg-query"
 export PATH=$work/bin:$PATH
-cp "$root"/scripts/{common,surroundings,bench}.sh "$root/scripts/bench_numbers.py" "$tree/scripts/"
+cp "$root"/scripts/{common,surroundings,bench}.sh "$tree/scripts/"
+cp "$root/scripts/developing/bench_numbers.py" "$tree/scripts/developing/"
 mkdir -p "$tree"/{scripts/configs,tests/docs,bench/results}
 touch "$tree/scripts/configs/quickstart.yaml" "$tree/bench/results/README.md"
 cp "$root/tests/docs/bert_log.py" "$tree/tests/docs/"

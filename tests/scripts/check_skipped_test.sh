@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Tests scripts/check_skipped.sh in a tree of its own.
+# Tests scripts/developing/check_skipped.sh in a tree of its own.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-mkdir "$root/scripts" "$root/tests"
-cp "$here/scripts/check_skipped.sh" "$here/scripts/surroundings.sh" "$root/scripts/"
+mkdir -p "$root/scripts/developing" "$root/tests"
+cp "$here/scripts/developing/check_skipped.sh" "$root/scripts/developing/"
+cp "$here/scripts/surroundings.sh" "$root/scripts/"
 
 # check ALLOWED TEST STATUS: runs the script on one test. Exits as it does.
 check() {
   printf '# comment\n%s\n' "$1" >"$root/tests/may_skip.txt"
   printf '<testsuite>\n\t<testcase name="%s" status="%s"/>\n</testsuite>\n' "$2" "$3" >"$root/results.xml"
-  "$root/scripts/check_skipped.sh" "$root/results.xml" >"$root/out" 2>&1
+  "$root/scripts/developing/check_skipped.sh" "$root/results.xml" >"$root/out" 2>&1
 }
 exits() { check "${@:2}"; test $? -eq "$1"; }
 

@@ -83,7 +83,7 @@ mapfile -t wanted < <(bash -c 'source "$0/scripts/common.sh"
   printf "%s\n" "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}"' "$root")
 expect "packages are found" test "${#wanted[@]}" -gt 20
 for package in "${wanted[@]}"; do
-  expect "$package is in scripts/package_names.txt" grep -q "^$package " "$root/scripts/package_names.txt"
+  expect "$package is in scripts/parts/package_names.txt" grep -q "^$package " "$root/scripts/parts/package_names.txt"
 done
-expect "the table has six columns" test -z "$(grep -v '^#' "$root/scripts/package_names.txt" | awk 'NF != 6')"
+expect "the table has six columns" test -z "$(grep -v '^#' "$root/scripts/parts/package_names.txt" | awk 'NF != 6')"
 exit $((failures > 0))

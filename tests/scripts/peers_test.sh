@@ -238,9 +238,10 @@ script=gpu_follows_cpu.sh
 peers --help
 expect "follows: --help says when it passes" said 'less than half of another seed'
 # A tree of its own, with a text. Losses of the device differ by 0.1 from those of the processor, another seed's by LOSS - 5.
-mkdir -p "$work/tree"/{bench/peers,scripts,data-cache/minilm,bin}
+mkdir -p "$work/tree"/{bench/peers,scripts/gpu,data-cache/minilm,bin}
 cp "$root/bench/peers/$script" "$work/tree/bench/peers"
-cp "$root/scripts"/{common,surroundings,limited_steps}.sh "$work/tree/scripts"
+cp "$root/scripts"/{common,surroundings}.sh "$work/tree/scripts"
+cp "$root/scripts/gpu/limited_steps.sh" "$work/tree/scripts/gpu"
 touch "$work/tree/data-cache"/{kjv.txt,minilm/vocab.txt}
 cat >"$work/tree/bin/strata" <<'SH'
 #!/usr/bin/env bash

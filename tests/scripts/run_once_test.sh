@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tests what scripts/run_once.sh keeps, trains anew and refuses, with commands that stand in for training.
+# Tests what scripts/parts/run_once.sh keeps, trains anew and refuses, with commands that stand in for training.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-source "$root/scripts/run_once.sh"
+source "$root/scripts/parts/run_once.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

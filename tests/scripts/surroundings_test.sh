@@ -36,7 +36,7 @@ for name in "a,b" "it's" 'a"b' $'a\nb' 'a;b' 'a$b' 'a:b' $'end\n'; do
   cp -r "$root/scripts" "$tree/"
   cp -r "$root/bench/peers" "$tree/bench/"
   cp "$root"/bench/*.sh "$tree/bench/"
-  for script in scripts/quickstart.sh scripts/test.sh scripts/mpirun_nodes.sh scripts/prepare_quickstart_data.sh \
+  for script in scripts/quickstart.sh scripts/test.sh scripts/mpirun_nodes.sh scripts/data/prepare_quickstart_data.sh \
     scripts/gpu_check.sh scripts/packages.sh bench/compare_runs.sh bench/peers/cpu_vs_pytorch.sh; do
     code=0
     timeout 20 "$tree/$script" --help >"$work/out" 2>&1 || code=$?
@@ -47,7 +47,7 @@ done
 rm -rf "$work/tree"
 for arguments in "scripts/gpu_check.sh --output" "bench/compare_runs.sh --output" "bench/compare_norms.sh --output" \
   "scripts/bench.sh --output" "bench/peers/cpu_vs_pytorch.sh --venv" "bench/peers/quickstart_vs_pytorch.sh --data" \
-  "bench/peers/pytorch_follows_strata.sh --data" "bench/peers/gpu_vs_pytorch.sh --model" "scripts/gpu_bundle.sh" \
+  "bench/peers/pytorch_follows_strata.sh --data" "bench/peers/gpu_vs_pytorch.sh --model" "scripts/gpu/gpu_bundle.sh" \
   "scripts/same_bits.sh" "scripts/mpirun_nodes.sh --strata"; do
   for name in "$work/a,b" "$work/it's" "$work/a"$'\n'b; do
     code=0
@@ -94,7 +94,7 @@ program "$work/strata" <<'SH'
 echo "prepared $*"
 SH
 cache="$work/a b/data-cache"
-prepare() { PATH=$work/bin:$PATH "$work/a b/scripts/prepare_quickstart_data.sh" "$work/strata"; }
+prepare() { PATH=$work/bin:$PATH "$work/a b/scripts/data/prepare_quickstart_data.sh" "$work/strata"; }
 small 16 prepare
 expect "data: a limit on files is an error" test $? -ne 0
 expect "data: that names what is not written" said "$cache/minilm: cannot be unpacked"

@@ -17,10 +17,10 @@ namespace {
 
 void ignore(std::string_view) {}
 
-// Writes the King James Bible with scripts/kjv_to_text.sh; returns an empty string without the
+// Writes the King James Bible with scripts/data/kjv_to_text.sh; returns an empty string without the
 // Debian package.
 std::string king_james_text(const std::filesystem::path& file) {
-  const std::string script = std::string(STRATA_SOURCE_DIR) + "/scripts/kjv_to_text.sh";
+  const std::string script = std::string(STRATA_SOURCE_DIR) + "/scripts/data/kjv_to_text.sh";
   const std::string command = fmt::format("'{}' '{}' 2>/dev/null", script, file.string());
   return std::system(command.c_str()) == 0 ? read_file(file) : "";
 }

@@ -5,7 +5,7 @@ Needs torch, transformers, safetensors and h5py.
 
   eval_step0.py            writes eval_step0_tiny.json beside itself: samples made here, weights bert_tiny.safetensors
   eval_step0.py FOLDER     writes eval_step0_quickstart.json beside itself. FOLDER is data-cache/, as
-                           scripts/prepare_quickstart_data.sh fills it: its pretrained encoder, and its evaluation set
+                           scripts/data/prepare_quickstart_data.sh fills it: its pretrained encoder, and its evaluation set
 
 A pretrained encoder has no masked-LM transform and no next-sentence head. The transform is the identity with bias 0
 and LayerNorm 1, 0; the next-sentence head is drawn as `strata eval` draws it for run.seed 0.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds every program and test with link-time optimisation and stops at the first type that two files define differently under one name
 # (GCC's -Werror=odr and -Werror=lto-type-mismatch). For releases: one core is busy for about an hour, ten minutes for the program alone (target strata).
-# Usage: scripts/one_definition.sh [TARGET ...]     default: all. Run scripts/test.sh first: it installs the packages.
+# Usage: scripts/developing/one_definition.sh [TARGET ...]     default: all. Run scripts/test.sh first: it installs the packages.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 case ${1:-} in
   -h | --help) sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;

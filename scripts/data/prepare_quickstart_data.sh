@@ -2,10 +2,10 @@
 # Fetches and makes what the quickstart trains on, below data-cache/; skips what is there already.
 #   minilm/      the pretrained encoder all-MiniLM-L6-v2 (Apache-2.0): config.json, vocab.txt, model.safetensors
 #   quickstart/  train.hdf5, eval.hdf5: instances of the King James Bible (public domain)
-# Usage: scripts/prepare_quickstart_data.sh STRATA     STRATA: the built program
+# Usage: scripts/data/prepare_quickstart_data.sh STRATA     STRATA: the built program
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-strata=${1:?usage: scripts/prepare_quickstart_data.sh STRATA}
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+strata=${1:?usage: scripts/data/prepare_quickstart_data.sh STRATA}
 
 # Everything is made in a folder beside its place, on the same file system, and renamed when it is on disk.
 mkdir -p "$cache"
@@ -38,7 +38,7 @@ fi
 
 if [[ ! -s $cache/kjv.txt ]]; then
   say "text: the King James Bible from Debian's bible-kjv"
-  "$root/scripts/kjv_to_text.sh" "$unfinished/kjv.txt" || give_up "$cache/kjv.txt: cannot be made, for the reason above"
+  "$root/scripts/data/kjv_to_text.sh" "$unfinished/kjv.txt" || give_up "$cache/kjv.txt: cannot be made, for the reason above"
   keep kjv.txt
 fi
 say "instances: masked sentence pairs in HDF5"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Collects what scripts/gpu_check.sh needs on a bare machine with a GPU into one folder: the built programs, the shared
 # libraries that such a machine lacks (not CUDA's own), the golden files, the commit's name and a run script.
-# Usage: scripts/gpu_bundle.sh [FOLDER]     default: build/gpu_bundle; build the release preset first
+# Usage: scripts/gpu/gpu_bundle.sh [FOLDER]     default: build/gpu_bundle; build the release preset first
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 case ${1:-} in
   -h | --help) sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
@@ -23,7 +23,7 @@ ninja -C "$build" "${programs[@]}" >"$build/gpu_bundle.log" 2>&1 ||
 commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
 
 rm -rf "$folder.unfinished"
-mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench/peers/pytorch}
+mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts/gpu,bench/peers/pytorch}
 for program in "${programs[@]}"; do
   install -s "$build/$program" "$folder.unfinished/bin/"
 done
@@ -34,8 +34,8 @@ ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep
 tar -C "$folder.unfinished" -czf "$folder.unfinished/programs.tar.gz" bin lib
 rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
-cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.sh,common.sh,surroundings.sh,limited_steps.sh,mpirun.sh} \
-  "$folder.unfinished/scripts/"
+cp -r "$root"/scripts/{configs,gpu_check.sh,common.sh,surroundings.sh,mpirun.sh} "$folder.unfinished/scripts/"
+cp "$root"/scripts/gpu/{gpu_check_report.py,cuda_libraries.sh,limited_steps.sh} "$folder.unfinished/scripts/gpu/"
 cp "$root"/bench/peers/gpu_{vs_pytorch,follows_cpu}.sh "$folder.unfinished/bench/peers/"
 cp "$root"/bench/peers/pytorch/pytorch_{step,bert,attention,memory}.py "$folder.unfinished/bench/peers/pytorch/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
@@ -55,7 +55,7 @@ here_is=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo another C library)
 [[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip -f "$here/data-cache/kjv.txt.gz"
 export STRATA_OUTER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-source "$here/scripts/cuda_libraries.sh"
+source "$here/scripts/gpu/cuda_libraries.sh"
 add_cuda_libraries
 if ! problem=$("$here/bin/strata" --version 2>&1); then
   printf '%s\n' "bin/strata does not start: it needs $built_with or newer; here is $here_is" \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fetches oneDNN 3.2 from PyPI into a folder that CMake's -DSTRATA_ONEDNN takes; does nothing if it exists.
-# Usage: scripts/fetch_onednn.sh [FOLDER]     FOLDER: data-cache/onednn
+# Usage: scripts/developing/fetch_onednn.sh [FOLDER]     FOLDER: data-cache/onednn
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 case ${1:-} in
   -h | --help) sed -n '2,3s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;

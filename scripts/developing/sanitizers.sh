@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the tests under the address and undefined-behaviour sanitizers, then the thread sanitizer, and runs the suites that these can find errors in.
-# Usage: scripts/sanitizers.sh [asan+ubsan | tsan]     default: both. Run scripts/test.sh first: it installs the packages.
+# Usage: scripts/developing/sanitizers.sh [asan+ubsan | tsan]     default: both. Run scripts/test.sh first: it installs the packages.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 case ${1:-both} in
   both) presets=(asan+ubsan tsan) ;;

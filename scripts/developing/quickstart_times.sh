@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the quickstart's configuration several times with different seeds and prints a table of their times.
-# Usage: scripts/quickstart_times.sh [RUNS [KEY=VALUE...]]     RUNS: 10; needs scripts/quickstart.sh to have run once
+# Usage: scripts/developing/quickstart_times.sh [RUNS [KEY=VALUE...]]     RUNS: 10; needs scripts/quickstart.sh to have run once
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 runs=${1:-10}
 shift || true

@@ -2,7 +2,7 @@
 # Writes the King James Bible (public domain, Debian package bible-kjv) in MLPerf's raw-text form: a verse
 # is a sentence on a line of its own, a chapter is a document, a blank line stands between documents.
 #
-#   scripts/kjv_to_text.sh [FILE]     FILE: kjv.txt unless given; '-' is standard output
+#   scripts/data/kjv_to_text.sh [FILE]     FILE: kjv.txt unless given; '-' is standard output
 set -eu
 export LC_ALL=C.UTF-8
 trap '' XFSZ  # a limit on files becomes an error that names the file

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Checks that the bundle of scripts/gpu_bundle.sh starts where there is nothing but glibc and Python: unpacks it in a bare
+# Checks that the bundle of scripts/gpu/gpu_bundle.sh starts where there is nothing but glibc and Python: unpacks it in a bare
 # Debian made by debootstrap, and runs --version, `check log`, CPU training steps, and the check, which must say that
 # there is no driver. Needs root, debootstrap and, the first time, the network.
-# Usage: scripts/gpu_bundle_test.sh [BUNDLE [SUITE]]    default: build/gpu_bundle, trixie (Debian 13)
+# Usage: scripts/gpu/gpu_bundle_test.sh [BUNDLE [SUITE]]    default: build/gpu_bundle, trixie (Debian 13)
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 case ${1:-} in
   -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
 esac
 bundle=${1:-$root/build/gpu_bundle}
 suite=${2:-trixie}
-[[ -x $bundle/run ]] || give_up "$bundle is not a bundle: scripts/gpu_bundle.sh makes one"
+[[ -x $bundle/run ]] || give_up "$bundle is not a bundle: scripts/gpu/gpu_bundle.sh makes one"
 [[ $(id -u) -eq 0 ]] || give_up "chroot needs root"
 command -v debootstrap >/dev/null || give_up "there is no debootstrap"
 base=$root/build/bare_$suite.tar

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Prints what packages take on disk, without the libraries that they need, and packed.
-# Usage: scripts/package_sizes.sh PACKAGE...     PACKAGE: strata-tools, strata-training, libstrata-dev or strata-static
+# Usage: scripts/developing/package_sizes.sh PACKAGE...     PACKAGE: strata-tools, strata-training, libstrata-dev or strata-static
 # Environment: STRATA_PACKAGES, the folder that they are in (build/packages, where scripts/packages.sh makes them)
 # Exit code 77: a package has not been made.
 set -euo pipefail
 export LC_ALL=C.UTF-8
-folder=${STRATA_PACKAGES:-$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/packages}
+folder=${STRATA_PACKAGES:-$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/packages}
 [[ $# -gt 0 ]] || { sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
 megabytes() { awk -v bytes="$1" 'BEGIN {printf "%.1f", bytes / 1e6}'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes data/text/unicode_ages.h: the characters that are newer than Unicode 9.0, and since which version they are.
 
-    pip install unicodedataplus==16.0.0.post1 && scripts/unicode_ages.py
+    pip install unicodedataplus==16.0.0.post1 && scripts/developing/unicode_ages.py
 
 The ages are Unicode's property Age (DerivedAge.txt), as unicodedataplus has it. Run from the root of the source tree.
 """
@@ -36,7 +36,7 @@ def main():
     with open(PATH, "w") as out:
         out.write(
             f"""// Characters newer than Unicode {OLDEST[0]}.{OLDEST[1]}, from the property Age of Unicode {unicodedataplus.unidata_version}.
-// Written by scripts/unicode_ages.py.
+// Written by scripts/developing/unicode_ages.py.
 #pragma once
 
 #include "data/text/unicode_version.h"

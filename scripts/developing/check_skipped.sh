@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Fails if tests were skipped that tests/may_skip.txt does not list, and names them.
-# Usage: scripts/check_skipped.sh RESULTS.xml     as 'ctest --output-junit RESULTS.xml' writes it
+# Usage: scripts/developing/check_skipped.sh RESULTS.xml     as 'ctest --output-junit RESULTS.xml' writes it
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-results=${1:?usage: scripts/check_skipped.sh RESULTS.xml}
+source "$(dirname "${BASH_SOURCE[0]}")/../surroundings.sh"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+results=${1:?usage: scripts/developing/check_skipped.sh RESULTS.xml}
 skipped=$(sed -nE 's/^.*<testcase name="([^"]*)".* status="(notrun|disabled)".*$/\1/p' "$results" |
   sed -E 's/  *# GetParam.*//' | unescape_xml)
 allowed=$(sed -E '/^#/d; /^ *$/d; s/ {2,}.*//; s/^/^(/; s/$/)$/' "$root/tests/may_skip.txt")

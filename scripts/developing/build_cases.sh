@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Tries Strata's build on simulated systems: other versions of libraries, other MPI, CUDA and CMake, other folders and users.
 # Most cases only configure. Needs the packages of scripts/test.sh, but neither root nor the network.
-# Usage: scripts/build_cases.sh [--list] [CASE...]     default: all cases
+# Usage: scripts/developing/build_cases.sh [--list] [CASE...]     default: all cases
 # Environment: STRATA_CMAKES="CMAKE..." names further cmake programs that the case cmake_versions tries
 # Exit code 1: a case failed. The last lines name the failed cases.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$(dirname "${BASH_SOURCE[0]}")/../surroundings.sh"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # A case is a function case_NAME with a line about it in `cases`. It runs in a folder of its own and fails with a command.
 cases=(
