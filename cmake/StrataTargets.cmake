@@ -19,7 +19,7 @@ endif()
 if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH AND NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
-# These rules come before those of all folders.
+# An installation makes its folders by this before any folder of the sources installs into them.
 function(strata_open_folders component)
   install(CODE "set(FOLDERS \"${ARGN}\")\ninclude(\"${PROJECT_SOURCE_DIR}/cmake/OpenFolders.cmake\")" COMPONENT ${component})
 endfunction()

@@ -21,7 +21,8 @@ bool launched_by_mpi();
 int launched_rank();
 
 // Returns the name and the number from the text of MPI_Get_library_version, for example "Open MPI
-// v4.1.4" or "MPICH 4.2.1". The rest of the text, which may have many lines, tells how it was built.
+// v4.1.4" or "MPICH 4.2.1". The rest of the text, which may have many lines, tells how it was
+// built.
 std::string mpi_name(std::string_view library_version);
 // The same for the MPI library of this process.
 std::string mpi_name();

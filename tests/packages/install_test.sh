@@ -71,6 +71,9 @@ $(command -v ccache) "$compiler" -std=c++20 $flags -c "$source/examples/mllog/to
 "$compiler" $flags "$scratch/toy.o" "${arguments[@]}" -o "$scratch/toy" || fail "pkg-config's flags do not link"
 "$scratch/toy" "$scratch/result_1.txt" >/dev/null
 
+# A job's folder for temporary files may be gone.
+TMPDIR=$scratch/none "$strata" --version >/dev/null || fail "the program needs TMPDIR for its version"
+
 # The program, with documents; one that trains, with configurations and launchers that start it.
 component=training
 "$strata" train --describe-config >/dev/null 2>&1 || component=tools
