@@ -11,7 +11,7 @@ namespace {
 using enum Task::Kind;
 
 // Work on one micro-batch. At most one message precedes it.
-struct Piece {
+struct StagePiece {
   std::optional<Task> receive;
   std::vector<Task> tasks;
 };
@@ -34,17 +34,17 @@ class StagePieces {
   int heads() const { return blocks_ - 1; }
   bool has(int block) const { return stage_.has_block(block, blocks_); }
 
-  Piece forward(const Range& run, int m) const {
+  StagePiece forward(const Range& run, int m) const {
     const int first = static_cast<int>(run.begin), last = static_cast<int>(run.end) - 1;
-    Piece piece;
+    StagePiece piece;
     if (first > 0 && !has(first - 1)) piece.receive = {kReceiveInput, first, m};
     for (int block = first; block <= last; ++block) piece.tasks.push_back({kForward, block, m});
     if (last != heads() && !has(last + 1)) piece.tasks.push_back({kSendOutput, last, m});
     return piece;
   }
 
-  Piece through_heads(int m, bool ready) const {
-    Piece piece{.tasks = {{kForward, heads(), m}, {kBackward, heads(), m}}};
+  StagePiece through_heads(int m, bool ready) const {
+    StagePiece piece{.tasks = {{kForward, heads(), m}, {kBackward, heads(), m}}};
     if (!has(heads() - 1)) {
       piece.receive = {kReceiveInput, heads(), m};
       piece.tasks.push_back({kSendGradient, heads(), m});
@@ -53,9 +53,9 @@ class StagePieces {
     return piece;
   }
 
-  Piece backward(const Range& run, int m, bool ready) const {
+  StagePiece backward(const Range& run, int m, bool ready) const {
     const int first = static_cast<int>(run.begin), last = static_cast<int>(run.end) - 1;
-    Piece piece;
+    StagePiece piece;
     if (!has(last + 1)) piece.receive = {kReceiveGradient, last, m};
     for (int block = last; block >= first; --block) {
       if (recompute_) piece.tasks.push_back({kRecompute, block, m});
@@ -94,7 +94,7 @@ Schedule schedule_of(const bert::Stage& stage, int blocks, int micro_batches, bo
 }
 
 // Appends the pieces. Each message is received during the piece before the one that reads it.
-void append(const std::vector<Piece>& pieces, Schedule& schedule) {
+void append(const std::vector<StagePiece>& pieces, Schedule& schedule) {
   std::vector<Task>& tasks = schedule.tasks;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (i == 0 && pieces[i].receive) tasks.push_back(*pieces[i].receive);
@@ -113,7 +113,7 @@ Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool 
   const StagePieces of(stage, blocks, recompute);
   const std::vector<Range> runs = of.runs();
   const int last = micro_batches - 1;
-  std::vector<Piece> pieces;
+  std::vector<StagePiece> pieces;
   for (const Range& run : runs) {
     for (int m = 0; m < micro_batches; ++m) pieces.push_back(of.forward(run, m));
   }
@@ -133,7 +133,7 @@ Schedule pipeline_forward(const bert::Stage& stage, int blocks, int micro_batche
   const StagePieces of(stage, blocks, false);
   std::vector<Range> runs = of.runs();
   if (of.has(of.heads())) runs.push_back({of.heads(), of.heads() + 1});
-  std::vector<Piece> pieces;
+  std::vector<StagePiece> pieces;
   for (const Range& run : runs) {
     for (int m = 0; m < micro_batches; ++m) pieces.push_back(of.forward(run, m));
   }

@@ -276,7 +276,7 @@ void check_schedule(const Schedule& schedule) {
   }
   check_delays(schedule);
   if (!schedule.gather_groups.empty() && std::ssize(schedule.gather_groups) != schedule.blocks) {
-    fail("schedule {}: has gather groups for {} blocks instead of {}", lr_schedule.name,
+    fail("schedule {}: has gather groups for {} blocks instead of {}", schedule.name,
          schedule.gather_groups.size(), schedule.blocks);
   }
   if (schedule.rounds != 1 && schedule.rounds != schedule.micro_batches) {
