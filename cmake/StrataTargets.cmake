@@ -95,7 +95,7 @@ endfunction()
 function(strata_test folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${folder} ${ARG_SOURCES})
-  strata_unite(test_${folder} 20)
+  strata_unite(test_${folder} 10)
   strata_compile_quickly(test_${folder})
   target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${folder} PRIVATE
