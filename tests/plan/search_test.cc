@@ -131,9 +131,9 @@ TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
 
 TEST(Search, WhatCannotBeIsRefusedWithTheReason) {
   using testing_support::error_of;
-  const std::string error = error_of([] { search(planner(), {{64}, {4096}, 1e6}); });
+  const std::string error = error_of([] { search(cluster_planner(), {{64}, {4096}, 1e6}); });
   EXPECT_THAT(error, HasSubstr("the smallest needs"));
-  EXPECT_THAT(error_of([] { search(planner(), {{64}, {63}, 1e12}); }), HasSubstr("divide"));
+  EXPECT_THAT(error_of([] { search(cluster_planner(), {{64}, {63}, 1e12}); }), HasSubstr("divide"));
 }
 
 }  // namespace
