@@ -167,8 +167,8 @@ class Oracle {
     const double beta1 = static_cast<float>(options.beta1),
                  beta2 = static_cast<float>(options.beta2),
                  epsilon = static_cast<float>(options.epsilon);
-    const double rate =
-        static_cast<float>(optim::learning_rate(lr_schedule(config_.schedule, options.lr), step_));
+    const double rate = static_cast<float>(
+        optim::learning_rate(lr_schedule(config_.lr_schedule, options.lr), step_));
     const double correction1 = 1 - std::pow(beta1, step_), correction2 = 1 - std::pow(beta2, step_);
     for (const bert::ParameterSegment& segment : model_.layout().segments()) {
       const auto begin = static_cast<size_t>(segment.offset),
