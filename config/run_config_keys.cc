@@ -285,10 +285,8 @@ ConfigSection lr_schedule_section() {
   const auto get = [](auto& config) -> auto& { return config.lr_schedule; };
   return section(
       "lr_schedule",
-      "Learning rate of a step. While t - `start_warmup_step` < `warmup_steps` it is "
-      "`optimizer.lr` x (t -\n"
-      "`start_warmup_step`) / `warmup_steps`, then `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - "
-      "D)^`power`.",
+      "Learning rate of step t: a linear warm-up, then a polynomial decay\n"
+      "([formulas](methods/adam.md#learning-rate)), of which D is the part that is over.",
       {key("name", get, &S::name, Choice<LrScheduleKind>{}, "Definition of t and D."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),

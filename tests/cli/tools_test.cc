@@ -120,7 +120,7 @@ TEST_F(Tools, ConvergenceSaysWhichLinesItPassesOver) {
   folder_.write("Acme/results/good/bert/result_0.txt",
                 ":::MLLOG {\"broken\n" + BertLog::passing().text());
   const ProcessResult rcp = strata({"check", "rcp", path("Acme"), "--ruleset", "5.0.0"});
-  EXPECT_THAT(rcp.out, HasSubstr("result_0.txt: 1 line"));
+  EXPECT_THAT(rcp.out, HasSubstr("result_0.txt: skipped 1 line"));
   EXPECT_THAT(rcp.out, HasSubstr("the first is line 1: unterminated string"));
 }
 
@@ -339,14 +339,15 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     const ProcessResult result = strata(
         {"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", "--network", network});
     EXPECT_EQ(result.exit_code, 2) << network;
-    EXPECT_THAT(result.err, HasSubstr("SECONDS,BYTES_A_SECOND"));
+    EXPECT_THAT(result.err, HasSubstr("expected SECONDS,BYTES_A_SECOND"));
   }
   const std::vector<std::pair<std::vector<std::string>, std::string>> networks = {
       {{"--domain", "nvl72"}, "--domain: needs --network"},
       {{"--cards", "2"}, "--cards: needs --network"},
       {{"--network", "0,1e9", "--domain", "ethernet"}, "nvlink-a100 (8 A100"},
       {{"--network", "0,1e9", "--domain", "2.5,0,1e9"}, "ACCELERATORS,SECONDS,BYTES_A_SECOND"},
-      {{"--network", "0,1e9", "--domain", "8,0,0"}, "--domain 8,0,0: SECONDS,BYTES_A_SECOND"},
+      {{"--network", "0,1e9", "--domain", "8,0,0"},
+       "--domain 8,0,0: expected SECONDS,BYTES_A_SECOND"},
       {{"--under", "2"}, "--under: Value 2 is not a number in s, min, h"},
       {{"--under", "2parsec"}, "--under: Value 2parsec"},
       {{"--memory", "40MB"}, "--memory: Value 40MB is not a number in GB, GiB, TB"},

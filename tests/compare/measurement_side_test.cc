@@ -125,9 +125,9 @@ TEST(MeasurementSideTest, NamesNegativeTimesAndNewerVersions) {
     return error_of([&] { read_measurement_side(file); });
   };
   EXPECT_THAT(error_of_document(R"({"version": 1, "step_seconds": -0.5})"),
-              HasSubstr("a.json: offset 0: step_seconds is -0.5, less than 0"));
+              HasSubstr("a.json: offset 0: step_seconds is -0.5, but must not be negative"));
   EXPECT_THAT(error_of_document(R"({"version": 1, "seconds": {"step": 1, "backward": -2}})"),
-              HasSubstr("a.json: offset 0: seconds.backward is -2, less than 0"));
+              HasSubstr("a.json: offset 0: seconds.backward is -2, but must not be negative"));
   EXPECT_THAT(
       error_of_document(R"({"version": 1} {"version": 3, "step_seconds": 0.5})"),
       HasSubstr("a.json: offset 15: is JSON of version 3, but this program reads version 2"));

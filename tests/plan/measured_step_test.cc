@@ -41,7 +41,7 @@ TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
     std::string text(kStep);
     text.replace(text.find("2"), 1, ranks);
     const std::string error = error_of([&] { parse_measured_step(text, "step.json"); });
-    EXPECT_EQ(error.find("step.json: 12 sequences on "), 0u) << error;
+    EXPECT_EQ(error.find("step.json: has 12 sequences on "), 0u) << error;
   }
   std::string many(kStep);
   many.replace(many.find("12"), 2, "2e9");

@@ -17,7 +17,7 @@ device: {threads: 1}
 data: {train: $data, eval: $data}
 batch: {micro_batch: 4}
 optimizer: {lr: 1e-3}
-schedule: {warmup_steps: 5, training_steps: 20}
+lr_schedule: {warmup_steps: 5, training_steps: 20}
 target: {masked_lm_accuracy: 0.0001, eval_interval_samples: 40, start_eval_at_sample: 40}
 initialization: {clear_whole_cache: false, warmup_steps: 0}
 YAML

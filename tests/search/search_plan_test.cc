@@ -123,12 +123,12 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   }
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9.5]"),
             "space.yaml:20: space[3].integer: a list is not [LOW, HIGH], two integers");
-  EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 60),
+  EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 63),
             "space.yaml:20: space[3]: lr_schedule.warmup_steps needs one of ");
   EXPECT_EQ(refused("key: lr_schedule.warmup_steps", "key: run.seed"),
-            "space.yaml:20: space[3]: run.seed is set by the search itself");
+            "space.yaml:20: space[3]: run.seed is set by the search itself; remove it");
   EXPECT_EQ(refused("  batch.micro_batch: 8\n", "  run.seed: 8\n"),
-            "space.yaml:2: set: run.seed is set by the search itself");
+            "space.yaml:2: set: run.seed is set by the search itself; remove it");
   EXPECT_EQ(refused("{optimizer.name: adam}", "{optimizer.name: adma}"),
             "space.yaml:18: space[1].when: no earlier entry has adma among its choices of "
             "optimizer.name");

@@ -146,7 +146,7 @@ TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
   EXPECT_PROBLEM("due after step 10, but the run has 6 steps");
   config_.target.max_steps = 1;
   config_.target.eval_interval_samples = 8;
-  EXPECT_PROBLEM("but the run has 1 step, so it writes none");
+  EXPECT_PROBLEM("but the run has 1 step, so it writes no checkpoint");
 }
 
 TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {

@@ -146,7 +146,8 @@ TEST(Scaling, IsWrittenAsTheOfficialToolDoes) {
 TEST(Scaling, WhatIsThereStays) {
   const TemporaryFolder folder;
   const fs::path path = folder.write("scaling.json", "{\"scaling_factor\": 1.5 }");
-  EXPECT_THAT(write_scaling(folder.path(), passed_with(1.25)).problem, HasSubstr("says 1.5"));
+  EXPECT_THAT(write_scaling(folder.path(), passed_with(1.25)).problem,
+              HasSubstr("already holds 1.5"));
   EXPECT_EQ(write_scaling(folder.path(), passed_with(1.5)).problem, "");
   EXPECT_NE(write_scaling(folder.path(), passed_with(1)).note, "");
   EXPECT_EQ(read_file(path), "{\"scaling_factor\": 1.5 }");

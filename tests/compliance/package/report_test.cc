@@ -215,7 +215,7 @@ TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
   const std::string text = log_text(verdict);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // with the rules' line
   EXPECT_THAT(text, HasSubstr("no line holds ':::MLLOG'"));
-  EXPECT_THAT(text, HasSubstr("13 findings"));
+  EXPECT_THAT(text, HasSubstr("13 more findings"));
   // One that has lines, though broken ones, is another matter.
   const LogVerdict broken =
       check_log(mllog::LogReader::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");

@@ -44,8 +44,7 @@ TEST(InstanceShard, VariableLengthRowsAreRefusedUnlessAskedFor) {
   const TemporaryDirectory directory;
   const std::filesystem::path path = directory / "rows.hdf5";
   write_instances(path, sample_instances(3), sample_info(InstanceForm::kMlperfVariable));
-  EXPECT_TRUE(
-      contains(error_of([&] { open_shard(path); }), "rows.hdf5: holds variable-length rows"));
+  EXPECT_TRUE(contains(error_of([&] { open_shard(path); }), "rows.hdf5: has variable-length rows"));
   EXPECT_EQ(open_shard(path, true)->read_index().lengths.size(), 3u);
   // An index must not delay the error until samples are read.
   EXPECT_EQ(write_index(std::span(&path, 1), true), 3u);

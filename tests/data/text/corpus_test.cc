@@ -127,7 +127,7 @@ TEST_F(RawText, TextWhoseNextSentencesMeanNothingIsDoubted) {
                        "3 of 3 documents are a single sentence without a next one: next-sentence "
                        "labels mean nothing"));
   EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\n\nb\n\nc\nd\n"})),
-                       "2 of 3 documents are one sentence"));
+                       "2 of 3 documents are a single sentence"));
 }
 
 TEST_F(RawText, AMissingFileIsNamed) {

@@ -61,7 +61,8 @@ TEST_F(LogKeeperTest, EndsTheLogOfAKilledProcess) {
   ASSERT_EQ(events().size(), 3u);
   expect_aborted();
   EXPECT_GE(events()[2]["time_ms"], events()[1]["time_ms"]);
-  EXPECT_THAT(said_, HasSubstr(path_.string() + " ends with run_stop aborted"));
+  EXPECT_THAT(said_,
+              HasSubstr(path_.string() + " is gone, so this log ends with run_stop aborted"));
 }
 
 TEST_F(LogKeeperTest, ARunThatHadNotBegunLeavesNoLog) {

@@ -376,7 +376,7 @@ TEST_F(Plots, WhatCannotBeDrawnIsSaid) {
   runs.pop_back();
   for (Evaluation& evaluation : runs[0].evaluations) evaluation.samples.reset();
   EXPECT_THAT(error_of([&] { plot_curves(runs, {.axis = CurveAxis::kSamples}); }),
-              HasSubstr("samples"));
+              HasSubstr("without sample counts"));
   BertLog boxes = BertLog::passing();
   boxes.at("eval_accuracy").value = R"({"BBOX": 0.3})";
   write("other", 0, boxes.text());

@@ -25,7 +25,7 @@ TEST_F(DataFactory, SamplesLongerThanTheModelAreRefused) {
   model.max_positions = 20;
   const std::string error = error_of([&] { open_data({path}, {}, model); });
   EXPECT_THAT(error, HasSubstr(path.string()));
-  EXPECT_THAT(error, HasSubstr("20 tokens"));
+  EXPECT_THAT(error, HasSubstr("but samples may have only 1 to 20"));
   model.max_positions = 32;
   const std::string long_samples = error_of([&] { open_data({path}, {.max_length = 20}, model); });
   EXPECT_THAT(long_samples, HasSubstr("data.max_length is 20"));

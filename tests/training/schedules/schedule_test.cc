@@ -101,7 +101,8 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
               HasSubstr("activations are kept"));
   Schedule recomputing = layer_order(2, 2, true);
   std::erase(recomputing.tasks, Task{kRecompute, 0, 1});
-  EXPECT_THAT(error_of([&] { check_schedule(recomputing); }), HasSubstr("is not in memory"));
+  EXPECT_THAT(error_of([&] { check_schedule(recomputing); }),
+              HasSubstr("activations are not in memory"));
   recomputing.tasks = {{kRecompute, 0, 0}};
   EXPECT_THAT(error_of([&] { check_schedule(recomputing); }), HasSubstr("forward has not run yet"));
   const Schedule backwards_swapped{
