@@ -133,7 +133,7 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
             "space.yaml:18: space[1].when: no earlier entry has adma among its choices of "
             "optimizer.name");
   EXPECT_EQ(refused("key: optimizer.beta2", "key: optimizer.lr").substr(0, 53),
-            "space.yaml:19: space[2]: optimizer.lr is in the s");
+            "space.yaml:19: space[2]: optimizer.lr is in the space");
   EXPECT_EQ(refused("  seeds: 4\n", "  samples: 150\n"),
             "space.yaml: finals.samples: 150 are fewer than the last rung's 200");
 }
