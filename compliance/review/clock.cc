@@ -8,7 +8,6 @@
 namespace strata::compliance {
 namespace {
 
-constexpr double kSlackMs = 10;  // between processes that log
 constexpr double kDayMs = 864e5;
 constexpr double kPauseFactor = 2.5;
 constexpr double kPauseShare = 0.01;

@@ -132,7 +132,7 @@ class RecordReader {
   }
 
   void note_order(std::string_view key, const Moment& now) {
-    constexpr double kSlackMs = 10, kApartMs = 1000;
+    constexpr double kApartMs = 1000;
     const size_t bar = key.rfind('_');
     const bool is_interval = key.starts_with("block_") || key.starts_with("epoch_") ||
                              (key.starts_with("eval_") && key.size() < 11);
@@ -201,7 +201,6 @@ class RecordReader {
       ++evaluation.unit;
     }
     if (!record_.evaluations.empty()) {
-      constexpr double kSlackMs = 10;
       const Evaluation& above = record_.evaluations.back();
       if (above.unit == evaluation.unit && above.count < evaluation.count &&
           above.time_ms - evaluation.time_ms > kSlackMs) {

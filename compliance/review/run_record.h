@@ -14,6 +14,9 @@
 
 namespace strata::compliance {
 
+// Times of processes that log together may be this far apart.
+inline constexpr double kSlackMs = 10;
+
 struct LoggedText {
   std::string text;
   uint64_t offset = 0;  // offset of its event in the log, in bytes
