@@ -26,7 +26,7 @@ endfunction()
 strata_open_folders(${STRATA_PROGRAM_COMPONENT} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_DATAROOTDIR}/doc/strata)
 strata_open_folders(dev ${CMAKE_INSTALL_LIBDIR}/cmake/strata ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_INCLUDEDIR}/strata/mllog)
 if(STRATA_TRAINING)
-  strata_open_folders(training ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts/slurm)
+  strata_open_folders(training ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts/slurm ${CMAKE_INSTALL_DATAROOTDIR}/strata/scripts/data)
 endif()
 
 # The target that provides {fmt}.
