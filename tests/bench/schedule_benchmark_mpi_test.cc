@@ -191,7 +191,8 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesModulesThatTheClipModeRefuses) {
   const auto result = benchmark_schedules(config_, asleep(Section::kModules), ranks_).modules;
   ASSERT_TRUE(result && result->orders.empty());
   ASSERT_EQ(result->skipped.size(), 2u);
-  EXPECT_THAT(result->skipped[1].reason, HasSubstr("ouroboros.modules: a step's buckets"));
+  EXPECT_THAT(result->skipped[1].reason,
+              HasSubstr("ouroboros.modules: a bucket holds gradients of different steps"));
   EXPECT_THAT(result->skipped[1].reason, HasSubstr("set clip.mode to after_allreduce"));
 }
 
