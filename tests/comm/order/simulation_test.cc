@@ -267,5 +267,18 @@ TEST(Simulation, TimesAreThoseThatExecutorsReport) {
                    2);
 }
 
+TEST(Simulation, TimesAreInOrderOfCompletion) {
+  Rank rank;
+  const int backward = rank.compute(1);
+  rank.reduce(2, {rank.clip(0.5, {backward})});
+  rank.clip(0.25, {backward});
+  const SimulatedStep step = simulate_single_rank(rank, SimulatedExecutor::kThreads);
+  const std::vector<OperationTime> times = operation_times(rank.list(), step.spans.front());
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_EQ(times[1].kind, kClip);
+  EXPECT_EQ(times[1].end_ns, 1'750'000'000);
+  EXPECT_EQ(times[2].kind, kReduce);
+}
+
 }  // namespace
 }  // namespace strata::comm
