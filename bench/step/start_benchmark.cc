@@ -1,14 +1,12 @@
 #include "bench/step/start_benchmark.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/error.h"
+#include "base/files/temporary_folder.h"
 #include "base/numbers/cumulative_counts.h"
 #include "base/numbers/random.h"
 #include "base/timing.h"
@@ -71,31 +69,21 @@ double time(const Work& work) {
   return seconds_since(begin);
 }
 
-// A new folder below `parent`, or below the system's folder for temporary files if that is empty.
-// No other process has a folder of its name.
-class Folder {
- public:
-  explicit Folder(const std::filesystem::path& parent) {
-    std::error_code error;
-    const auto below = parent.empty() ? std::filesystem::temp_directory_path(error) : parent;
-    if (error) fail("TMPDIR: is not a folder; set it to one, or give --folder");
-    std::filesystem::create_directories(below, error);
-    std::string name = (below / "strata-start.XXXXXX").string();
-    if (error || !::mkdtemp(name.data())) {
-      fail("{}: cannot make a folder there: {}; give another --folder", below.string(),
-           error ? error.message() : std::strerror(errno));
-    }
-    path_ = name;
+// Returns a new folder below `parent`, or below the system's folder for temporary files if that is
+// empty.
+std::unique_ptr<TemporaryFolder> make_folder(const std::filesystem::path& parent) {
+  std::error_code error;
+  const auto below = parent.empty() ? std::filesystem::temp_directory_path(error) : parent;
+  if (error) fail("TMPDIR: is not a folder; set it to one, or give --folder");
+  std::filesystem::create_directories(below, error);
+  std::unique_ptr<TemporaryFolder> folder;
+  if (!error) folder = std::make_unique<TemporaryFolder>(below, "strata-start.", error);
+  if (error) {
+    fail("{}: cannot make a folder there: {}; give another --folder", below.string(),
+         error.message());
   }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+  return folder;
+}
 
 }  // namespace
 
@@ -103,8 +91,9 @@ StartBenchmark benchmark_start(const config::RunConfig& config, const StartOptio
   const auto say = [&](const char* phase) {
     if (options.progress) options.progress(phase);
   };
-  const Folder folder(options.folder);
-  const std::filesystem::path index_file = folder / "made-up.index", small = folder / "small.hdf5";
+  const auto folder = make_folder(options.folder);
+  const std::filesystem::path index_file = folder->path() / "made-up.index",
+                              small = folder->path() / "small.hdf5";
   const std::vector<data::IndexedFile> files = {{"made-up.hdf5", 1, options.samples}};
   StartBenchmark result;
   say("writing an index");

@@ -9,12 +9,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/files/temporary_folder.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
 
@@ -111,28 +113,14 @@ int run(std::vector<std::string> words) {
   return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
 }
 
-// A new folder, which is removed with its contents unless it is kept.
-class Workplace {
- public:
-  explicit Workplace(const fs::path& parent) {
-    std::error_code error;
-    fs::create_directories(parent, error);
-    std::string name = (parent / ".unfinished.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      fail("{}: cannot create a folder in it: {}", parent.string(), std::strerror(errno));
-    path_ = name;
-  }
-  ~Workplace() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+// Returns a new folder in `parent`, which need not exist.
+std::unique_ptr<TemporaryFolder> make_workplace(const fs::path& parent) {
+  std::error_code ignored, error;
+  fs::create_directories(parent, ignored);
+  auto folder = std::make_unique<TemporaryFolder>(parent, ".unfinished.", error);
+  if (error) fail("{}: cannot create a folder in it: {}", parent.string(), error.message());
+  return folder;
+}
 
 const PinnedWheel* find_pinned(const std::string& version) {
   const auto found = std::ranges::find_if(
@@ -239,9 +227,9 @@ Installed install_rules(const InstallOptions& options) {
   if (pinned != nullptr && wanted != pinned->sha256)
     fail("--sha256 {}: the hash of mlperf-logging {} is {}", wanted, version, pinned->sha256);
 
-  const Workplace workplace(options.folder);
+  const auto workplace = make_workplace(options.folder);
   const fs::path wheel =
-      options.wheel.empty() ? fetch(version, pinned, workplace.path()) : options.wheel;
+      options.wheel.empty() ? fetch(version, pinned, workplace->path()) : options.wheel;
   // Unpacks the hashed bytes, so that later changes of the file do not matter.
   const std::string bytes = read_file(wheel, kMostWheelBytes);
   if (const std::string found = sha256(bytes); found != wanted) {
@@ -249,9 +237,9 @@ Installed install_rules(const InstallOptions& options) {
          options.wheel.empty() ? wheel.filename().string() : wheel.string(), found, version,
          wanted);
   }
-  const fs::path verified = workplace.path() / "verified.zip";
+  const fs::path verified = workplace->path() / "verified.zip";
   write_file_atomically(verified, bytes);
-  const fs::path unpacked = workplace.path() / "unpacked";
+  const fs::path unpacked = workplace->path() / "unpacked";
   unpack(verified, unpacked);
   const RuleStore whole(unpacked / "mlperf_logging");  // throws if it holds no rules
   fs::rename(unpacked, folder, error);

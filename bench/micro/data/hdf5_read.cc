@@ -10,8 +10,8 @@ namespace {
 
 // Reads a micro-batch of samples from all over a file in the page cache.
 void hdf5_read(benchmark::State& state, data::InstanceForm form) {
-  const TemporaryDirectory directory;
-  const auto path = directory.path() / "data.hdf5";
+  const auto folder = make_temporary_folder();
+  const auto path = folder->path() / "data.hdf5";
   const data::Vocabulary vocabulary = synthetic_vocabulary();
   const data::Recipe recipe{.dupe_factor = 2};
   data::write_instances(

@@ -1,9 +1,9 @@
 #include "bench/micro/data/synthetic_text.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <cmath>
+#include <filesystem>
 #include <random>
 #include <system_error>
 #include <vector>
@@ -120,15 +120,12 @@ std::string synthetic_log(int64_t evaluations) {
   return log;
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "strata-micro.XXXXXX").string();
-  if (!::mkdtemp(name.data())) fail("cannot make {}", name);
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+std::unique_ptr<TemporaryFolder> make_temporary_folder() {
+  const std::filesystem::path parent = std::filesystem::temp_directory_path();
+  std::error_code error;
+  auto folder = std::make_unique<TemporaryFolder>(parent, "strata-micro.", error);
+  if (error) fail("cannot make {}", (parent / "strata-micro.XXXXXX").string());
+  return folder;
 }
 
 }  // namespace strata::bench::micro

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <memory>
 #include <string>
 
+#include "base/files/temporary_folder.h"
 #include "data/text/corpus.h"
 #include "data/text/vocabulary.h"
 
@@ -21,17 +22,7 @@ data::Corpus synthetic_corpus(int64_t documents, const data::Vocabulary& vocabul
 // rules of training 2.1.0.
 std::string synthetic_log(int64_t evaluations);
 
-// A temporary directory that its destructor removes.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+// Makes a folder in the system's folder for temporary files. Throws Error if that fails.
+std::unique_ptr<TemporaryFolder> make_temporary_folder();
 
 }  // namespace strata::bench::micro
