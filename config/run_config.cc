@@ -66,28 +66,25 @@ std::string nearest_name(const std::string& name) {
   return best;
 }
 
-// Keys of earlier versions, their present names, and their defaults.
+// Keys and sections of earlier versions, their present names, and the keys' defaults.
 struct RenamedKey {
-  const char* old_name;
-  const char* name;
-  const char* default_value;
+  std::string_view old_name;
+  std::string_view name;
+  std::string_view default_value;  // empty for a section
 };
 constexpr RenamedKey kRenamedKeys[] = {
     {"device.attention", "device.options.attention", "fastest"},
     {"device.epilogues", "device.options.epilogues", "fastest"},
-    {"reduce.early_words", "reduce.split_tied_embedding", "false"}};
-// A section of earlier versions and its present name.
-constexpr std::string_view kOldSection = "schedule", kSection = "lr_schedule";
+    {"reduce.early_words", "reduce.split_tied_embedding", "false"},
+    {"schedule", "lr_schedule", ""}};
 
 [[noreturn]] void reject_unknown(const ConfigValue& value) {
   for (const RenamedKey& key : kRenamedKeys) {
-    if (value.key == key.old_name) {
-      fail("{}: {}: is now called {}", value.source, value.key, key.name);
+    if (!value.key.starts_with(key.old_name)) continue;
+    const std::string_view below = std::string_view(value.key).substr(key.old_name.size());
+    if (below.empty() || (key.default_value.empty() && below.front() == '.')) {
+      fail("{}: {}: is now called {}{}", value.source, value.key, key.name, below);
     }
-  }
-  const std::string_view key = value.key, below = key.substr(std::min(key.find('.'), key.size()));
-  if (key.substr(0, key.size() - below.size()) == kOldSection) {
-    fail("{}: {}: is now called {}{}", value.source, value.key, kSection, below);
   }
   const std::string nearest = nearest_name(value.key);
   fail("{}: {}: unknown key; {}", value.source, value.key,
