@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/files/files.h"
@@ -134,9 +135,9 @@ bool is_source(const fs::path& path) {
   return endings.contains(path.extension().string());
 }
 
-// Returns the paths of all files in the folders, relative to the root.
-std::vector<std::string> files_of_rooms() {
-  std::set<std::string> tops;
+// Returns the paths of all files in the folders of the order and in `others`, relative to the root.
+std::vector<std::string> files_of_rooms(std::set<std::string> others = {}) {
+  std::set<std::string> tops = std::move(others);
   for (const std::string& room : kOrder) tops.insert(top_of(room));
   std::vector<std::string> files;
   for (const std::string& top : tops) {
@@ -148,17 +149,25 @@ std::vector<std::string> files_of_rooms() {
   return files;
 }
 
+// Returns the first group of every match of a pattern in a file.
+std::vector<std::string> matches(const fs::path& file, const std::string& pattern) {
+  const std::regex regex(pattern);
+  const std::string text = read_file(file);
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match) {
+    found.push_back((*match)[1]);
+  }
+  return found;
+}
+
 TEST(Layers, AFolderUsesOnlyFoldersBelowIt) {
-  const std::regex include(R"(#include "([a-z0-9_]+/[^"]+)\")");
   int includes = 0;
   for (const std::string& file : files_of_rooms()) {
     if (!is_source(file)) continue;
     const std::string room = room_of(file);
     ASSERT_NE(room, "") << file << " lies in no folder of the order";
-    const std::string text = read_file(kRoot / file);
-    for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end;
-         ++match) {
-      const std::string used = (*match)[1], used_room = room_of(used);
+    for (const std::string& used : matches(kRoot / file, R"(#include "([a-z0-9_]+/[^"]+)\")")) {
+      const std::string used_room = room_of(used);
       ++includes;
       ASSERT_NE(used_room, "") << file << " includes " << used << ", of no folder of the order";
       EXPECT_TRUE(fs::exists(kRoot / used))
@@ -196,17 +205,6 @@ TEST(Layers, EveryFolderSaysWhatLivesThere) {
     EXPECT_GT(lines, 0) << readme;
     EXPECT_LE(lines, kMostLines) << readme;
   }
-}
-
-// Returns the first group of every match of a pattern in a file.
-std::vector<std::string> matches(const fs::path& file, const std::string& pattern) {
-  const std::regex regex(pattern);
-  const std::string text = read_file(file);
-  std::vector<std::string> found;
-  for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match) {
-    found.push_back((*match)[1]);
-  }
-  return found;
 }
 
 std::vector<fs::path> documents() {
@@ -251,15 +249,9 @@ TEST(Documents, NameTestsThatExist) {
 // fmt::join is declared in <fmt/ranges.h> since {fmt} 11. Another file of a unity build may hide a
 // missing include.
 TEST(Includes, FilesThatJoinRangesNameTheHeader) {
-  std::vector<std::string> files = files_of_rooms();
-  for (const char* folder : {"tests", "examples"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
-    }
-  }
   const std::string call = std::string("fmt::") + "join(";
   int joining = 0;
-  for (const std::string& file : files) {
+  for (const std::string& file : files_of_rooms({"tests", "examples"})) {
     if (!is_source(file)) continue;
     const std::string text = read_file(kRoot / file);
     if (text.find(call) == std::string::npos) continue;
@@ -273,13 +265,9 @@ TEST(Includes, FilesThatJoinRangesNameTheHeader) {
 // Two users of one machine share the folder for temporary files, so every name in it is one that no
 // other process has.
 TEST(TemporaryFiles, HaveNamesThatTheSystemOrTheProcessNumberMakesUnique) {
-  std::vector<std::string> files = files_of_rooms();
-  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests")) {
-    if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
-  }
   const std::regex place(R"((temp_directory_path|TempDir)\((error|ignored)?\)[^;]*;)");
   int places = 0;
-  for (const std::string& file : files) {
+  for (const std::string& file : files_of_rooms({"tests"})) {
     if (!is_source(file) || file == "tests/layers/layers_test.cc") continue;
     const std::string text = read_file(kRoot / file);
     for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
@@ -306,14 +294,9 @@ bool begins_without_subject(std::string_view line) {
 TEST(Comments, BeginWithTheirSubject) {
   const std::set<std::string> endings = {".h",  ".cc", ".cu",    ".inc",
                                          ".sh", ".py", ".cmake", ".txt"};
-  std::vector<std::string> files = files_of_rooms();
-  for (const char* folder : {"tests", "scripts", "cmake", "examples", "packaging"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
-    }
-  }
   int comments = 0;
-  for (const std::string& file : files) {
+  for (const std::string& file :
+       files_of_rooms({"tests", "scripts", "cmake", "examples", "packaging"})) {
     const std::string ending = fs::path(file).extension().string();
     if (!endings.contains(ending) || file.find("__pycache__") != std::string::npos) continue;
     const bool is_source_code = is_source(file) || ending == ".inc";
