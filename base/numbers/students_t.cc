@@ -5,8 +5,8 @@
 namespace strata {
 namespace {
 
-// By default Boost computes in long double, and does so before main() begins. Under valgrind, whose
-// long double is shorter, that may abort.
+// Boost computes in long double unless told otherwise, and does so before main() begins. Under
+// valgrind, whose long double is shorter, that may abort.
 using Distribution = boost::math::students_t_distribution<
     double, boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
 

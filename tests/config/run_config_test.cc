@@ -162,9 +162,7 @@ TEST_F(RunConfigTest, TheFirstEvaluationIsAMultipleOfTheInterval) {
 }
 
 TEST_F(RunConfigTest, EveryLoadBalanceStrategyCanBeNamed) {
-  std::vector<std::string> names;
-  for (const auto& choice : choices_of<BalanceStrategy>()) names.push_back(choice.name);
-  EXPECT_EQ(names, loadbalance::strategies());
+  EXPECT_EQ(names_of_choices<BalanceStrategy>(), loadbalance::strategies());
 }
 
 TEST_F(RunConfigTest, AnOverrideLeavesAliasesOfTheOverriddenValueAlone) {
