@@ -10,8 +10,8 @@
 
 namespace strata::training {
 
-// Returns sequences of these lengths. `masked` gives the masked positions of each, at most its
-// length.
+// Returns a batch of random sequences with these lengths. `masked` has the number of masked
+// positions of each sequence, at most its length.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   std::span<const int32_t> masked, uint64_t seed);
 // Returns how many tokens of a sequence MLPerf's recipe masks: 15 %, at least one, at most 76.

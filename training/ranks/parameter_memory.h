@@ -10,8 +10,8 @@ namespace strata::training {
 
 // Bytes of device memory on this rank. There are n parameters, shards of n_r on r ranks, and U
 // elements in gather groups (comm/buckets/sharding/gather_groups.h: two layers, embeddings and
-// heads). The compute dtype takes c bytes (0 if it is f32), and the dtype that blocks read c' (c,
-// or 4):
+// heads). An element takes c bytes in the compute dtype (0 if it is f32), and c' bytes in the dtype
+// that blocks read (4 if it is f32, else c):
 //   optimizer.sharded   weights             gradients      state
 //   none                (4 + c) n           4 n            8 n
 //   state               (4 + c) n           4 n            8 n_r
