@@ -52,8 +52,8 @@ class ParameterStore {
   bool shards_gradients() const { return static_cast<bool>(sums_); }
   bool shards_weights() const { return static_cast<bool>(read_); }
 
-  // Makes blocks read from this arena instead of read_weights(); null undoes it. The arena has the
-  // same size and dtype, and holds at least the parameters that blocks read until then.
+  // Makes blocks read from `weights` instead of read_weights(), until null is passed. The arena has
+  // the same size and dtype, and holds at least the parameters that blocks read meanwhile.
   void read_from(const device::Arena* weights) { read_instead_ = weights; }
   // One parameter's part of the weights that blocks read, and of the gradients.
   device::ConstTensor weight(const Parameter& parameter) const;
