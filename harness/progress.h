@@ -44,8 +44,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(const ProgressState& state);
-  // Names the work until the next phase. "" is the counted work, whose rates begin with its first
-  // call. Other phases, such as an evaluation, are named instead of rates and do not change them.
+  // Names the current work. "" is the counted work, whose rates start with its first phase. Any
+  // other phase, such as an evaluation, shows its name instead of rates and does not count in them.
   void begin_phase(std::string_view phase);
   // Writes a line above the bar.
   void print(std::string_view line);
