@@ -81,8 +81,8 @@ class Communicator {
   // Returns messages between the ranks of this communicator, independent of its collectives. All
   // ranks call together. Throws Error if ranks cannot send messages.
   virtual std::unique_ptr<Messages> make_messages();
-  // Bytes sent by this communicator, the one it was duplicated from and all its duplicates. Other
-  // connections between its ranks add to it. Null if traffic is not counted.
+  // Bytes sent by this communicator, the one it was duplicated from and all its duplicates, with
+  // their splits, messages and device collectives. Null if traffic is not counted.
   virtual Traffic* traffic() { return nullptr; }
   // Names and versions of the libraries it uses, for system descriptions.
   virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }

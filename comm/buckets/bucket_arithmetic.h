@@ -30,8 +30,8 @@ class BucketArithmetic {
   // Called between steps: see GradientBuckets.
   void scale_loss(float scale) { loss_scale_ = scale; }
 
-  // Computes the norm of this rank's gradients in a bucket. With `whole`, adds it to the norm of
-  // all gradients instead, which bucket 0 clears first.
+  // Computes the norm of this rank's gradients in a bucket. With `whole`, adds them to the norm of
+  // all gradients instead, which starts from zero at bucket 0.
   void norm(int bucket, bool whole);
   // Clips according to the rule and casts to the reduced dtype, into reduce_buffer(). With a single
   // rank the optimizer update clips instead.

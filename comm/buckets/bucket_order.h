@@ -25,8 +25,8 @@ class BucketOrder {
 
   // ---- For the builder of the step, in the order of its operations.
 
-  // Returns the operation that must be done before gradients `range` may be written, if they share
-  // memory with gradients written before in this step.
+  // Returns the operation after which gradients `range` may be written: nullopt if there is none,
+  // kNoObject if gradients that used their memory before in this step are not ready yet.
   std::optional<int> before_writing(const Range& range);
   // Gradients `range` are complete after `operation`.
   void mark_ready(const Range& range, int operation);

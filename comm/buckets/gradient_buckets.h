@@ -28,15 +28,15 @@ namespace strata::comm {
 // ranks reduce buckets in the same order.
 class GradientBuckets {
  public:
-  // Called once a step for every bucket, after its gradients are reduced (kAfterAllReduce: after
-  // all are). The order is that of buckets(), but the tied-embedding table's come last. In host
-  // memory the caller of finish_step() calls it. If weights are gathered right after their update,
-  // a thread of the executor calls it during backward. May overwrite the gradients, as the next
-  // step does. Gaps between parameters, where all ranks have zeros, must stay zero.
+  // Called once a step for every bucket, after its gradients are reduced (kAfterAllReduce or scaled
+  // loss: after all are). The order is that of buckets(), but the tied-embedding table's come last.
+  // The caller's thread calls it after backward. Only in host memory, if weights are gathered right
+  // after their update, a thread of the executor may call it during backward. May overwrite the
+  // gradients. Gaps between parameters, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
-  // `gradients` [n] master dtype lie in the order in which backward completes them. Backward may
-  // pause at `boundaries`: 0, ascending, ..., n. Memory runs may overlap if every bucket lies in
+  // `gradients` [n] master dtype lie in the order in which backward completes them, range by range
+  // between `boundaries` (0, ascending, ..., n). Memory runs may overlap if every bucket lies in
   // one run. `backend` and `gradients` must outlive the buckets. `communicator` is duplicated, so
   // all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator,
@@ -68,8 +68,8 @@ class GradientBuckets {
 
   // Marks gradients [begin, end) of this step complete after the work issued to the compute stream
   // so far. That work must also be the last to read the weights [begin, end), because their update
-  // may begin. Cheap, and never waits. With several micro-batches, called once in each round, for
-  // example only in the last one. Throws Error for a range outside the arena or marked ready twice.
+  // may begin. Cheap, and never waits. Called once a round, so with one round only in the last
+  // micro-batch. Throws Error for a range outside the arena or marked ready twice in a round.
   void mark_ready(int64_t begin, int64_t end);
 
   // Called only with tied rows. announce_rows() comes before all calls of mark_ready() in a step:

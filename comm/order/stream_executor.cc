@@ -70,8 +70,8 @@ class StreamExecutor final : public Executor {
     size_t begin, end;
   };
 
-  // Issues operations up to the next incomplete external one. The last operation also ends the
-  // step, so that a captured graph contains the step's end.
+  // Issues operations up to the next incomplete external one. Begins the list again after its last
+  // operation, because the launch of a captured graph may repeat complete(), but not begin().
   void issue_completed() {
     int end = next_;
     const auto may_issue = [&](int place) {
