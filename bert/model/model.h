@@ -116,8 +116,8 @@ class Model {
   // Arena elements whose gradients are complete after a block's last backward, in the order of
   // their completion. Together, all blocks complete the whole arena.
   std::vector<Range> completes(const Block& block) const;
-  // Arena positions at which backward may pause: boundaries of layout(), and halves of layers with
-  // half_layers.
+  // Arena positions between which backward completes gradients, range by range: boundaries of
+  // layout(), and with half_layers also the middle of each layer.
   std::vector<int64_t> boundaries() const;
   bool has_half_layers() const { return options_.half_layers; }
   // Only with WordGradient::kSplitForGood, else absent or empty. sparse_word_gradient() [V, H] is
@@ -141,7 +141,7 @@ class Model {
                         const Activations& activations);
   int64_t stash_bytes() const { return stash_ ? stash_->bytes() : 0; }
   // Returns the block's arena elements without the tied word embeddings, which the heads' module
-  // also updates. The block's delayed backward reads no other weights.
+  // also updates. The block's delayed backward reads only these elements.
   Range untied(const Block& block) const;
   const std::vector<int>& delays() const { return options_.delays; }
   // Issued on Stream::kCompute.

@@ -12,8 +12,8 @@
 
 namespace strata::bert {
 
-// Memory of a rank whose parameters are sharded. Gather groups that the current work needs share
-// memory at different times; this rank keeps only its shards of the other parameters.
+// Memory of a rank whose parameters are sharded: its shards of them, and memory that the gather
+// groups share in the course of a step (comm/buckets/sharding/gather_groups.h).
 struct Sharding {
   std::vector<Range> shards;  // in the arena, ascending
   // Gather groups of blocks, ascending, and their positions in memory of `gather_group_elements`.
