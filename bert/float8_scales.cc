@@ -14,9 +14,9 @@ Float8Scales::Tensors::Tensors(device::Backend& backend, float* amax_, int64_t c
       limit(limit_) {}
 
 Float8Scales::Scaling Float8Scales::Tensors::scaling(int64_t number, bool rounds,
-                                                     bool looks) const {
+                                                     bool measures) const {
   return {.scale = rounds ? scales.as<float>() + 2 * number : nullptr,
-          .amax = looks ? amax + number : nullptr};
+          .amax = measures ? amax + number : nullptr};
 }
 
 Float8Scales::Float8Scales(device::Backend& backend, int64_t gemms)

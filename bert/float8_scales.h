@@ -53,7 +53,7 @@ class Float8Scales {
     float limit = 0;
 
     Tensors(device::Backend& backend, float* amax_, int64_t count_, float limit_);
-    Scaling scaling(int64_t number, bool rounds, bool looks) const;
+    Scaling scaling(int64_t number, bool rounds, bool measures) const;
   };
 
   device::Backend& backend_;

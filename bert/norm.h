@@ -13,8 +13,8 @@ enum class Norm : uint8_t {
   kNone,  // nowhere: only the gain and bias of kPost's LayerNorms remain
 };
 
-// The standardization loss for kNone (Collins et al. 2019, arXiv 1903.00925): `weight` times the
-// sum of device::StandardizationLoss's mean over rows, over all places that had a LayerNorm.
+// The standardization loss for kNone (Collins et al. 2019, arXiv 1903.00925). Every place that had
+// a LayerNorm adds `weight` times the mean of device::StandardizationLoss over rows.
 struct Standardization {
   double weight = 0;  // at least 0; 0: no such loss
   device::StandardizationAxis axis = device::StandardizationAxis::kUnit;

@@ -37,17 +37,17 @@ struct PlanCommand {
   std::string strategy = "planned";
   PlanNetworkOptions network;
   int64_t ranks_per_node = 0;  // 0: as calibrated
-  double samples = 0;          // 0: reference points
-  std::string round;           // reference points; empty: calibration or newest
+  double samples = 0;          // 0: from the reference points
+  std::string round;           // the reference points' round; empty: the calibration's or newest
   std::optional<double> start;
   bool search = false;
   double memory_gb = 0;
-  double under = 0;  // seconds; 0: not asked
+  double under = 0;  // seconds; 0: not given
   plan::Rates rates;
   bool json = false;
 };
 
-// Adds the reason of every unusable folder to `left_out`, or throws Error if that is null.
+// Adds the errors of unusable folders to `left_out`. If it is null, throws the first one instead.
 std::vector<plan::PublishedSystem> read_folders(
     const std::vector<compliance::ResultFolder>& folders, std::vector<std::string>* left_out) {
   Progress progress("reading logs");

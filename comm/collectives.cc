@@ -5,7 +5,7 @@
 namespace strata::comm {
 namespace {
 
-// A backend's own collectives, with their traffic counted as that of `communicator`.
+// A backend's own collectives, which add their traffic to that of `communicator`.
 class CountedCollectives final : public device::Collectives {
  public:
   CountedCollectives(std::unique_ptr<device::Collectives> inner, Communicator& communicator)

@@ -9,9 +9,9 @@
 
 namespace strata::comm {
 
-// Returns the fastest collectives for `backend`: its own if there are several ranks, else through
-// the host. All ranks of `communicator` call together. It and `backend` must outlive the result.
-// Throws Error if the backend's own cannot be made. `max_ctas`: see device::RankGroup.
+// Returns the backend's own collectives if it has them and there are several ranks, else staged
+// ones (below). All ranks of `communicator` call together. It and `backend` must outlive the
+// result. Throws Error if the backend's own cannot be made. `max_ctas`: see device::RankGroup.
 std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
                                                       device::Backend& backend,
                                                       device::Stream stream, int max_ctas = 0);
@@ -22,8 +22,8 @@ std::unique_ptr<device::Collectives> make_staged_collectives(Communicator& commu
                                                              device::Backend& backend,
                                                              device::Stream stream);
 
-// Returns collectives for host memory, which call `communicator` directly on the caller's thread,
-// whatever a stream does. `communicator` must outlive the result.
+// Returns collectives for host memory. They call `communicator` on the caller's thread and ignore
+// streams. `communicator` must outlive the result.
 std::unique_ptr<device::Collectives> make_host_collectives(Communicator& communicator);
 
 }  // namespace strata::comm

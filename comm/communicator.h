@@ -27,8 +27,8 @@ class Messages {
 
   // Identifies a message until wait(), which is called once for each.
   using Ticket = size_t;
-  // Start to send or to receive `bytes`. Messages between two ranks arrive in the order in which
-  // they are sent. `data` must not change until wait() returns.
+  // Start sending or receiving `bytes` bytes. Messages between two ranks arrive in the order in
+  // which they are sent. `data` must not change until wait() returns.
   virtual Ticket send(const void* data, size_t bytes, int to) = 0;
   virtual Ticket receive(void* data, size_t bytes, int from) = 0;
   // Blocks until sent data may be overwritten, or received data has arrived.
@@ -71,8 +71,8 @@ class Communicator {
   // exit code 2. Ranks other than 0 first wait a second, so that rank 0, which writes the files,
   // can finish them. Never returns; a single rank throws Error.
   virtual void end_job(std::string_view message);
-  // Watches the host's waits for a device whose collectives connect these ranks. A wait longer than
-  // the limit of end_job_after() ends the job as a collective does. Null if waits are not watched.
+  // Returns the watch over the host's waits for a device that runs this job's collectives. A wait
+  // longer than the limit of end_job_after() ends the job, too. Null if waits are not watched.
   virtual std::shared_ptr<device::HostWaits> device_waits() { return nullptr; }
   virtual std::unique_ptr<Communicator> duplicate() = 0;
   // Returns a communicator of the ranks that pass the same color, in their current order. All ranks
@@ -81,8 +81,8 @@ class Communicator {
   // Returns messages between the ranks of this communicator, independent of its collectives. All
   // ranks call together. Throws Error if ranks cannot send messages.
   virtual std::unique_ptr<Messages> make_messages();
-  // Bytes sent by this communicator, the one it was duplicated from and all its duplicates. Other
-  // connections between its ranks add to it. Null if traffic is not counted.
+  // Bytes sent by this communicator, the one it was duplicated from and all its duplicates, with
+  // their splits, messages and device collectives. Null if traffic is not counted.
   virtual Traffic* traffic() { return nullptr; }
   // Names and versions of the libraries it uses, for system descriptions.
   virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }

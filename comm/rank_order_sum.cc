@@ -50,8 +50,8 @@ void add_in_a_row(const Parts& parts, float* sum) {
   }
 }
 
-// `in_chunk` is chunk^k, the maximum number of parts that one chunk of this level sums; it is at
-// least the number of parts. After `sum` lies a block for every lower level.
+// Sums up to `in_chunk` parts. `in_chunk` is a power of `chunk` and at least parts.count. The
+// memory after `sum` has a block for every lower level.
 void add_in_chunks(const Parts& parts, int64_t in_chunk, int chunk, float* sum) {
   if (in_chunk <= chunk) return add_in_a_row(parts, sum);
   const int64_t below = in_chunk / chunk;

@@ -110,7 +110,7 @@ int DeviceWaits::begin(const char* operation) {
 void DeviceWaits::end(int wait) {
   if (wait < 0) return;
   Slot& slot = slots_[static_cast<size_t>(wait)];
-  ++slot.ended;  // increments before the slot is free, so that the next wait has another number
+  ++slot.ended;  // before the slot is free, so that the next wait in it has another number
   slot.operation = nullptr;
 }
 
@@ -165,7 +165,7 @@ void StallWatch::end_job(const char* operation, double limit) {
   listen(std::chrono::milliseconds(static_cast<int64_t>(std::clamp(100 * limit, 1e3, 1e4))));
   const auto first = std::find_if(waits_in_.begin(), waits_in_.end(),
                                   [](const std::string& name) { return !name.empty(); });
-  // The first waiting rank prints the message for all, unless it is gone by then.
+  // The first waiting rank prints the message. The others give it three seconds to do so.
   if (first - waits_in_.begin() != rank_) listen(std::chrono::seconds(3));
   abort_mpi_job(rank_, stall_message(rank_, limit, waits_in_));
 }

@@ -38,8 +38,8 @@ class StallWatch {
   // Limits the time of a collective; 0 means no limit. Thread-safe.
   void set_limit(double seconds) { limit_seconds_ = seconds; }
 
-  // One wait of one thread. A late check does not count in full, because the process itself was
-  // suspended or starved.
+  // One wait of one thread. The time between two checks counts as at most 100 ms, because a longer
+  // gap means that the process itself was suspended or starved.
   struct Wait {
     const char* operation = nullptr;
     Clock::time_point checked = Clock::now();
@@ -57,8 +57,8 @@ class StallWatch {
     }
   }
 
-  // Watches waits for a device, in which the waiting thread cannot check. The first call starts a
-  // thread for this.
+  // Watches waits for a device, during which the waiting thread cannot call check(). The first call
+  // starts a thread that does.
   device::HostWaits& device_waits();
   // Prints "strata: rank R: error" and ends the job with exit code 2.
   [[noreturn]] void end_job_with(const std::string& error);

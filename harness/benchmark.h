@@ -13,7 +13,7 @@ struct Benchmark {
   const config::RunConfig& config;
   SystemUnderTest& system;
   Communicator& ranks;
-  LogKeeper* keeper;  // null on other ranks than the first, and if nobody watches the run
+  LogKeeper* keeper;  // null on ranks other than the first, or without a keeper process
   Say say;            // prints a line, on the first rank only
   OpenedResults results;
 

@@ -1,5 +1,5 @@
 // The ranks of a job, as far as the harness needs them. training/ranks/harness_communicator.h
-// connects those of a training.
+// implements it for training.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace strata::harness {
 // All ranks make the same calls of broadcast, share, barrier and sum in the same order.
 class Communicator {
  public:
-  // `first_of_node`: whether this rank does what a node needs once.
+  // `first_of_node`: true for the rank that does the work that its node needs once.
   Communicator(int rank, int size, bool first_of_node)
       : rank_(rank), size_(size), first_of_node_(first_of_node) {}
   virtual ~Communicator() = default;
@@ -27,7 +27,7 @@ class Communicator {
   // Returns the sum over ranks, on all of them.
   virtual int64_t sum(int64_t value) = 0;
 
-  // Gives all ranks rank 0's number, or its vector or string of any size.
+  // Copies rank 0's `value` to all ranks: a number, or a vector or string of any size.
   template <typename Value>
   void share(Value& value) {
     if constexpr (std::is_trivially_copyable_v<Value>) {

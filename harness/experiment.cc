@@ -24,7 +24,7 @@ uint64_t shared_seed(const Benchmark& b, int experiment) {
   return seed;
 }
 
-// Each node clears its own page cache. Whether all of them did, on all ranks.
+// Clears the page cache of every node. Returns whether all could, on all ranks.
 bool clear_caches(const Benchmark& b, const Say& say) {
   CacheClearing mine{.cleared = true, .what = {}};
   if (b.ranks.first_of_node()) {
@@ -56,7 +56,7 @@ RunFiles files_of(const Benchmark& b, int experiment, bool resumed) {
   return files;
 }
 
-// The log of an experiment that begins, or goes on at `point`; on the first rank.
+// Opens the log of an experiment that begins, or resumes at `point`. Only on the first rank.
 void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experiment,
               const std::optional<ResumePoint>& point) {
   const std::filesystem::path path = b.tree().log(experiment);
@@ -142,7 +142,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
     run.show("reading the checkpoint");
     b.system.restore(checkpoint_folder(folder, point->step));
   } else {
-    // Last of the initialisation: what fails before leaves no result behind.
+    // Written last, so that a failed initialization leaves no result behind.
     if (b.ranks.first()) write_file_atomically(b.tree().config(experiment), to_yaml(b.config));
     log.write([&](mllog::LogWriter& events) { events.end(log_keys::kInitStop); });
   }
@@ -151,7 +151,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   try {
     result = run.run();
   } catch (const Error&) {
-    // Data that cannot be used shows when the clock runs; it is no run that ended.
+    // Data may be opened only after run_start. A run that cannot open them does not count.
     if (!run.began() && b.ranks.first()) log.discard();
     throw;
   }

@@ -23,7 +23,7 @@ struct ProgressState {
 struct ProgressOptions {
   std::string label = "train";
   std::string unit = "sequences";
-  int64_t total_steps = 0;       // 0: unknown, so there is no bar and no time left
+  int64_t total_steps = 0;       // 0: unknown; no bar, and no estimate of the end
   bool may_end_earlier = false;  // total_steps is a limit, so the time left is "at most"
   ProgressState done;            // work done before, by the run that is resumed
   int fd = 2;                    // standard error
@@ -44,8 +44,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(const ProgressState& state);
-  // Names the work until the next phase. "" is the counted work, whose rates begin with its first
-  // call. Other phases, such as an evaluation, are named instead of rates and do not change them.
+  // Names the current work. "" is the work that steps and items count. Any other phase, such as an
+  // evaluation, shows its name instead of rates, and the rates leave out its time.
   void begin_phase(std::string_view phase);
   // Writes a line above the bar.
   void print(std::string_view line);

@@ -1,5 +1,5 @@
-// The system that the harness times: it trains a model. The harness knows no model and the system
-// no log; training/bert_system.h is the one that the program measures.
+// The system that the harness times: it trains a model. The harness knows nothing of the model, and
+// the system nothing of the log. training/bert_system.h is the one that the program measures.
 #pragma once
 
 #include <cstdint>
@@ -30,23 +30,23 @@ struct RunFiles {
 };
 
 struct TrainedStep {
-  int64_t step = 0;            // from 1
-  int64_t samples = 0;         // trained on so far, over all ranks
-  std::optional<double> loss;  // of steps that have one: the same on every rank
+  int64_t step = 0;            // counted from 1
+  int64_t samples = 0;         // samples trained on so far, over all ranks
+  std::optional<double> loss;  // absent if the loss was not read; the same on every rank
   std::string remark;          // for people; empty: nothing out of the ordinary
 };
 
 struct CheckpointFacts {
-  int64_t step = 0;  // that was trained last
+  int64_t step = 0;  // the last trained step
   std::string note;
 };
 
 // Lines for people.
 using Say = std::function<void(const std::string&)>;
 
-// Made once, for several experiments one after another; each calls prepare, warm_up, start, then
-// train_step and evaluate in turn, then save. A resumed one calls restore before start. All ranks
-// make the same calls in the same order. Each throws Error for what a user can mend.
+// Serves several experiments, one after another: prepare, warm_up, start, then train_step and
+// evaluate in turn, then save. A resumed experiment calls restore before start. All ranks make the
+// same calls in the same order. Every call throws Error for problems that a user can fix.
 class SystemUnderTest {
  public:
   virtual ~SystemUnderTest() = default;
@@ -60,7 +60,7 @@ class SystemUnderTest {
   // Makes weights, optimizer state and the order of the samples from `seed`, before the clock
   // starts.
   virtual void prepare(uint64_t seed, const RunFiles& files, const Say& say) = 0;
-  // Makes the first steps as fast as later ones, before the clock starts. Leaves the weights alone.
+  // Makes the first steps as fast as later ones, before the clock starts. Keeps the weights.
   virtual void warm_up(const Say& say) = 0;
 
   // Reads every part of the checkpoint and verifies its checksum. Returns the facts that
@@ -68,23 +68,23 @@ class SystemUnderTest {
   // got the reason. Throws Error if the checkpoint does not suit the system.
   virtual std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
                                                           const Say& say) = 0;
-  // After warm_up, before start: the next step is the one after the checkpoint's.
+  // Loads a checkpoint, so that training continues after its step. After warm_up, before start.
   virtual void restore(const std::filesystem::path& folder) = 0;
 
-  // The clock runs: the data sets may be opened and read from now on, not before.
+  // Opens the data sets, which may be read from now on, not before. The clock runs.
   virtual DataFacts start() = 0;
   // Trains on the next global batch.
   virtual TrainedStep train_step() = 0;
   // Masked-LM accuracy over the evaluation set; the same on every rank.
   virtual double evaluate() = 0;
 
-  // Between steps, after finish_checkpoint: copies what training goes on from; a thread writes it
-  // into the folder, with the note.
+  // Copies the state of training and starts a thread that writes it and the note into the folder.
+  // Called between steps, after finish_checkpoint.
   virtual void begin_checkpoint(const std::filesystem::path& folder, const std::string& note) = 0;
-  // Waits until all ranks have written. Returns whether all could; ranks that could not say why.
+  // Waits until all ranks have written. Returns whether all could. A rank that could not says why.
   virtual bool finish_checkpoint() = 0;
 
-  // After the clock has stopped: writes the files.
+  // Writes the files, after the clock has stopped.
   virtual void save() = 0;
 };
 

@@ -147,9 +147,9 @@ void TimedRun::begin_block(int64_t first, int64_t end) {
 void TimedRun::take_checkpoint(const ExperimentResult& result) {
   log_.write([&](mllog::LogWriter& log) {
     log.event(log_keys::kCheckpoint, result.steps, {{log_keys::kEpochNum, result.samples}});
-    log.flush();  // the checkpoint is of no use without it
+    log.flush();  // a checkpoint is unusable if the log lacks this event
   });
-  const std::string text = log_.text();  // of the first rank, which has one
+  const std::string text = log_.text();  // empty except on the first rank
   uint64_t log_bytes = text.size();
   uint32_t log_checksum = crc32c(text);
   ranks_.share(log_bytes);
@@ -196,8 +196,8 @@ int64_t TimedRun::logged_ms() {
   return ms;
 }
 
-// This process's share of the log, from its first event in the timed region to run_stop, must last
-// as long as on the steady clock, which is read separately.
+// Compares `logged_seconds`, from this process's first event in the timed region to run_stop, with
+// seconds_, which are measured separately on the steady clock. Warns if they differ.
 void TimedRun::check_clocks(double logged_seconds) {
   constexpr double kMostApart = 0.1, kMostSet = 0.5;  // seconds
   if (std::abs(logged_seconds - seconds_) > kMostApart) {

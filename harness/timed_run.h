@@ -1,4 +1,4 @@
-// The timed region of one experiment, and what it shows while it lasts.
+// The timed region of one experiment, and its progress display.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,33 @@ namespace strata::harness {
 
 // Blocks of training, each followed by an evaluation, until the target. Evaluation k comes after
 // the first step that reaches k intervals of samples, so that roundings to whole steps do not add
-// up. A run that ends between two of them, at its last step or because the loss is not finite, is
-// evaluated once more, so that every log has an evaluation; that one never makes it a success.
+// up. A run may end between two evaluations, at its last step or because the loss is not finite. It
+// is then evaluated once more, so that its log has an evaluation, but it is never a success.
 class TimedRun {
  public:
-  // `resumed`: where the run goes on from, if it was interrupted. All that is taken by reference
-  // must outlive it.
+  // `resumed` is the point from which an interrupted run continues. References must outlive the
+  // object.
   TimedRun(const Benchmark& benchmark, ExperimentLog& log, Checkpoints& checkpoints, uint64_t seed,
            const std::optional<ResumePoint>& resumed);
 
-  // Lines and phases for people, from the first rank only, before run().
+  // Show lines and phases for people before run(), on the first rank only.
   void say(const std::string& line);
   void show(const std::string& phase);
 
-  // From run_start, or from where it goes on, to run_stop; all ranks call together. The result does
-  // not say which experiment it is of.
+  // Runs from run_start, or from the resume point, to run_stop. All ranks call together. The caller
+  // sets the result's experiment and log.
   ExperimentResult run();
-  // Whether the data could be opened, so that training began.
+  // Returns whether the data could be opened, so that training began.
   bool began() const { return began_; }
-  // That run() took; of a resumed run since it goes on.
+  // Returns the seconds that run() took, without the time before a resume.
   double seconds() const { return seconds_; }
 
  private:
-  // The result so far.
+  // Logs the beginning, and returns the result so far.
   ExperimentResult begin();
   DataFacts start_system();
   void train_until(int64_t samples, ExperimentResult& result);
-  // A block that trains until the first step that reaches `end` samples.
+  // Logs a block that ends with the first step that reaches `end` samples.
   void begin_block(int64_t first, int64_t end);
   void take_checkpoint(const ExperimentResult& result);
   double evaluate(int64_t samples, bool on_cadence);
@@ -58,13 +58,13 @@ class TimedRun {
   const uint64_t seed_;
   const std::optional<ResumePoint> resumed_;
   DataFacts data_;
-  std::optional<int64_t> block_;  // where the open one began, in samples
+  std::optional<int64_t> block_;  // first sample of the open block, if any
   const int64_t max_steps_, global_batch_;
   Progress progress_;
   ProgressState state_;
   double seconds_ = 0;
   bool began_ = false, diverged_ = false;
-  bool loss_is_read_ = false;  // that of the last step
+  bool loss_is_read_ = false;  // the last step's loss was read
 };
 
 }  // namespace strata::harness

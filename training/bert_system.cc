@@ -252,7 +252,7 @@ bool BertSystem::finish_checkpoint() {
   return written;
 }
 
-// Rank 0 cannot see the part of a rank that does not share its file system.
+// Warns if rank 0 cannot see another rank's part, because they share no file system.
 void BertSystem::warn_of_parts_elsewhere() const {
   for (int other = 0; other < ranks_.size(); ++other) {
     const std::filesystem::path part = part_path(run_->checkpoint, other);

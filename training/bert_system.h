@@ -59,11 +59,11 @@ class BertSystem final : public harness::SystemUnderTest {
     Timeline timeline;
     CheckpointWriter checkpoints;
     std::filesystem::path checkpoint;  // folder of the checkpoint that is being written
-    std::string checkpoint_problem;    // why it could not begin; empty: it did
+    std::string checkpoint_problem;    // why the checkpoint could not begin; else empty
     int64_t steps = 0, resumed_after = 0;
   };
 
-  // Whether no rank has a problem, on all ranks. An empty text is none.
+  // Returns true on all ranks if `problem` is empty on every rank.
   bool all_succeed(const std::string& problem) const;
   void check_suits(const CheckpointHeader& header) const;
   void warn_of_parts_elsewhere() const;
@@ -71,7 +71,7 @@ class BertSystem final : public harness::SystemUnderTest {
 
   const config::RunConfig& config_;
   const Ranks& ranks_;
-  const harness::SignalThread signal_thread_;  // first, so that it precedes the device's threads
+  const harness::SignalThread signal_thread_;  // before backend_, so that its threads block signals
   bert::BertConfig bert_;
   bert::ParameterLayout whole_;  // parameters of all stages
   std::unique_ptr<device::Backend> backend_;

@@ -133,7 +133,7 @@ class Checks {
         counted(train->size(), "sample"));
   }
 
-  // Checkpoints are due only before a step whose previous step's loss has been read.
+  // Checks that a checkpoint is due. Checkpoints are taken only after steps whose loss is read.
   void check_checkpoints(int64_t steps) {
     const auto& [every_steps, every_seconds] = config_.checkpoint;
     if (!ranks_.first() || every_steps == 0 || every_seconds > 0) return;

@@ -16,7 +16,7 @@
 namespace strata::training {
 
 // Returns the number of samples in an evaluation: `samples`, or all of `source` if `samples` is 0.
-// Throws Error if it has fewer.
+// Throws Error if `source` has fewer.
 int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source);
 
 // Returns [rank's micro-batches][samples]: the first `samples` samples, sorted by length, longest
@@ -38,8 +38,8 @@ class Evaluator {
   int64_t samples() const { return samples_; }
 
   // Returns losses and correct counts over all ranks, which call together. Samples are read once
-  // and stay on the device. `free` is the activations that may be overwritten
-  // (StepWork::free_activations) if backward is delayed; otherwise all may be.
+  // and stay on the device. With delayed backward, `free` must be StepWork::free_activations(), and
+  // only the activations of this index are overwritten. Otherwise `free` is 0, and any may be.
   bert::Losses evaluate(int free = 0);
 
  private:

@@ -100,7 +100,7 @@ std::optional<std::vector<int64_t>> Trainer::dropped_layers() const {
 // The reduction averages replicas' gradients, so each replica scales its loss up to get the
 // gradient of the global mean. The loss scale comes on top; the buckets divide it out again.
 bert::TrainingStep Trainer::next_global_batch(StepResult& result) {
-  // There is one, because the step's first micro-batch has come from the loader.
+  // planned_ is not empty, because the step's first micro-batch has come from the loader.
   GlobalBatch planned;
   {
     const std::lock_guard lock(planned_mutex_);
@@ -232,7 +232,7 @@ void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingS
 
 bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
   executor_.begin_step(0);
-  // The first, a middle and the last micro-batch of a step, if they differ.
+  // The first micro-batches and the last one cover all kinds of work in a step.
   const auto last = static_cast<int>(accumulation_ - 1);
   bool captured = true;
   std::set<int> micro_batches{last};

@@ -45,8 +45,8 @@ class Trainer {
 
   // ---- Call before start(), to make the first steps as fast as later ones.
 
-  // Runs a step with `batch` as every micro-batch and a learning rate of zero. If `scale` makes
-  // gradients zero, too, the optimizer's state stays empty. All ranks call together.
+  // Runs a step with `batch` as every micro-batch and a learning rate of zero. If the loss scales
+  // in `scale` are zero, the optimizer's state stays empty. All ranks call together.
   void dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale);
   // Captures the graphs of micro-batches with the shape of `batch`. Requires captures_graphs(), and
   // that such micro-batches have run. Returns whether there was room; see device::GraphCache.
@@ -73,8 +73,8 @@ class Trainer {
   // ahead. Throws Error if data cannot be planned or read.
   void start(const data::InstanceSource& train);
 
-  // Trains on the next global batch. Call after start(), all ranks together. Throws Error if data
-  // cannot be read, up to a batch ahead.
+  // Trains on the next global batch. Call after start(), all ranks together. Throws Error if this
+  // batch, or the next one, which is read ahead, cannot be read.
   StepResult step();
 
   // Call between steps, for an evaluation: see StepWork.
@@ -139,8 +139,8 @@ class Trainer {
   Timeline* timeline_ = nullptr;
   std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 
-  // Deals sorted indices (data::SampleIndex). The loader's thread plans steps ahead. Each adds the
-  // divisors of its losses to planned_.
+  // Deals sorted indices (data::SampleIndex). The loader's thread plans steps ahead and adds the
+  // totals of each step's batch to planned_.
   std::unique_ptr<loadbalance::BatchPlan> batch_plan_;
   std::mutex planned_mutex_;
   std::deque<GlobalBatch> planned_;       // steps that have not begun; guarded by planned_mutex_

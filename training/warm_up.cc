@@ -11,8 +11,8 @@
 namespace strata::training {
 namespace {
 
-// Shapes are taken from the steps that draw at most so many samples over all ranks, and from at
-// least a few steps. This takes a second.
+// Shapes are taken from the steps that draw kMostSamples samples over all ranks, but from at least
+// kFewSteps steps. This takes a second.
 constexpr int64_t kMostSamples = int64_t{1} << 23, kFewSteps = 1000;
 
 // Returns a micro-batch. Over all `steps` its lengths cover every block size that GEMMs are

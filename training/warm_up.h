@@ -20,9 +20,9 @@ struct WarmUp {
 // Trains initialization.warmup_steps steps on synthetic batches, to touch memory, load kernels and
 // connect ranks. If the device autotunes or launches graphs, and data.shapes is set, also runs
 // synthetic micro-batches of the shapes that the evaluations and the first steps (up to eight
-// million samples) will have. Reads nothing of the data set. Leaves the weights as they were if
-// they are `weights`, and no gradients or losses. All ranks call together, before the trainer
-// starts. Throws Error if data.shapes cannot be read.
+// million samples) will have. Reads nothing of the data set. In the end sets the weights to
+// `weights` and leaves no gradients or losses. All ranks call together, before the trainer starts.
+// Throws Error if data.shapes cannot be read.
 WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
                const bert::HostWeights& weights, Trainer& trainer);
 

@@ -34,7 +34,7 @@ class Activations {
   // Returns the input of a block, which is the output of the previous block.
   device::Tensor input(int block, int64_t tokens) const { return output(block - 1, tokens); }
   device::Tensor output(int block, int64_t tokens) const;
-  // In backward: the gradient of a block's output, which the block overwrites with its input's.
+  // In backward, holds the gradient of a block's output, then that of its input.
   device::Tensor gradient(int64_t tokens) const;
 
   template <typename T>

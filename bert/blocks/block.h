@@ -78,7 +78,7 @@ class Block {
   // True if forward may run again for the same micro-batch, right before its backward.
   virtual bool recomputes() const { return true; }
 
-  // Returns the memory that the previous block also writes this block's input to, for an FP8 GEMM.
+  // Returns FP8 memory for a copy of this block's input. The previous block writes the copy.
   virtual device::Float8Copy input_copy(const MicroBatch&, const Activations&) const { return {}; }
 
  protected:

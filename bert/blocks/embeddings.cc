@@ -63,7 +63,7 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
   ParameterStore& parameters = context_.parameters;
   const DeviceBatch& batch = *micro_batch.batch;
   const auto& saved = activations.of<Saved>(index());
-  // The masked-LM loss has already written its part of the word gradient.
+  // The word gradient is not cleared: the masked-LM head has already written its part.
   if (!micro_batch.accumulate) {
     parameters.clear_gradient(layout_.position_embeddings);
     parameters.clear_gradient(layout_.token_type_embeddings);

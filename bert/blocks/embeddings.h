@@ -8,8 +8,8 @@
 
 namespace strata::bert {
 
-// The embedding part of the word gradient and the place it is accumulated in. The masked-LM head's
-// part is in the arena.
+// Memory in which the embeddings accumulate their part of the word gradient (the gradient of the
+// word embeddings). The masked-LM head's part is in the arena.
 enum class WordGradient : uint8_t {
   kTogether,  // added to the head's part in every micro-batch
   // Accumulated separately; Block::complete adds it, so that results do not depend on the order of

@@ -25,8 +25,8 @@ double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size
 // ranks and for all micro-batches of the step. `seed` is the run's; `step` counts from 1.
 std::vector<float> layer_scales(const LayerDrop& drop, uint64_t seed, uint64_t step, size_t layers);
 
-// Returns the fraction of the encoder's arithmetic that remains over the first `steps` steps, at
-// least 1: the mean keep probability of all layers.
+// Returns the fraction of the encoder's arithmetic that remains over the first `steps` steps: the
+// mean keep probability of all layers. Requires `steps` >= 1.
 double expected_share(const LayerDrop& drop, uint64_t steps, size_t layers);
 
 }  // namespace strata::bert

@@ -27,16 +27,16 @@ class Linear {
 
   Saved make_saved() const;
 
-  // Return the memory that the operation that computes x, or dy, also writes it to, for this
-  // layer's GEMMs. If it has data, nothing else reads the tensor, and it need not be stored: see
-  // stored().
+  // Return FP8 memory for a copy of x, or of dy, for this layer's GEMMs. The operation that
+  // computes the tensor also writes the copy. If the copy has data, nothing else reads the tensor,
+  // which need not be stored: see stored().
   device::Float8Copy x_copy(const MicroBatch& micro_batch, const Saved& saved) const;
   device::Float8Copy dy_copy(const MicroBatch& micro_batch) const;
 
   // Requires x, y and, if there is one, the activation in `op`; fills in weight and bias.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::LinearForward op) const;
-  // Returns the place to which the operation that computes dy may write the bias gradient. That
-  // operation keeps a pointer to `done` and sets it if it did. Pass `done` to weight_gradient.
+  // Returns memory for the bias gradient, for the operation that computes dy. That operation keeps
+  // a pointer to `done`, and sets it if it wrote the gradient. Pass `done` to weight_gradient().
   device::ColumnSums bias_sums(const MicroBatch& micro_batch, bool& done) const;
   // Computes the weight gradient, and the bias gradient unless `bias_is_done`.
   void weight_gradient(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor x,
@@ -54,7 +54,7 @@ class Linear {
   device::Buffer weight_float8_;  // [out, in]; empty without FP8
 };
 
-// An output that only GEMMs read: returns only its shape if `copy` has data.
+// Returns `output`, without its memory if `copy` has data. For outputs that only GEMMs read.
 device::Tensor stored(const device::Tensor& output, const device::Float8Copy& copy);
 
 }  // namespace strata::bert

@@ -23,8 +23,8 @@ class Standardizer {
   // call overwrites.
   device::StandardizationGradient gradient(const MicroBatch& micro_batch, RowsOf rows,
                                            device::ConstTensor x);
-  // Returns the losses before their weight, summed over rows and places since the last call;
-  // `count` counts rows in the same way. Waits for the device.
+  // Returns the unweighted losses since the last call, summed over rows and places in the model.
+  // `count` is the number of these rows. Waits for the device.
   device::LossTotals take_totals();
 
  private:

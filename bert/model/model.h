@@ -32,7 +32,7 @@ class Heads;
 // Scales, seed and position of a training micro-batch. The loss is the mean over the global batch,
 // so the scales come from counts over all ranks and micro-batches.
 struct TrainingStep {
-  uint64_t seed = 0;  // the run's; keys dropout together with `step`
+  uint64_t seed = 0;  // seed of the run; keys dropout together with `step`
   uint64_t step = 0;
   float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
   float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
@@ -47,7 +47,7 @@ struct TrainingStep {
 struct ModelOptions {
   BatchRounding rounding;
   bool float8 = false;  // FP8 GEMMs in the encoder, from the second training step on
-  int in_flight = 1;    // number of micro-batches between their forward and their backward
+  int in_flight = 1;    // maximum number of micro-batches between forward and backward
   // Keep only the activations that pass between blocks. The others have memory for one layer, and
   // forward runs again right before each backward. Not with FP8.
   bool recompute = false;
@@ -57,10 +57,10 @@ struct ModelOptions {
   bool half_layers = false;
   // Hold only these blocks and their parameters. Not with FP8, nor with kSplitForGood.
   Stage stage;
-  // One per block of the whole model: the number of steps by which its backward follows its
-  // forward, with that forward's weights (training/schedules/ouroboros.h). Blocks without delay
-  // have memory for one micro-batch. Not with recomputed activations, nor with shards. Empty: no
-  // delays.
+  // Delays of backward (training/schedules/ouroboros.h): for each block of the whole model, the
+  // number of steps from its forward to its backward, which uses the forward's weights. Blocks
+  // without delay have memory for one micro-batch. Not with recomputed activations, nor with
+  // shards. Empty: no delays.
   std::vector<int> delays;
   // Layers that steps skip. Only with pre-LN.
   LayerDrop layer_drop;
@@ -116,13 +116,13 @@ class Model {
   // Arena elements whose gradients are complete after a block's last backward, in the order of
   // their completion. Together, all blocks complete the whole arena.
   std::vector<Range> completes(const Block& block) const;
-  // Arena positions at which backward may pause: boundaries of layout(), and halves of layers with
-  // half_layers.
+  // Arena positions between which backward completes gradients, range by range: boundaries of
+  // layout(), and with half_layers also the middle of each layer.
   std::vector<int64_t> boundaries() const;
   bool has_half_layers() const { return options_.half_layers; }
-  // Only with WordGradient::kSplitForGood, else absent and empty. sparse_word_gradient() is the
-  // word gradient that the embeddings' last backward completes, [V, H]. words_of_step() marks the
-  // words in this step's micro-batches so far, [V].
+  // Only with WordGradient::kSplitForGood, else absent or empty. sparse_word_gradient() [V, H] is
+  // the word gradient that the embeddings' last backward completes. words_of_step() [V] marks the
+  // words in this step's micro-batches so far.
   device::Tensor sparse_word_gradient() const;
   std::span<const uint8_t> words_of_step() const { return words_of_step_; }
   // Memory of the activations of all micro-batches in flight, in bytes.
@@ -140,8 +140,8 @@ class Model {
   void delayed_backward(Block& block, int64_t step, const MicroBatch& micro_batch,
                         const Activations& activations);
   int64_t stash_bytes() const { return stash_ ? stash_->bytes() : 0; }
-  // Arena elements that only this block's module updates. Excludes the tied word embeddings, which
-  // the heads' module also updates. Backward reads no other elements.
+  // Returns the block's arena elements without the tied word embeddings, which the heads' module
+  // also updates. The block's delayed backward reads only these elements.
   Range untied(const Block& block) const;
   const std::vector<int>& delays() const { return options_.delays; }
   // Issued on Stream::kCompute.
@@ -153,7 +153,7 @@ class Model {
   void discard_uploaded() { slots_.discard(); }
   int slots() const { return slots_.count(); }
   // Makes the uploaded batch a micro-batch of a training step. Throws Error if no batch is
-  // uploaded, or if it accumulates and the previous micro-batch belonged to another step.
+  // uploaded, or if `step` accumulates and the previous micro-batch belonged to another step.
   MicroBatch begin(const TrainingStep& step);
   // Everything that determines the work that blocks issue for a micro-batch. Graphs
   // (Backend::capture) can be launched for micro-batches of equal shape.
@@ -165,7 +165,7 @@ class Model {
 
   // ---- For tests and measurements; training runs lists of operations
   // (training/step/step_executor.h).
-  // Run all blocks of this stage in order, with the first activations. Both passes write gradients.
+  // Run all blocks of this stage in order, with activations(0). Both passes write gradients.
   // `mark_ready` may be empty.
   void forward(const MicroBatch& micro_batch);
   void backward(const MicroBatch& micro_batch, const MarkReady& mark_ready);

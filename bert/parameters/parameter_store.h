@@ -12,8 +12,8 @@
 
 namespace strata::bert {
 
-// Memory of a rank whose parameters are sharded. Gather groups that the current work needs share
-// memory at different times; this rank keeps only its shards of the other parameters.
+// Memory of a rank whose parameters are sharded: its shards of them, and memory that the gather
+// groups share in the course of a step (comm/buckets/sharding/gather_groups.h).
 struct Sharding {
   std::vector<Range> shards;  // in the arena, ascending
   // Gather groups of blocks, ascending, and their positions in memory of `gather_group_elements`.
@@ -52,8 +52,8 @@ class ParameterStore {
   bool shards_gradients() const { return static_cast<bool>(sums_); }
   bool shards_weights() const { return static_cast<bool>(read_); }
 
-  // Makes blocks read from this arena instead of read_weights(); null undoes it. The arena has the
-  // same size and dtype, and holds at least the parameters that blocks read until then.
+  // Makes blocks read from `weights` instead of read_weights(), until null is passed. The arena has
+  // the same size and dtype, and holds at least the parameters that blocks read meanwhile.
   void read_from(const device::Arena* weights) { read_instead_ = weights; }
   // One parameter's part of the weights that blocks read, and of the gradients.
   device::ConstTensor weight(const Parameter& parameter) const;

@@ -42,8 +42,8 @@ struct LayerPlace {
   LinearPlace output;
   LayerNormPlace output_norm;  // with pre-LN: before the intermediate linear layer
 
-  // End of the matrices of the layer's feed-forward part, which are first in the layer and whose
-  // gradients backward completes first.
+  // End of the feed-forward part's matrices. They come first in the layer, and backward completes
+  // their gradients first.
   int64_t halfway() const { return attention_output.weight.offset; }
 };
 
@@ -86,8 +86,8 @@ struct ParameterLayout {
   // Returns the arena elements of the word embeddings, the first of their group.
   Range words() const;
   // Returns the arena elements whose gradients are complete after the last backward of group
-  // `group`, in that order. With `split_tied_embedding`, the word embeddings complete with the
-  // heads, which write the part of their gradient in the arena.
+  // `group`, in the order of completion. With `split_tied_embedding`, the word embeddings' gradient
+  // in the arena is complete with the heads', because the heads alone write it.
   std::vector<Range> completes(size_t group, bool split_tied_embedding) const;
 
   // Returns one segment per parameter, in order. Together they cover the arena.

@@ -6,10 +6,10 @@
 
 namespace strata::bert {
 
-// Fills `values` with elements from `first` on of the sequence of `seed`: normal with standard
-// deviation 0.02, redrawn beyond two deviations (the BERT reference). Each element has its own
-// counters for the Box-Muller method, so any split of a sequence over calls and threads gives the
-// same bits. Computes on the calling thread.
+// Fills `values` with a random sequence, from its element `first` on. `seed` identifies the
+// sequence. Elements are normal with standard deviation 0.02, redrawn beyond two deviations (the
+// BERT reference). Each has its own counters for the Box-Muller method, so any split of a sequence
+// over calls and threads gives the same bits. Computes on the calling thread.
 void draw_normals(uint64_t seed, uint64_t first, std::span<float> values);
 
 }  // namespace strata::bert

@@ -30,9 +30,9 @@ using compliance::ResultFolder;
 using compliance::Section;
 using mllog::LogReader;
 
-// Prints a section for each result folder under the path and returns the exit code. Throws Error if
-// there is none. `judge` may leave a folder out. A file that cannot be read is its section's error
-// and is named again at the end.
+// Prints a section for each result folder under the path and returns the exit code. `judge` may
+// leave a folder out. Throws Error if no section is left. A file that cannot be read is an error of
+// its section and is named again at the end.
 int check_folders(const CheckOptions& options, std::string_view title,
                   const std::function<std::optional<Section>(const ResultFolder&)>& judge,
                   std::string_view none_there) {
@@ -118,7 +118,7 @@ int check_rcp(const CheckOptions& options) {
 }
 
 int check_seeds(const CheckOptions& options) {
-  std::string no_rule;  // of the round
+  std::string no_rule;  // says that the round has no rule on seeds; else empty
   try {
     const auto choice =
         compliance::infer_ruleset_of_tree(options.paths.front(), options.usage, options.ruleset);
@@ -126,7 +126,7 @@ int check_seeds(const CheckOptions& options) {
       no_rule = fmt::format("no rule of {} {} asks for seeds", choice.usage, choice.ruleset);
     }
   } catch (const Error&) {
-    // Nothing names a round. Every round since seeds were required asks for them.
+    // The round is unknown, so seeds are checked, as in every round since 1.0.
   }
   return check_folders(
       options, "Seeds ",

@@ -38,8 +38,8 @@ compliance::PackageOptions package_options(const CheckOptions& options, const st
   return out;
 }
 
-// Writes scaling.json for every folder whose convergence was judged, whose section says so. Returns
-// what could not be written.
+// Writes scaling.json for every folder whose convergence was judged, and notes it in the folder's
+// section. Returns the errors of files that could not be written.
 ListingProblems write_scalings(std::vector<compliance::PackageVerdict>& packages) {
   ListingProblems problems;
   for (auto& package : packages) {

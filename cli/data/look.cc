@@ -26,7 +26,7 @@ constexpr int kHistogramBins = 16;
 constexpr int kBarWidth = 50;
 
 struct Histogram {
-  int32_t width = 1;  // of a bin, in tokens
+  int32_t width = 1;  // tokens per bin
   std::vector<uint64_t> counts;
 };
 
@@ -135,10 +135,10 @@ void run_show(const std::filesystem::path& file, uint32_t index,
   say_text(readable(batch, vocabulary) + "\n");
 }
 
-// How two data sets differ, and whether they differ in order alone.
+// Differences of two data sets. `content` ignores the order of samples.
 struct Comparison {
   uint32_t samples_a = 0, samples_b = 0;
-  std::optional<std::string> difference;  // the first, in order
+  std::optional<std::string> difference;  // the first, in sample order; absent: none
   data::ContentDifference content;
   std::string content_text;
 };

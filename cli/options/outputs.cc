@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr char kOutputMark[] = "output";
 
-// The first bytes of this program's outputs that no command reads.
+// Outputs that no command reads are recognized by one of these texts near their beginning.
 constexpr std::string_view kOwnOutputs[] = {
     "<meta name=\"generator\" content=\"Strata\">",  // reports
     "<testsuites name=\"strata check\"",

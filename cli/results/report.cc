@@ -91,7 +91,7 @@ int watch(const ReportOptions& options) {
   if (std::fflush(stdout) != 0) fail("cannot write the page's address to standard output");
   int signal = 0;
   ::sigwait(&ends, &signal);
-  // The server only reads, which may take long, so cutting it off loses nothing.
+  // Does not wait for the server, whose reads may take long: it writes nothing that could be lost.
   std::_Exit(0);
 }
 

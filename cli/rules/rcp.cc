@@ -39,7 +39,7 @@ struct RcpDiffCommand {
   bool json = false;
 };
 
-// The sources of one side's points: a directory (empty: built in), then the others in order.
+// One side's points: from `directory` (empty: built in), else from the first of `others` with any.
 struct PointSources {
   fs::path directory;
   std::vector<fs::path> others;

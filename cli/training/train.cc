@@ -108,7 +108,7 @@ int train(const TrainOptions& options) {
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
-    // One rank's exit code is enough. Its launcher kills the others for any nonzero code.
+    // Only the first rank exits with 1: a launcher kills all other ranks at a nonzero code.
     exit_code = all || !ranks.first() ? 0 : 1;
   };
   on_all_ranks(train_on, [&] { return options.run.stall_seconds(); });

@@ -70,8 +70,8 @@ void BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   }
 }
 
-// Each rank computes the norm of its own shard. Adding these norms gives every rank the same bits,
-// whatever order its device adds in.
+// Each rank computes only the norm of its own shard. The all-reduced sum of these norms has the
+// same bits on every rank, even if devices add in different orders.
 void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
   const Range range = updated_range(bucket);
   const bool first = round == 0;

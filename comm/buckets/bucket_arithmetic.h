@@ -11,8 +11,8 @@
 
 namespace strata::comm {
 
-// Issues operations on Stream::kReduce. `communicator` defines the shards of the work. The
-// constructor exchanges only the number of buckets in each part of the model.
+// Issues its work on Stream::kReduce. Uses `communicator` only to find this rank's shards. The
+// ranks of BucketOptions::parts construct together: the constructor adds up their bucket counts.
 class BucketArithmetic {
  public:
   // Requires `plan` to be made from the same options. `backend`, `communicator` and `plan` must
@@ -30,21 +30,21 @@ class BucketArithmetic {
   // Called between steps: see GradientBuckets.
   void scale_loss(float scale) { loss_scale_ = scale; }
 
-  // Computes the norm of a bucket of this rank's gradients. With `whole`, adds it to the norm of
-  // all gradients, which bucket 0 resets.
+  // Computes the norm of this rank's gradients in a bucket. With `whole`, adds them to the norm of
+  // all gradients instead, which starts from zero at bucket 0.
   void norm(int bucket, bool whole);
   // Clips according to the rule and casts to the reduced dtype, into reduce_buffer(). With a single
   // rank the optimizer update clips instead.
   void clip_and_cast(int bucket, void* staging);
-  // Casts the reduced bucket back, or adds it to gradient_shards. After the last round, adds this
-  // rank's shard to the norm of the sums if that norm is needed. Leaves out the tied-embedding
-  // table: see add_table_norm().
+  // Casts the reduced bucket back, or adds it to gradient_shards. After the last round, also adds
+  // this rank's shard to the norm of the reduced gradients if that norm is needed. The
+  // tied-embedding table is added to it later: see add_table_norm().
   void cast_back(int bucket, int round, void* staging);
-  // Adds the tied-embedding table to the norm of the sums, after its rows were added.
+  // Adds the tied-embedding table to this norm, once the sparse rows are in the table.
   void add_table_norm();
-  // Returns true if this rank's gradients, or its shard of the sums, are not finite. Requires a
-  // scaled loss. The clip rule's norms tell, or else a norm that cast_back() computes for this
-  // purpose. Waits for Stream::kReduce.
+  // Returns true if this rank's gradients, or its shard of the reduced gradients, are not finite.
+  // Requires a scaled loss. Checks the clip rule's norms and, if they do not suffice, a norm that
+  // cast_back() computes for this check. Waits for Stream::kReduce.
   bool overflowed();
   // Same as ClipNorms::whole.
   double* whole_norm_squared() const { return norms_.as<double>() + plan_.count(); }
@@ -57,14 +57,14 @@ class BucketArithmetic {
 
  private:
   const Range& bucket_range(int bucket) const { return plan_.buckets[static_cast<size_t>(bucket)]; }
-  // Returns the sums in this rank's shard.
+  // Returns the memory of the reduced gradients `range`.
   device::Tensor sums(const Range& range) const;
   device::Tensor gradients(const Range& range) const { return elements_of(gradients_, range); }
   Range updated_range(int bucket) const;
   ClipNorms norms() const;
-  // Norm of this rank's shard of the sums, computed only to detect overflow.
+  // Norm of this rank's shard of the reduced gradients, computed only to detect overflow.
   double* checked_norm_squared() const { return whole_norm_squared() + 1; }
-  // Returns the norm that cast_back() adds this rank's shard of the sums to, or null.
+  // Returns the norm that cast_back() adds to, or null.
   double* norm_of_sums() const;
   std::vector<double> read_norms();  // waits for Stream::kReduce
   void add_norm(const device::Tensor& x, double* norm_squared);
@@ -74,8 +74,8 @@ class BucketArithmetic {
   const BucketPlan& plan_;
   device::Arena gradients_;
   BucketOptions options_;
-  int64_t all_buckets_;  // over all parts of the model
-  // [K + 2] f64: norms of every bucket, of all gradients, of the checked sums
+  int64_t all_buckets_;  // number of buckets in all parts of the model
+  // [K + 2] f64: squared norms of the K buckets, of all gradients and for the overflow check
   device::Buffer norms_;
   device::HostBuffer host_norms_;  // host copy for read_norms()
   float loss_scale_ = 1;

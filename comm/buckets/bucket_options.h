@@ -27,23 +27,23 @@ struct BucketOptions {
   device::DType reduce_dtype = device::DType::kF32;  // gradients of this dtype are reduced in place
   Accumulation accumulation;          // accumulation of sums in bf16; host memory only
   int64_t bucket_bytes = 25'000'000;  // approximate size in reduce_dtype (see make_buckets)
-  // If present, optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020).
-  // A rank receives the sums of its local_shard of every bucket only and updates that shard. Then
-  // these weights [n] are all-gathered. Nothing else in other ranks' shards changes.
+  // Weights [n] to all-gather after their update. If present, optimizer state is sharded (ZeRO
+  // stage 1, Rajbhandari et al. 2020): a rank receives the sums of its local_shard of every bucket,
+  // and updates only that shard. Arrays that are not gathered change only there.
   device::Tensor gathered_weights;
   TiedRows tied_rows;  // empty table: no tied rows
-  // If present, the ranks that hold the other parts of the model's gradients, with this rank. Norms
-  // and the number of buckets then cover all parts. The communicator is duplicated.
+  // Connects this rank with those that hold the other parts (pipeline stages) of the model, if any.
+  // Norms and the number of buckets then cover all parts. The communicator is duplicated.
   Communicator* parts = nullptr;
-  // If present, gradients are sharded, too (ZeRO stage 2). A rank keeps the sums of its local
-  // shards here [n, at least these], and gradient memory is free once it is reduced: see
+  // Arena [n] that holds at least this rank's local shards, for their sums. If present, gradients
+  // are sharded, too (ZeRO stage 2), and their memory may be overwritten once they are reduced: see
   // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all gradients at once.
   device::Arena gradient_shards;
   // How often a step reduces every bucket; each round adds to gradient_shards. Must be 1 without
   // gradient_shards, and with kBucketBeforeAllReduce, which clips the gradients of a whole step.
   int rounds = 1;
-  // True if gradients are those of a scaled loss (GradientBuckets::scale_loss) and may overflow.
-  // Before any update, ranks all-reduce whether one did.
+  // True if the loss is scaled (GradientBuckets::scale_loss), so that gradients may overflow.
+  // Before any update, ranks then all-reduce an overflow flag.
   bool scaled_loss = false;
   int max_ctas = 0;  // limit for the reductions: see device::RankGroup
 };

@@ -98,7 +98,7 @@ void BucketOrder::add_cast_back() {
 }
 
 void BucketOrder::add_touched_rows(int operation) {
-  // Comes before all other collectives on every rank.
+  // On every rank this is the first collective of the step.
   const Lane lane = plan_.single_rank() ? Lane::kArithmetic : Lane::kCollectives;
   rows_touched_ = add(kReduceTouched, kNoObject, 0, lane, {operation},
                       [work = work_] { work->rows().reduce_touched(); });
@@ -123,9 +123,9 @@ int BucketOrder::add_reduce_norm(int after, NormOf norm) {
 
 // ---- Once all gradients are complete.
 
-// In host memory, updates wait for backward's end: earlier they would take cores and bandwidth from
-// backward, later they overlap with the last all-reduces. Updates whose weights can be gathered at
-// once do not wait, so that the gather starts early.
+// In host memory, updates wait for the end of backward. Before it they would take cores and
+// bandwidth from backward; after it they overlap with the last all-reduces. Updates whose weights
+// are gathered right away do not wait, so that the gather starts early.
 void BucketOrder::add_updates(int end_of_backward) {
   add_cast_backs(0);
   const int rows = plan_.has_tied_rows ? add_rows() : kNoObject;

@@ -25,13 +25,13 @@ class BucketOrder {
 
   // ---- For the builder of the step, in the order of its operations.
 
-  // Returns the operation that must be done before gradients `range` may be written, if they share
-  // memory with gradients written before in this step.
+  // Returns the operation after which gradients `range` may be written: nullopt if there is none,
+  // kNoObject if gradients that used their memory before in this step are not ready yet.
   std::optional<int> before_writing(const Range& range);
   // Gradients `range` are complete after `operation`.
   void mark_ready(const Range& range, int operation);
-  // Called only with tied rows. The rows that this rank touches are known after the first
-  // operation, which must precede all gradients. Their gradients are complete after the second.
+  // add_touched_rows() (only with tied rows): `operation` finds the rows that this rank touches,
+  // before all gradients. mark_rows_ready(): `operation` completes these rows' gradients.
   void add_touched_rows(int operation);
   void mark_rows_ready(int operation) { rows_ready_ = operation; }
   // Adds the updates. All gradients are complete after `end_of_backward`.
@@ -40,7 +40,7 @@ class BucketOrder {
   // ---- For clip rules. Each returns the operation it adds.
 
   enum class NormIn : uint8_t { kBucket, kWhole };
-  // Adds the bucket's gradients to a norm, after `ready`.
+  // Adds an operation after `ready` that computes the bucket's norm, or adds it to the whole norm.
   int add_norm(int bucket, int ready, NormIn norm);
   enum class NormOf : uint8_t { kThisRank, kAllRanks };
   // All-reduces ClipNorms::whole over the parts of the model and, with kAllRanks, over the ranks.
@@ -65,13 +65,13 @@ class BucketOrder {
   BucketWork* work_;
   BucketReadiness readiness_;
   SharedBuffers buffers_;
-  std::vector<int> ready_;  // [buckets] the operation that completed each, in the latest round
-  int normed_ = 0;          // buckets with a norm, if the rule needs the whole gradient
+  std::vector<int> ready_;  // [buckets] operation that completed the bucket in its latest round
+  int normed_ = 0;          // buckets whose norm is added, if the rule needs the whole gradient
   int before_reductions_ = kNoObject;
   int last_norm_ = kNoObject;
-  int reductions_ = 0;           // added so far
-  std::vector<int> cast_backs_;  // one per reduction, for the first reductions
-  std::vector<int> reduced_;     // one per reduction: the operation that the cast-back follows
+  int reductions_ = 0;           // number of reductions added
+  std::vector<int> cast_backs_;  // cast-backs of the first reductions, in order
+  std::vector<int> reduced_;     // for every added reduction, its last operation
   int rows_touched_ = kNoObject, rows_ready_ = kNoObject;
 };
 

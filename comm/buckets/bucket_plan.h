@@ -11,8 +11,8 @@
 namespace strata::comm {
 
 struct BucketPlan {
-  std::vector<Range> buckets;            // in the order of reduction
-  int table_buckets = 0;                 // the first ones, which hold the tied-embedding table
+  std::vector<Range> buckets;  // in the order of reduction
+  int table_buckets = 0;       // number of buckets at the front that hold the tied-embedding table
   std::vector<device::Arena::Run> runs;  // memory runs of the gradients
   const ClipRule* rule = nullptr;
   int ranks = 1;              // number of ranks that reduce
@@ -37,7 +37,7 @@ struct BucketPlan {
   int in_flight() const { return on_host ? 3 : 1; }
 };
 
-// Throws Error if the options, boundaries and `gradients` [n] of this dtype do not fit each other.
+// Throws Error if the options, boundaries and `gradients` [n] do not fit each other.
 BucketPlan make_bucket_plan(const BucketOptions& options, std::span<const int64_t> boundaries,
                             const device::Arena& gradients, int ranks, bool on_host,
                             bool defers_updates);

@@ -35,7 +35,7 @@ class BucketWork {
   void clip(int reduction) { arithmetic_.clip_and_cast(bucket_of(reduction), staging(reduction)); }
   void reduce(int reduction);
   void cast_back(int reduction);
-  void reduce_norm(bool over_ranks);  // always over the parts of the model, too
+  void reduce_norm(bool over_ranks);  // over the model's parts and, if set, also over ranks
   void add_rows();
   void check_overflow() { overflow_ = arithmetic_.overflowed() ? 1 : 0; }
   void reduce_overflow();
@@ -67,7 +67,7 @@ class BucketWork {
   // Over the parts of the model; null if there is one part.
   std::unique_ptr<device::Collectives> norm_collectives_;
   std::vector<device::Buffer> staging_;
-  float overflow_ = 0;  // 1 if a rank that this rank knows of overflowed
+  float overflow_ = 0;  // 1 if gradients overflowed on this rank or, once all-reduced, on any rank
 };
 
 }  // namespace strata::comm

@@ -17,26 +17,26 @@
 
 namespace strata::comm {
 
-// A step is a list of operations (comm/order). order() adds the operations on buckets to a model's
-// list. Without a model, external operations stand for backward: mark_ready() and finish_step().
+// A step is a list of operations (comm/order). order() adds bucket operations to a model's list.
+// Without a model, mark_ready() and finish_step() drive a list that the buckets make themselves.
 //
 // In host memory (Backend::memory_is_host()) the executor has up to three threads: one clips on
 // Stream::kReduce during backward, one runs the reductions, one gathers weights if the state is
 // sharded. After backward the caller clips and updates. In device memory the caller issues
 // everything on streams, and the host waits for nothing (see device/links/collectives.h). A single
-// rank neither sends nor converts, its updates clip, and in host memory it needs no threads. All
+// rank neither sends nor converts. Its updates clip, and in host memory it needs no threads. All
 // ranks reduce buckets in the same order.
 class GradientBuckets {
  public:
-  // Called once a step for every bucket, in the order of buckets() with the tied-embedding table's
-  // last, after its gradients are reduced (kAfterAllReduce: after all are). In host memory
-  // finish_step's caller calls it, or, if weights are gathered at once, a thread of the executor
-  // during backward. May overwrite the gradients, because the next step does. Gaps, where all ranks
-  // have zeros, must stay zero.
+  // Called once a step for every bucket, after its gradients are reduced (kAfterAllReduce or scaled
+  // loss: after all are). The order is that of buckets(), but the tied-embedding table's come last.
+  // The caller's thread calls it after backward. Only in host memory, if weights are gathered right
+  // after their update, a thread of the executor may call it during backward. May overwrite the
+  // gradients. Gaps between parameters, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
-  // `gradients` [n] master dtype lie in the order in which backward completes them. Backward may
-  // pause at `boundaries`: 0, ascending, ..., n. Memory runs may overlap if every bucket lies in
+  // `gradients` [n] master dtype lie in the order in which backward completes them, range by range
+  // between `boundaries` (0, ascending, ..., n). Memory runs may overlap if every bucket lies in
   // one run. `backend` and `gradients` must outlive the buckets. `communicator` is duplicated, so
   // all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator,
@@ -68,8 +68,8 @@ class GradientBuckets {
 
   // Marks gradients [begin, end) of this step complete after the work issued to the compute stream
   // so far. That work must also be the last to read the weights [begin, end), because their update
-  // may begin. Cheap, never waits. With micro-batches, called once per round, or only in the last
-  // micro-batch. Throws Error for a range outside the arena or marked ready twice.
+  // may begin. Cheap, and never waits. Called once a round, so with one round only in the last
+  // micro-batch. Throws Error for a range outside the arena or marked ready twice in a round.
   void mark_ready(int64_t begin, int64_t end);
 
   // Called only with tied rows. announce_rows() comes before all calls of mark_ready() in a step:
@@ -108,15 +108,15 @@ class GradientBuckets {
   const BucketPlan plan_;
   BucketWork work_;
 
-  // State of steps without a list of their own.
+  // Only used without a model's list.
   OperationList external_;
   SharedBuffers buffers_;
   BucketReadiness readiness_;
   std::vector<int> ready_;       // [reductions] the external operation that marks a bucket ready
-  std::vector<int> cast_backs_;  // [reductions]
+  std::vector<int> cast_backs_;  // [reductions] the operation that casts back
   int touched_rows_ = kNoObject, rows_ready_ = kNoObject, end_of_backward_ = kNoObject;
   enum class Rows : uint8_t { kNone, kAnnounced, kReady };
-  Rows rows_ = Rows::kNone;  // in this step
+  Rows rows_ = Rows::kNone;
 
   const std::unique_ptr<Executor> executor_;  // last member: its threads use those above
 };

@@ -1,4 +1,4 @@
-// The sparse part of a tied table's gradient: rows that the end of backward completes.
+// Reduces the sparse part of a tied table's gradient, which the end of backward completes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class RowExchange {
   // ---- Called in this order in every step.
 
   void announce(std::span<const uint8_t> touched);  // see GradientBuckets::announce_rows
-  // All-reduces which rows some rank touched. All ranks call together.
+  // Finds the rows that some rank touched. All ranks call together.
   void reduce_touched();
   // Packs this rank's part of the rows in the reduced dtype, on Stream::kReduce.
   void collect();

@@ -89,8 +89,8 @@ class SlowMessages final : public Messages {
     return ticket;
   }
 
-  // Sends messages over the wire one after another, then announces them to their receivers. Before
-  // it ends, sends all messages under way, because their senders need not wait for them.
+  // Sends messages over the wire one after another, then announces them to their receivers. Ends
+  // only after all messages are sent, because their senders need not wait for them.
   void carry() {
     std::optional<Wire::Transfer> transfer;  // the front of `waiting_`
     std::deque<Late> late;

@@ -9,9 +9,9 @@
 
 namespace strata::comm {
 
-// Delays the messages of `inner`. When `wire`, with a bandwidth of link.bytes_per_second, has
-// carried a message and link.latency_seconds have passed, an empty message by `arrivals` announces
-// it to its receiver. Sent data may be overwritten as soon as the wire has carried it.
+// Delays the messages of `inner`. A message first occupies `wire` at link.bytes_per_second, then
+// takes another link.latency_seconds. An empty message by `arrivals` then tells the receiver that
+// it has arrived. Sent data may be overwritten as soon as the message has left the wire.
 std::unique_ptr<Messages> make_slow_messages(std::unique_ptr<Messages> inner,
                                              std::unique_ptr<Messages> arrivals, const Link& link,
                                              std::shared_ptr<Wire> wire);

@@ -10,7 +10,7 @@
 namespace strata::comm {
 
 // Concurrent transfers share the wire's bandwidth evenly, like flows through one network interface.
-// Thread-safe. Times must not decrease; an earlier time counts as the latest one given.
+// Thread-safe. If `now` is earlier than in a previous call, the latest time given counts.
 class Wire {
  public:
   // Identifies a transfer until release().
@@ -30,7 +30,7 @@ class Wire {
   };
 
   void advance(Clock::time_point now);
-  // Returns the time until `left` of a transfer is sent if no other begins.
+  // Returns the seconds until a transfer with `left` seconds at full bandwidth ends.
   double time_for(double left) const;
 
   std::mutex mutex_;

@@ -9,9 +9,9 @@
 
 namespace strata::comm {
 
-// Returns the fastest messages for `backend`: those of its own collectives, else through the host.
-// They have up to `most_bytes` and go between neighbours in the ring of ranks of `communicator`.
-// All ranks of `communicator` call together. It and `backend` must outlive the result.
+// Returns messages on the backend's own collectives if it has them, else staged ones (below). They
+// have up to `most_bytes` and go between neighbours in the ring of `communicator`'s ranks. All
+// ranks call together. `communicator` and `backend` must outlive the result.
 std::unique_ptr<device::PointToPoint> make_point_to_point(Communicator& communicator,
                                                           device::Backend& backend,
                                                           size_t most_bytes);

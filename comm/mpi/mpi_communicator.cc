@@ -169,7 +169,7 @@ class MpiCommunicator final : public Communicator {
     wait_for(request, "an all-reduce", *stall_);
   }
 
-  // shard_of every rank, in MPI's form.
+  // The shards of all ranks, in the form that MPI takes.
   struct Shards {
     std::vector<int> begins, counts;
   };

@@ -218,7 +218,7 @@ MpiRuntime::~MpiRuntime() {
   if (size_ > 1 && std::uncaught_exceptions() > exceptions_at_start_) {
     end_mpi_job("stopped by an error");
   }
-  // After an error on one rank the launcher kills the others, which are past this line by then.
+  // Flushes first, because a launcher may kill this rank in MPI_Finalize if another rank fails.
   std::fflush(nullptr);
   MPI_Finalize();
 }

@@ -31,7 +31,7 @@ std::string mpi_name();
 // the number that MPI reports (1 if MPI was not started), because each rank would then train alone.
 // Reads OMPI_COMM_WORLD_SIZE, MV2_COMM_WORLD_SIZE, PMI_SIZE, MPI_LOCALNRANKS and Slurm's variables.
 // The first that is set counts, because a launcher inside a Slurm step starts ranks of its own. A
-// batch script without srun is no step, whatever its allocation.
+// batch script without srun is not in a step, however many tasks its allocation has.
 void check_launched_ranks(int size);
 
 // Prints "strata: rank R: message" to stderr, waits for `delay`, flushes all output and ends all
@@ -45,8 +45,8 @@ void check_launched_ranks(int size);
 [[noreturn]] void end_mpi_job(std::string_view message);
 
 // Calls MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. The main thread makes one per
-// process and destroys it after every MPI communicator. If it is destroyed
-// while an exception propagates, it ends the job, because the other ranks would wait forever.
+// process and destroys it after every MPI communicator. If it is destroyed while an exception
+// propagates, it ends the job, because the other ranks would wait forever.
 class MpiRuntime {
  public:
   // Throws Error if the MPI library does not support several threads. If has_started() is not

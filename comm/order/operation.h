@@ -19,9 +19,9 @@ enum class Lane : uint8_t {
 };
 inline constexpr size_t kLanes = 5;
 const char* name_of(Lane lane);
-// Whether the caller's thread, or Stream::kCompute, runs the lane.
+// True if the caller's thread, or Stream::kCompute, runs the lane.
 inline bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
-// Whether other ranks take part in every operation of the lane, so that all ranks keep its order.
+// True if other ranks take part in every operation of the lane, so that all ranks keep its order.
 inline bool is_communication(Lane lane) {
   return lane == Lane::kCollectives || lane == Lane::kGathers;
 }
@@ -97,7 +97,7 @@ class OperationList {
   int size() const { return static_cast<int>(operations_.size()); }
   const Operation& operator[](int place) const { return operations_[static_cast<size_t>(place)]; }
   const std::vector<Operation>& operations() const { return operations_; }
-  // Indices of the operations that depend on one, and of those in a lane; both ascending.
+  // followers(): operations that depend on this one. lane(): a lane's operations. Both ascending.
   const std::vector<int>& followers(int place) const {
     return followers_[static_cast<size_t>(place)];
   }

@@ -19,7 +19,7 @@ StepTimes step_times(std::span<const OperationTime> operations, int64_t backward
   StepTimes times;
   times.wait_seconds = seconds(end_ns - backward_end_ns);
   for (const OperationTime& operation : operations) {
-    // Gathers of weights run ahead of their use.
+    // Not counted, because these gathers run ahead of their use, during forward and backward.
     if (operation.kind == Operation::Kind::kGather) continue;
     double& sum = is_communication(operation) ? times.communication_seconds
                   : is_update(operation.kind) ? times.update_seconds

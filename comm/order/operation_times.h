@@ -23,12 +23,12 @@ inline bool is_communication(const OperationTime& operation) {
 
 // Cost of a step on this rank. Waiting for other ranks counts as communication.
 struct StepTimes {
-  double communication_seconds = 0;  // in collectives and gathers of updated weights
+  double communication_seconds = 0;  // time in collectives and gathers of updated weights
   // Communication after backward that overlaps with no other work.
   double exposed_communication_seconds = 0;
-  double wait_seconds = 0;    // from backward's end to the last update
-  double clip_seconds = 0;    // in norms, clipping and conversion
-  double update_seconds = 0;  // in updates
+  double wait_seconds = 0;    // time from the end of backward to the end of the step
+  double clip_seconds = 0;    // time in norms, clipping and conversion
+  double update_seconds = 0;  // time in updates
 };
 
 // The step's backward ended at `backward_end_ns`, and the step at `end_ns`.

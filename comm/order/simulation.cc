@@ -20,10 +20,10 @@ using enum Operation::Kind;
 
 // A thread or a stream, which runs one operation at a time.
 struct Worker {
-  bool keeps_order = true;      // else it runs the first of `ready`
-  std::vector<int> operations;  // in list order, if it keeps it
-  size_t begun = 0;             // so many of these
-  std::set<int> ready;          // that may begin, if it does not
+  bool keeps_order = true;      // runs `operations` in order; else the first of `ready`
+  std::vector<int> operations;  // in list order; empty unless keeps_order
+  size_t begun = 0;             // number of `operations` that have begun
+  std::set<int> ready;          // operations that may begin; empty if keeps_order
 };
 
 struct RankState {
@@ -32,7 +32,7 @@ struct RankState {
   std::vector<int> missing;  // [operations] number of unfinished dependencies
   std::vector<bool> begun;
   std::vector<Worker> workers;
-  std::vector<size_t> worker;  // [operations]
+  std::vector<size_t> worker;  // [operations] the worker that runs it
   std::vector<size_t> thread;  // [workers] the thread of each; workers may share one
   std::vector<int> running;    // [threads] the operation that each runs, or kNoObject
   std::deque<int> messages;    // sends that have not left; the first is leaving
@@ -40,9 +40,9 @@ struct RankState {
   int collectives = 0;         // collectives under way, which slow compute down
 };
 
-// Returns the operations that each one waits for on streams. An event of Stream::kCompute covers
-// all that was issued before it. StreamExecutor records one when it is first needed, and forgets it
-// wherever it changes between operations that graphs may contain and others.
+// Returns, for each operation, those that it waits for on streams. An event of Stream::kCompute
+// covers everything issued before it. Like StreamExecutor, records an event when it is first
+// needed, and drops it where may_be_captured changes from one operation to the next.
 std::vector<std::vector<int>> waits_on_streams(const OperationList& list) {
   std::vector<std::vector<int>> waits(static_cast<size_t>(list.size()));
   int recorded = kNoObject, last_computed = kNoObject, recorded_after = kNoObject;
@@ -92,7 +92,7 @@ class Simulation {
 
   SimulatedStep run() {
     for (;;) {
-      while (begin_what_may_begin()) {
+      while (begin_ready_operations()) {
       }
       if (activities_.empty()) break;
       advance();
@@ -107,10 +107,10 @@ class Simulation {
     size_t rank;
     int operation;
   };
-  // An operation of one rank, a collective or a message, under way.
+  // An operation in progress: one rank's own work, a collective or a message.
   struct Activity {
     double remaining = 0;  // seconds at full speed
-    double latency = 0;    // seconds that follow these
+    double latency = 0;    // seconds that follow `remaining`
     bool uses_link = false;
     bool is_message = false;
     std::vector<Place> places;
@@ -159,7 +159,7 @@ class Simulation {
     result_.spans.emplace_back(rank.costs.size());
   }
 
-  // See Executor: the lanes of a rank's threads, or of its streams.
+  // Adds a worker for every thread or stream of the rank, with its lanes: see Executor.
   void add_workers(const OperationList& list, RankState& state) const {
     const bool streams = options_.executor == SimulatedExecutor::kStreams;
     state.worker.resize(static_cast<size_t>(list.size()));
@@ -186,7 +186,7 @@ class Simulation {
 
   // ---- Beginning operations.
 
-  bool begin_what_may_begin() {
+  bool begin_ready_operations() {
     bool any = false;
     for (size_t rank = 0; rank < states_.size(); ++rank) {
       for (size_t worker = 0; worker < states_[rank].workers.size(); ++worker) {
@@ -278,7 +278,7 @@ class Simulation {
                              .places = {place}});
       return;
     }
-    // A rank waits in one collective before it begins the next, so there is one meeting at a time.
+    // A rank waits in one collective before it begins the next, so a communicator has one meeting.
     Meeting& meeting = meetings_[cost.meets];
     meeting.begun.push_back(place);
     meeting.seconds = std::max(meeting.seconds, cost.seconds);
@@ -312,7 +312,7 @@ class Simulation {
       const bool was_leaving = activity.is_message && activity.remaining > 0;
       double& rest = activity.remaining > 0 ? activity.remaining : activity.latency;
       rest -= next * speeds[i];
-      // Sums of such times differ by rounding.
+      // Rounding errors can leave a tiny rest.
       if (rest < kRounding) rest = 0;
       if (was_leaving && activity.remaining <= 0) departed_.push_back(activity.places.front().rank);
       if (activity.remaining <= 0 && activity.latency <= 0) ended.push_back(activity);
@@ -420,10 +420,10 @@ class Simulation {
   SimulationOptions options_;
   std::vector<RankState> states_;
   std::map<int, std::vector<size_t>> members_;  // ranks of each communicator
-  std::map<int, Meeting> meetings_;             // the open one of each communicator
-  std::set<int> arrived_;                       // messages
-  std::map<int, Place> awaited_;                // the receive that waits for a message
-  std::vector<size_t> departed_;                // ranks whose first message has just left
+  std::map<int, Meeting> meetings_;  // by communicator: the collective that waits for ranks
+  std::set<int> arrived_;            // messages that have arrived
+  std::map<int, Place> awaited_;     // by message: the receive that waits for it
+  std::vector<size_t> departed_;     // ranks whose first message has just left
   std::vector<Activity> activities_;
   double now_ = 0;
   SimulatedStep result_;

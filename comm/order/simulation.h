@@ -15,18 +15,18 @@ namespace strata::comm {
 enum class SimulatedExecutor : uint8_t { kThreads, kStreams };
 
 struct OperationCost {
-  // Seconds on an idle machine. A collective's count from the moment at which its last rank begins
-  // it, a message's from the moment at which the rank's earlier messages have left.
+  // Seconds on an idle machine. For a collective, they begin when its last rank begins it. For a
+  // message, they begin when the rank's earlier messages have left.
   double seconds = 0;
-  // Seconds of a collective or a message after these, in which the link is free.
+  // Further seconds until a collective or a message ends. They do not occupy the link.
   double latency = 0;
-  // A collective's communicator: collectives with the same number meet in the order of each rank's
-  // list. A message's number, which the send and the receive share. The two are numbered
-  // separately. kNoObject: no other rank takes part.
+  // For a collective: the number of its communicator, in which the ranks' collectives match in list
+  // order. For a message: its number, the same for the send and the receive. Communicators and
+  // messages are numbered separately. kNoObject: no other rank takes part.
   int meets = kNoObject;
 };
 
-// Ranks that do equal work at equal times, simulated as one: all replicas of a stage, or all ranks.
+// Stands for ranks that do equal work at equal times: all replicas of a stage, or all ranks.
 struct SimulatedRank {
   const OperationList* list = nullptr;
   std::vector<OperationCost> costs;  // [operations]
@@ -34,8 +34,8 @@ struct SimulatedRank {
 
 struct SimulationOptions {
   SimulatedExecutor executor = SimulatedExecutor::kThreads;
-  // Speed of the lane kCompute while the rank is in a collective, waiting for other ranks included,
-  // as a share of its speed otherwise: above 0, at most 1. Collectives take processors from it.
+  // Speed of the lane kCompute while the rank runs or waits in a collective, relative to its speed
+  // otherwise: above 0, at most 1. Below 1 if collectives take processors from compute.
   double compute_speed_in_collectives = 1;
 };
 
@@ -45,8 +45,8 @@ struct SimulatedSpan {
 
 struct SimulatedStep {
   double seconds = 0;
-  // [ranks][operations] A collective's span includes the wait for other ranks. A send's begins when
-  // the message leaves; a send's and a receive's end when it has arrived.
+  // [ranks][operations] A collective's span includes the wait for other ranks. A send begins when
+  // its message starts to leave. Sends and receives end when the message has arrived.
   std::vector<std::vector<SimulatedSpan>> spans;
 };
 

@@ -70,8 +70,8 @@ class StreamExecutor final : public Executor {
     size_t begin, end;
   };
 
-  // Issues operations up to the next incomplete external one. Ends the step after the last
-  // operation, so that a launched graph ends it, too.
+  // Issues operations up to the next incomplete external one. Begins the list again after its last
+  // operation, because the launch of a captured graph may repeat complete(), but not begin().
   void issue_completed() {
     int end = next_;
     const auto may_issue = [&](int place) {
@@ -152,7 +152,7 @@ class StreamExecutor final : public Executor {
   bool timed_ = false;
   std::unique_ptr<device::Stopwatch> stopwatch_;  // null until a step is timed
   size_t backward_end_ = 0;
-  std::vector<Marked> marked_;  // in this step
+  std::vector<Marked> marked_;  // timed operations of this step
   std::vector<OperationTime> times_;
 };
 

@@ -100,7 +100,7 @@ class ThreadExecutor final : public Executor {
 
   struct LaneState {
     std::thread thread;  // not joinable for the caller's lanes
-    size_t first = 0;    // all earlier operations of the lane have begun
+    size_t first = 0;    // position in the lane before which all operations have begun
     bool busy = false;
     std::condition_variable changed;  // wakes the lane's thread
   };

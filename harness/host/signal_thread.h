@@ -8,10 +8,10 @@
 
 namespace strata::harness {
 
-// A sleeping thread that receives this process's signals. While it lives, its maker's thread and
-// all threads started from there block them, except faults and broken pipes. oneDNN's sgemm kernels
-// point the stack register into the heap, so that any handler on their thread destroys memory
-// (uxlfoundation/oneDNN issue 4845, fixed in 2026; Debian 12 has 2.6).
+// A sleeping thread that receives this process's signals. While it lives, the thread that made it
+// blocks signals, except faults and broken pipes, and so do all threads started from there.
+// oneDNN's sgemm kernels point the stack register into the heap, so that any handler on their
+// thread destroys memory (uxlfoundation/oneDNN issue 4845, fixed in 2026; Debian 12 has 2.6).
 class SignalThread {
  public:
   // Returns when the thread sleeps. Throws Error if it cannot be started.

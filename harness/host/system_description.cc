@@ -113,7 +113,7 @@ std::string system_name(const config::RunConfig& config, const Machine& machine,
 
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts) {
-  // Starts from an object: nlohmann json 3.11.2 corrupts null if memory runs out as it becomes one.
+  // Not null, which nlohmann json 3.11.2 corrupts if memory runs out while it becomes an object.
   auto json = nlohmann::ordered_json::object();
   json["submitter"] = config.run.organization;
   json["division"] = name_of(config.run.division);

@@ -35,8 +35,8 @@ std::string system_name(const config::RunConfig& config, const Machine& machine,
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts);
 
-// Returns whether two descriptions have the same fields. Ignores the processor's frequency, because
-// some machines report the current one. Returns false for text that is no description.
+// Returns whether all fields of two descriptions are equal. Ignores the processor's frequency,
+// because some machines report the current one. Returns false for text that is no description.
 bool describe_same_system(const std::string& a, const std::string& b);
 
 // Returns whether two descriptions differ only in their ranks, on the same machines.

@@ -61,7 +61,7 @@ ExperimentLog::~ExperimentLog() {
   try {
     close();
   } catch (const std::exception&) {
-    // The exception that leaves the run unfinished is on its way already and says why.
+    // A run that is unfinished here was ended by an exception, which says why.
   }
   if (keeper_) keeper_->keep({});
 }

@@ -1,4 +1,4 @@
-// The log of one experiment on the rank that writes it. It gets its last events however the run
+// The log of one experiment on the rank that writes it. Its last events are written however the run
 // ends.
 #pragma once
 
@@ -47,7 +47,7 @@ class ExperimentLog {
   void require_run_stop(std::chrono::seconds longest = std::chrono::seconds(30));
   // Returns the file's text and the events that wait for space; empty if nothing is written.
   std::string text();
-  // Has the experiment leave no log.
+  // Makes the destructor remove the log, as for a run that never began.
   void discard();
   // Returns the logged seconds between run_start and run_stop.
   double logged_seconds() const {
@@ -70,10 +70,10 @@ class ExperimentLog {
   // The run's state when its log was closed.
   enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };
   Closed close();
-  std::string farewell();  // closes the log and returns what became of it
+  std::string farewell();  // closes the log and returns a message for the user
   void write_run_stop(const char* status, std::optional<int64_t> samples);
 
-  // Freed if there is no memory left to write run_stop. Declared before the log, which is a file.
+  // Freed if memory is too short to write run_stop. Allocated before log_ makes its file.
   std::vector<char> kept_for_the_end_ = std::vector<char>(kKeptForTheEnd);
   mllog::LogWriter log_;
   std::mutex mutex_;

@@ -12,14 +12,14 @@ namespace strata::harness {
 // whether it wrote run_stop. Throws Error if the log cannot be read or written.
 bool end_abandoned_log(const std::filesystem::path& log);
 
-// A process that outlives this one: a kill of this process or its launcher's signals to the process
-// group do not reach it. (A machine failure does, or the end of a control group, as Slurm ends a
-// step without grace.) It sleeps until this process is gone, then ends the log that it was given
-// last, reports it on standard error, and exits.
+// A process that outlives this one. It survives if this process is killed, or if its launcher
+// signals the process group. (It does not survive a machine failure, or the end of a control group,
+// as when Slurm ends a step without grace.) It sleeps until this process is gone, then ends the log
+// that it was given last, reports it on standard error, and exits.
 class LogKeeper {
  public:
-  // Forks, so call it while this process has one thread and little memory. Throws Error if there
-  // can be no further process.
+  // Forks, so call it while this process has one thread and little memory. Throws Error if no
+  // process can be started.
   LogKeeper();
   // Ends the keeper, which then touches no log.
   ~LogKeeper();

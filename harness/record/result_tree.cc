@@ -35,7 +35,7 @@ bool holds_something(const std::filesystem::path& path) {
   return !may_be_empty || !std::filesystem::is_empty(path, error);
 }
 
-// Whether a run, and its keeper, were killed before run_start.
+// Returns whether a run and its keeper were killed before run_start.
 bool has_not_begun(const std::filesystem::path& log) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, error))) return false;

@@ -41,14 +41,14 @@ struct FoundResults {
   std::vector<ExperimentResult> results;
   std::vector<int> interrupted;  // experiments whose log holds no result
   std::vector<int> not_begun;    // experiments whose log has no run_start
-  std::vector<int> without_log;  // experiments that have other files, of an earlier run
+  std::vector<int> without_log;  // experiments without a log, but with files of an earlier run
 
   bool empty() const { return results.empty() && interrupted.empty(); }
 };
 
-// Throws Error as read_experiment_result does. With kRefuse also throws if any file of an
-// experiment exists, or a link in its place. With kRefuse these do not count: empty files or
-// folders other than the log, and the log and configuration of a run that has not begun.
+// Throws Error as read_experiment_result does. With kRefuse, also throws if any file of an
+// experiment exists, or a link in its place. Ignores the log and configuration of a run that has
+// not begun, and all empty files and folders except an empty log.
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 

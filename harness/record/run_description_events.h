@@ -18,8 +18,8 @@ struct RunFacts {
 };
 
 // Logs submission_*, seed, batch, target, optimizer and schedule events, each once; call between
-// init_start and init_stop. Covers every round's BERT rules, open and closed. They name the
-// optimizer's settings opt_lamb_* for every optimizer; opt_name names it.
+// init_start and init_stop. Covers the BERT rules of every round, open and closed. These rules use
+// the keys opt_lamb_* for any optimizer; opt_name says which one it is.
 void log_run_description(mllog::LogWriter& log, const config::RunConfig& config,
                          const RunFacts& facts);
 

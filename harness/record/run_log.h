@@ -1,4 +1,4 @@
-// The MLPerf log of one run: strata::mllog's writer, with this benchmark's advice and source tree.
+// The MLPerf log of one run: strata::mllog's writer with this benchmark's options.
 #pragma once
 
 #include <cstdint>

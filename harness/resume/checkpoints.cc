@@ -49,7 +49,7 @@ Checkpoints::Checkpoints(const config::CheckpointConfig& config, SystemUnderTest
       folder_(std::move(folder)),
       last_(resumed_after) {
   if (!ranks_.first()) return;
-  // Checkpoints of later steps cannot be resumed from, and may be needed to tell why.
+  // Keeps checkpoints of later steps, which were unusable, so that the reason can be found.
   for (const int64_t step : checkpoint_steps(folder_)) {
     if (step <= resumed_after) written_.push_front(step);
   }
@@ -88,7 +88,7 @@ void Checkpoints::wait_for_last() {
   written_.push_back(step);
   try {
     write_file_atomically(checkpoint_folder(folder_, step) / kWhole, "");
-  } catch (const Error& error) {  // nothing is removed until the next one is marked
+  } catch (const Error& error) {  // keeps earlier checkpoints until the next is marked
     print_to_stderr("\nstrata: {}\n", error.what());
     return;
   }

@@ -19,8 +19,8 @@ namespace strata::harness {
 std::filesystem::path checkpoint_folder(const std::filesystem::path& checkpoints, int64_t step);
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
-// Returns whether all ranks were seen to have written it. An unmarked checkpoint may be complete,
-// too, if the run was interrupted before the check.
+// Returns whether the checkpoint is marked as written by all ranks. An unmarked checkpoint may be
+// complete, too, if the run was interrupted before it was marked.
 bool is_marked_whole(const std::filesystem::path& checkpoint);
 
 // All ranks must call every function together.
@@ -34,8 +34,8 @@ class Checkpoints {
   // Returns whether to take a checkpoint after `step`. Call once a step. The first rank's clock
   // decides.
   bool due(int64_t step);
-  // Waits until the previous checkpoint is written, keeps it and the one before, and has the system
-  // begin this one. Reports a checkpoint that cannot be written; training goes on.
+  // Waits until the previous checkpoint is written, removes all but the last two, and begins this
+  // one. Reports a checkpoint that cannot be written; training goes on.
   void take(int64_t step, const std::string& note);
   // Call after the run has ended and no rank writes any more.
   void remove_all();

@@ -8,7 +8,7 @@
 namespace strata::harness {
 namespace {
 
-// Whether the experiment's log begins as it was at `point`, on all ranks.
+// Returns on all ranks whether the experiment's log begins with its contents at `point`.
 bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
   bool same = true;
   if (b.ranks.first()) {
@@ -22,7 +22,7 @@ bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
   return same;
 }
 
-// The steps of an experiment's checkpoints, the last first, on all ranks.
+// Returns on all ranks the steps of an experiment's checkpoints, last first.
 std::vector<int64_t> shared_checkpoint_steps(const Benchmark& b, int experiment) {
   std::vector<int64_t> steps;
   if (b.ranks.first()) steps = checkpoint_steps(b.tree().checkpoints(experiment));
@@ -30,7 +30,7 @@ std::vector<int64_t> shared_checkpoint_steps(const Benchmark& b, int experiment)
   return steps;
 }
 
-// The last of `steps` whose checkpoint is whole and of the experiment's log.
+// Returns the first of `steps` whose checkpoint is whole and belongs to the experiment's log.
 std::optional<ResumePoint> last_whole(const Benchmark& b, int experiment,
                                       const std::vector<int64_t>& steps) {
   for (const int64_t step : steps) {

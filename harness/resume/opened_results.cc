@@ -69,13 +69,13 @@ class Opening {
  private:
   bool resumes() const { return existing_ == ExistingResults::kResume; }
 
-  // Whether a run that ended could not write its weights, and may still be able to.
+  // Returns whether an ended run has not written its weights, but a checkpoint can give them.
   bool lacks_weights(const ResultTree& tree, int experiment) const {
     return config_.log.save_checkpoint && !exists_or_is_link(tree.checkpoint(experiment)) &&
            can_be_resumed(tree, experiment);
   }
 
-  // Whether --resume continues one of the experiments from a checkpoint.
+  // Returns whether --resume continues one of the experiments, or writes its weights.
   bool any_goes_on(const ResultTree& tree, const FoundResults& found) const {
     return std::ranges::any_of(found.interrupted,
                                [&](int experiment) { return can_be_resumed(tree, experiment); }) ||
@@ -84,8 +84,8 @@ class Opening {
            });
   }
 
-  // Takes the tree of a system that differs in the number of ranks alone, if this run resumes what
-  // is there.
+  // Switches to the tree of a system that differs only in the number of ranks, if this run resumes
+  // its experiments.
   void find_tree() {
     if (existing_ == ExistingResults::kRefuse ||
         !find_results(tree_, config_.run.experiments, existing_).empty()) {
@@ -102,8 +102,8 @@ class Opening {
     if (other) tree_.system = *other;
   }
 
-  // The system with results whose name differs from this one's in the number of ranks alone. With
-  // --resume it counts only if one of its runs, or one's lost weights, can be resumed.
+  // Returns a system with results whose name differs from this one's only in the number of ranks.
+  // With --resume, one of its experiments must be resumable or lack weights: see any_goes_on().
   std::optional<std::string> system_on_other_ranks() const {
     const std::filesystem::path systems = tree_.results().parent_path().parent_path();
     if (!std::filesystem::is_directory(systems)) return std::nullopt;
@@ -116,8 +116,8 @@ class Opening {
     return std::nullopt;
   }
 
-  // Results that lie together are of one system. Returns whether this run resumes them on other
-  // ranks.
+  // All results in a folder must be of one system. Returns whether this run resumes them on another
+  // number of ranks.
   bool check_system() const {
     const std::string described = read_file(tree_.system_description());
     if (resumes() && describe_other_ranks(described, description_)) return true;
@@ -129,9 +129,9 @@ class Opening {
         fmt::join(differing_fields(described, description_), ", "));
   }
 
-  // Results that lie together are of one configuration.
+  // All results in a folder must have one configuration.
   void check_configurations(const FoundResults& found, bool on_other_ranks) const {
-    std::vector<int> experiments;  // archived ones may be of any configuration
+    std::vector<int> experiments;  // without archived ones, which may differ
     if (resumes()) experiments = found.interrupted;
     for (const ExperimentResult& result : found.results) experiments.push_back(result.experiment);
     for (const int experiment : experiments) {
@@ -150,8 +150,8 @@ class Opening {
     }
   }
 
-  // A run that is resumed may go on on other ranks, one that begins may not: its result would be of
-  // another system than those it lies beside.
+  // Resumed runs may use another number of ranks. New runs may not, because their results would be
+  // of another system than the results beside them.
   void check_none_begins(const FoundResults& found) const {
     for (int experiment = 0; experiment < config_.run.experiments; ++experiment) {
       const bool ended = std::ranges::any_of(
@@ -165,8 +165,8 @@ class Opening {
     }
   }
 
-  // Removes the checkpoints of a run that was stopped after it had ended. Returns whether it keeps
-  // them because this run writes the weights from them.
+  // Removes the checkpoints that an ended run has left, unless its weights are missing. Returns
+  // whether this run writes the missing weights.
   bool tidy_ended(int experiment) const {
     std::error_code ignored;
     if (!std::filesystem::exists(tree_.checkpoints(experiment), ignored)) return false;

@@ -23,14 +23,14 @@ struct OpenedResults {
   std::vector<int> interrupted = {};      // experiments to resume from a checkpoint
   std::vector<int> lacking_weights = {};  // experiments whose weights a checkpoint can give
   bool on_other_ranks = false;            // the experiments began on another number of ranks
-  std::optional<OutputLock> lock = {};    // of the first rank
+  std::optional<OutputLock> lock = {};    // held by the first rank
 };
 
-// Makes the result tree `tree`, or takes the one that is resumed on other ranks. Locks it, finds
-// what earlier runs left there, and archives what cannot be continued. `system_description` is the
-// JSON text of this run's system, for the first rank. `say` receives lines for people. All ranks
-// call together. Throws Error if the results are of another system or configuration, or files
-// cannot be written.
+// Makes the result tree `tree`, or takes an existing one that is resumed on another number of
+// ranks. Locks it, finds what earlier runs left there, and archives what cannot be continued.
+// `system_description` is the JSON text of this run's system, for the first rank. `say` receives
+// lines for people. All ranks call together. Throws Error if the results are of another system or
+// configuration, or files cannot be written.
 OpenedResults open_results(const config::RunConfig& config, ResultTree tree,
                            ExistingResults existing, const std::string& system_description,
                            Communicator& ranks, const Say& say);

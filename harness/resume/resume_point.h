@@ -14,7 +14,7 @@ struct ResumePoint {
   uint64_t seed = 0;
   int64_t step = 0;           // the last trained step
   int64_t samples = 0;        // trained samples
-  int64_t block_begin = 0;    // first sample of the block that the log has open
+  int64_t block_begin = 0;    // first sample of the block that is open in the log
   double accuracy = 0;        // accuracy of the last evaluation
   int64_t train_samples = 0;  // samples of the training set
   int64_t eval_samples = 0;
@@ -27,12 +27,12 @@ struct ResumePoint {
 std::string to_note(const ResumePoint& point);
 std::optional<ResumePoint> parse_note(const std::string& note);
 
-// Returns whether a log begins as it was at `point`.
+// Returns whether a log begins with the contents that it had at `point`.
 bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);
 // Returns the latest time, in milliseconds since 1970, that an interrupted run has logged. An
 // earlier job may have cut its log back to `point`; the archived copy then has the rest.
 int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point);
-// Archives a copy of such a log and cuts the log back to `point`, so that it has no event twice.
+// Archives a copy of the log and cuts the log back to `point`, so that no event occurs twice.
 // Returns the copy's path. Throws Error if it cannot be written.
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);
 

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// kEnds compares the lengths, and the first and last megabyte. This suffices with a checkpoint,
-// which has a checksum of the data.
+// kEnds compares the lengths, and the first and last megabyte. This suffices if a run resumes,
+// because its checkpoint has a checksum of the data.
 enum class Looks : uint8_t { kEverywhere, kEnds };
 
 bool same_bytes(const fs::path& a, const fs::path& b, Looks looks) {
@@ -49,8 +49,8 @@ bool same_contents(const fs::path& a, const fs::path& b, Looks looks) {
   });
 }
 
-// Returns `path` after the move of the results from `from` to `to`: exchanges the parent folders in
-// which the two differ.
+// Assumes that a folder around the results moved, and took them from `from` to `to`. Returns the
+// new place of `path`, or `path` itself if it was outside that folder.
 fs::path moved(const fs::path& path, const fs::path& from, const fs::path& to) {
   fs::path old_root = from, new_root = to;
   while (old_root.has_relative_path() && new_root.has_relative_path() &&

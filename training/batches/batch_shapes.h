@@ -34,7 +34,7 @@ class BatchShapes {
 
   // Returns one micro-batch per shape, sorted by frequency, then by first occurrence.
   std::vector<std::vector<SampleShape>> most_frequent() const;
-  // Returns enough micro-batches to cover all numbers of samples, tokens and masked positions.
+  // Returns micro-batches that have every added number of samples, tokens and masked positions.
   // Tokens and masked positions count as equal if they round up to the same multiple of `rows`.
   std::vector<std::vector<SampleShape>> covering(int64_t rows) const;
 

@@ -10,13 +10,13 @@
 
 namespace strata::training {
 
-// Returns sequences of these lengths. `masked` gives the masked positions of each, at most its
-// length.
+// Returns a batch of random sequences with these lengths. `masked` has the number of masked
+// positions of each sequence, at most its length.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   std::span<const int32_t> masked, uint64_t seed);
 // Returns how many tokens of a sequence MLPerf's recipe masks: 15 %, at least one, at most 76.
 int32_t masked_by_recipe(int32_t length);
-// The same with the recipe's number of masked tokens.
+// Same as the first synthetic_batch(), with masked_by_recipe() masked positions in each sequence.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   uint64_t seed);
 

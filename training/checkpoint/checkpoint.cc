@@ -24,7 +24,7 @@ void copy_piece(const Piece& piece, const StateArray& array, device::Backend& ba
   }
 }
 
-// Returns the elements in all ranges. Throws Error if two ranges overlap.
+// Returns the number of elements in all ranges. Throws Error if two ranges overlap.
 int64_t count_once(std::vector<Range> ranges, const StateArray& array) {
   std::ranges::sort(ranges, {}, &Range::begin);
   int64_t count = 0, end = 0;

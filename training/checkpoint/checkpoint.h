@@ -14,8 +14,8 @@ namespace strata::training {
 // Returns the path of a rank's part.
 std::filesystem::path part_path(const std::filesystem::path& folder, int rank);
 
-// Opens all parts of a checkpoint. Throws Error if a part is missing, is not such a file, or
-// belongs to another checkpoint than the first.
+// Opens all parts of a checkpoint. Throws Error if a part is missing, is not a checkpoint file, or
+// belongs to another checkpoint than the first part.
 std::deque<CheckpointFile> open_checkpoint(const std::filesystem::path& folder);
 
 // Overwrites all elements that the arrays hold, whichever ranks wrote them. Throws Error if the

@@ -41,7 +41,7 @@ void write_checkpoint_file(const std::filesystem::path& path, const CheckpointHe
 
 class CheckpointFile {
  public:
-  // Reads the header. Throws Error if `path` is not such a file, or is truncated.
+  // Reads the header. Throws Error if `path` is not a checkpoint file, or is truncated.
   explicit CheckpointFile(const std::filesystem::path& path);
 
   const CheckpointHeader& header() const { return header_; }

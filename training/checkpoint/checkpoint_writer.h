@@ -22,9 +22,9 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Copies the elements that `state` has this rank write, and returns while the thread writes the
-  // file. Call between steps, after finish(). Keeps its host memory for the next copy. Throws Error
-  // if there is too little.
+  // Copies the elements in StateArray::writes, starts a thread that writes them to the file, and
+  // returns. Call between steps, after finish(). Reuses its host memory. Throws Error if there is
+  // too little memory, or if no thread can be started.
   void begin(const std::filesystem::path& path, const CheckpointHeader& header,
              const TrainingState& state);
   // Waits until the file is on disk. Throws Error if it could not be written.

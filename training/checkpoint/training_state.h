@@ -16,12 +16,12 @@ namespace strata::training {
 struct StateArray {
   std::string name;
   device::Tensor tensor;
-  std::vector<Range> holds;   // elements in `tensor`, one range after another
-  std::vector<Range> writes;  // elements for checkpoints, each range within `holds`
+  std::vector<Range> holds;   // elements of the array in `tensor`, one range after another
+  std::vector<Range> writes;  // elements that this rank saves, each range within `holds`
 };
 
-// Returns the elements `range` of the array, which must lie in one range of `holds`; else an absent
-// tensor.
+// Returns the elements `range` of the array, or an absent tensor if no range of `holds` contains
+// them.
 inline device::Tensor part_of(const StateArray& array, const Range& range) {
   int64_t place = 0;
   for (const Range& held : array.holds) {
@@ -34,8 +34,8 @@ inline device::Tensor part_of(const StateArray& array, const Range& range) {
   return {};
 }
 
-// The ranks and batch sizes that samples are dealt to. They stay those of the run's first start, so
-// that global batches stay the same on other ranks.
+// The division of global batches among ranks at the run's first start. A run that resumes on other
+// ranks keeps it, so that its global batches stay the same.
 struct BatchPlanShape {
   int ranks = 1;
   int batch_per_rank = 1;

@@ -41,7 +41,7 @@ std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                        .threads = threads,
                                        .device = local.rank,
                                        .options = config.device.options});
-  // Before memory is touched. More threads than the node has are meant to run elsewhere, too.
+  // Binds before memory is touched. More threads than the node has processors stay unbound.
   const std::vector<int> bound = processors_of(local).bound;
   if (backend->memory_is_host() && threads <= std::ssize(bound)) set_affinity(bound);
   return backend;

@@ -38,7 +38,7 @@ comm::Accumulation accumulation(const config::ReduceConfig& config) {
           .chunk = config.accumulate == Kind::kBf16Chunked ? config.chunk : 0};
 }
 
-// Adds the table of tied-embedding rows.
+// Returns the options with the table of tied-embedding rows.
 comm::BucketOptions bucket_options(const config::RunConfig& config,
                                    const bert::ParameterLayout& layout) {
   comm::BucketOptions options = training::bucket_options(config);

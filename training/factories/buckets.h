@@ -14,10 +14,10 @@
 
 namespace strata::training {
 
-// The settings in `clip` and `reduce`.
+// Returns the options that config.clip and config.reduce give.
 comm::BucketOptions bucket_options(const config::RunConfig& config);
-// The same for `model`, which gives the weights and the gradients that the ranks shard. `stages`
-// has the ranks of the pipeline's other stages; null: the model has one stage.
+// The same, with the memory of the weights and gradients of `model` that ranks shard. `stages`
+// connects the stages of the pipeline; null: the model has one stage.
 comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model,
                                    comm::Communicator* stages = nullptr);
 
@@ -30,10 +30,10 @@ std::vector<Range> gradient_buckets(const config::RunConfig& config,
 comm::BucketPlan bucket_plan(const config::RunConfig& config, const bert::ParameterLayout& layout,
                              int ranks, const bert::Stage& stage);
 
-// Makes the buckets of `model`'s gradients, which `optimizer` updates; both outlive the buckets.
-// If `options` gather weights, LAMB must have been made for this rank's shard, while Adam may have
-// the whole state. `frozen` has the elements that the optimizer skips, rising, and is read at every
-// update; null: it skips none.
+// Makes the buckets of `model`'s gradients, with updates by `optimizer`. Both must outlive the
+// buckets. If `options` gather weights, LAMB must have the state of this rank's shard only, while
+// Adam may have the whole state. Updates skip the elements `frozen` (ascending, read at every
+// update); null: none.
 std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(
     device::Backend& backend, comm::Communicator& communicator, const bert::Model& model,
     const comm::BucketOptions& options, optim::Optimizer& optimizer,

@@ -12,13 +12,13 @@ namespace strata::training {
 // Throws Error if parallel.stages does not divide the layers or the ranks, or if ouroboros.modules
 // has more modules than layers or needs another number of ranks.
 void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks);
-// Throws Error if there are stages or modules, for measurements of whole models.
+// For measurements of whole models: throws Error if there are stages or modules.
 void check_one_stage(const config::RunConfig& config);
-// Throws Error if backward is delayed, for measurements of steps that are whole.
+// For measurements of steps without delay: throws Error if backward is delayed.
 void check_undelayed(const config::RunConfig& config);
 
-// Throws Error if global batches on `ranks` ranks are of another size than `global_batch`, the
-// samples in those of the run that wrote a checkpoint.
+// Throws Error if global batches on `ranks` ranks do not have `global_batch` samples, as in the run
+// that wrote the checkpoint.
 void check_global_batch(const config::RunConfig& config, int ranks, int64_t global_batch);
 
 // Throws Error if model.vocab names no file, or a vocabulary of another size than the model's.

@@ -1,4 +1,4 @@
-// Reasons to doubt a run that could be made.
+// Finds configurations that can run, but whose result would mean nothing.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace strata::training {
 
-// Why the result of a run with these settings would mean nothing, a sentence each: files that are
-// given twice, files that are both trained on and evaluated, no evaluation before the last step.
-// Compares files by name and identity only; data::find_shared_samples() compares samples.
+// Returns a sentence for each reason why the run's result would mean nothing: files that are given
+// twice, files that are both trained on and evaluated, no evaluation before the last step. Compares
+// files by name and identity only; data::find_shared_samples() compares samples.
 std::vector<std::string> doubts_about(const config::RunConfig& config, int ranks);
 
 }  // namespace strata::training

@@ -24,11 +24,11 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
 bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
                                  const comm::Communicator& communicator);
 
-// The capacity for batch.micro_batch of the largest samples that `data` allows.
+// Returns the capacity for batch.micro_batch samples of the largest size that config.data allows.
 bert::BatchCapacity capacity_of(const config::RunConfig& config, const bert::BertConfig& model);
 // The capacity for any `samples` samples of `source`.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
-// The larger of the two in every respect.
+// Returns the element-wise maximum of two capacities.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
 // Takes memory for the largest micro-batches, and for the parameters that this rank keeps: its

@@ -33,8 +33,7 @@ int state_per_weight(config::OptimizerKind optimizer);
 optim::LrScheduleOptions lr_schedule(const config::LrScheduleConfig& config,
                                      double base_learning_rate);
 
-// The loss scale of the first step; nullopt if the loss is not scaled, as model.precision is not
-// fp16.
+// Returns the loss scale of the first step; nullopt unless model.precision is fp16.
 std::optional<optim::LossScale> make_loss_scale(const config::RunConfig& config);
 
 }  // namespace strata::training

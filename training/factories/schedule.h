@@ -23,8 +23,8 @@ std::optional<DelayedWork> make_delayed_work(const config::RunConfig& config,
                                              const bert::BertConfig& model,
                                              const bert::Stage& stage);
 
-// Plans a step on `ranks` ranks that reduce together. With modules it is a step after
-// `ouroboros.warmup_steps`, unless that is kNeverDelayed.
+// Plans a step on `ranks` ranks that reduce together. With modules, plans a step with delayed
+// backward, unless `ouroboros.warmup_steps` is kNeverDelayed.
 StepPlan step_plan(const config::RunConfig& config, const bert::BertConfig& model, int ranks,
                    const bert::Stage& stage);
 

@@ -9,21 +9,21 @@
 namespace strata::training {
 
 // Bytes of device memory on this rank. There are n parameters, shards of n_r on r ranks, and U
-// elements in gather groups (comm/buckets/sharding/gather_groups.h: two layers, embeddings and
-// heads). The compute dtype takes c bytes (0 if it is f32), and the dtype that blocks read c' (c,
-// or 4):
+// elements in gather groups (two layers, embeddings and heads). An element takes c bytes in the
+// compute dtype (0 if it is f32), and c' bytes in the dtype that blocks read (4 if it is f32, else
+// c). The optimizer keeps s numbers for it (state_per_weight: SGD 1, MADGRAD 3, others 2):
 //   optimizer.sharded   weights             gradients      state
-//   none                (4 + c) n           4 n            8 n
-//   state               (4 + c) n           4 n            8 n_r
-//   gradients           (4 + c) n           4 n_r + 4 U    8 n_r
-//   all                 (4 + c) n_r + c' U  4 n_r + 4 U    8 n_r
+//   none                (4 + c) n           4 n            4 s n
+//   state               (4 + c) n           4 n            4 s n_r
+//   gradients           (4 + c) n           4 n_r + 4 U    4 s n_r
+//   all                 (4 + c) n_r + c' U  4 n_r + 4 U    4 s n_r
 // If gradients are summed over micro-batches before the reduction, there are two copies of the word
 // embeddings' gradient. `weights` includes the copies that delayed backwards read. Staging for
 // gradients that are reduced in another dtype is not counted.
 struct ParameterMemory {
   int64_t weights = 0;
   int64_t gradients = 0;
-  int64_t state = 0;  // the optimizer's moments
+  int64_t state = 0;  // the optimizer's state
 
   int64_t total() const { return weights + gradients + state; }
 };

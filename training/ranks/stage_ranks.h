@@ -18,7 +18,7 @@ class StageRanks {
   // `stage` is this rank's stage. All ranks construct together. `all` must outlive the object.
   StageRanks(const bert::Stage& stage, comm::Communicator& all);
 
-  // The ranks with the same stage of all replicas. They share out the samples and reduce gradients.
+  // The ranks that have this stage in their replica. They share out samples and reduce gradients.
   comm::Communicator& replicas() const { return replicas_ ? *replicas_ : all_; }
   // The stages of this rank's replica, in order; null if this rank has the whole model.
   comm::Communicator* stages() const { return stages_.get(); }

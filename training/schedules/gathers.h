@@ -10,15 +10,15 @@
 
 namespace strata::training {
 
-// Returns, for each block of a model with this layout, in the order of forward, the index in
-// `gather_groups` (ranges of the arena) of the gather group that holds its weights.
+// Returns, for each block in forward order, the index of the gather group that holds its weights.
+// `layout` is the model's, `gather_groups` are ranges of its arena.
 std::vector<int> gather_groups_of_blocks(const bert::ParameterLayout& layout,
                                          std::span<const Range> gather_groups);
 
-// Returns `schedule` with tasks that gather every group's weights before their use, as soon as the
-// weights of the group used before are in memory. `gather_groups`: see Schedule. Weights that are
-// still in memory are not gathered again. In layer order the first and the last gather group are
-// gathered once a step, the others twice, except the two at the turn from forward to backward.
+// Returns `schedule` with tasks that gather weights. The weights of the next group are gathered
+// before the first task that reads the current group's, unless they are still in memory.
+// `gather_groups`: see Schedule. In layer order a step gathers each group twice, except for the
+// first and the last group and the two at the turn from forward to backward, which it gathers once.
 Schedule with_gathers(const Schedule& schedule, const std::vector<int>& gather_groups);
 
 }  // namespace strata::training

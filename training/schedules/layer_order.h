@@ -9,7 +9,7 @@ namespace strata::training {
 // A block's gradients are ready after its last micro-batch, and are reduced during the backwards of
 // all micro-batches through the blocks before it. All micro-batches are in flight. The heads run a
 // micro-batch's backward right after its forward, so that with `recompute` all micro-batches share
-// the heads' memory. Sums have the order of micro_batch_order, so gradients have the same bits.
+// the heads' memory. Gradients are summed as in micro_batch_order and have the same bits.
 Schedule layer_order(int blocks, int micro_batches, bool recompute);
 
 }  // namespace strata::training

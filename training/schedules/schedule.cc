@@ -61,7 +61,7 @@ class Progress {
   }
 
   int delay_of(int block) const { return lag_of(schedule_, {kBackward, block}); }
-  // Whether backward takes the same micro-batch through the block after it, on this stage.
+  // True if this stage has the next block, too, and runs its backward for the same micro-batch.
   bool continues_backward(int block) const {
     return block + 1 < schedule_.blocks && is_own(block + 1) &&
            delay_of(block + 1) == delay_of(block);

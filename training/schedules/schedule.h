@@ -23,7 +23,7 @@ struct Task {
 };
 // Returns whether the task is a forward, recompute or backward.
 bool reads_weights(const Task& task);
-// Returns whether such a task may wait for a message of another stage.
+// Returns whether a task of this kind may wait for a message of another stage.
 bool reads_message(Task::Kind kind);
 
 struct Schedule {
@@ -31,10 +31,10 @@ struct Schedule {
   bert::Stage stage;  // stage of the rank that runs the schedule
   int blocks = 0;     // blocks of the whole model
   int micro_batches = 0;
-  int in_flight = 1;        // most micro-batches between their forward and their backward
+  int in_flight = 1;        // maximum number of micro-batches between forward and backward
   bool recomputes = false;  // blocks keep only their input; see bert::ModelOptions
-  // How often a block's gradients are reduced: once, or after every micro-batch, which then
-  // overwrites the gradients of the one before.
+  // How often a step reduces a block's gradients: once, or after every micro-batch. In the second
+  // case every micro-batch overwrites the gradients of the previous one.
   int rounds = 1;
   // [blocks] the gather group (comm/buckets/sharding/gather_groups.h) that each block's weights are
   // gathered with, counted from the heads' gather group. Empty if all weights are in memory.
@@ -50,16 +50,16 @@ struct Schedule {
 struct DelayedWork {
   Schedule schedule;
   int64_t after_steps = 0;  // the steps without delayed backward
-  // The two parts of the word embeddings' gradient are averaged; else they are summed.
+  // True if the two parts of the word embeddings' gradient are averaged, false if summed.
   bool averages_tied = false;
 };
 
-// Returns how many steps ago the task's micro-batch started: backward is delayed, and a gradient is
-// received as old as it was sent, one step before backward reads it.
+// Returns how many steps ago the task's micro-batch started; 0 without delayed backward. A
+// kReceiveGradient has the sender's lag: backward reads the gradient one step later.
 int lag_of(const Schedule& schedule, const Task& task);
 
-// Tracks which blocks' weights are in memory. Gather groups share two slots alternately, apart from
-// the first and the last, which stay.
+// Tracks which blocks' weights are in memory. The first and the last gather group stay in memory;
+// the others use two slots alternately.
 class GatherGroupsInMemory {
  public:
   explicit GatherGroupsInMemory(const std::vector<int>& gather_groups);
@@ -81,20 +81,20 @@ class GatherGroupsInMemory {
 //   the previous micro-batch;
 // - backward follows the block's forward, and the backward of the block after or the receipt of its
 //   gradient;
-// - every send follows the task whose result it sends, and kReady all backwards of its block or
-//   round;
+// - every send follows the task whose result it sends;
+// - kReady follows all backwards of its block in its round;
 // - kUpdate is the last task, and follows all sends to other stages, too;
 // - at most `in_flight` micro-batches have begun and not finished;
 // - if the schedule recomputes, the last forward or recompute before a backward has the same block
 //   and micro-batch;
-// - a delayed backward needs nothing of its own step, and a stash of its block's weights follows
-//   it;
+// - a delayed backward needs nothing of its own step;
+// - kStash follows a delayed backward of its block;
 // - if weights are gathered, the weights of every task are in memory;
 // - a stage sends a micro-batch's gradient before it receives the next one, since both use one
 //   buffer.
 void check_schedule(const Schedule& schedule);
 
-// Returns whether `tasks` begin with the last backward before their block's gradients are complete.
+// Returns true if the first of `tasks` is the last backward before its block's kReady.
 bool completes(std::span<const Task> tasks);
 
 // Returns the stage that a task of `schedule` sends to or receives from, or -1 if there is none.

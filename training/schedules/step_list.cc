@@ -96,8 +96,8 @@ class Builder {
     return place;
   }
 
-  // Adds the first of `tasks`, the rest of the step. The later ones tell whether it completes a
-  // block.
+  // Adds the operations of the first task. The later tasks of the step tell whether it completes
+  // its block.
   void add_task(std::span<const Task> tasks) {
     const Task& task = tasks.front();
     const int lag = lag_of(schedule_, task);
@@ -144,8 +144,8 @@ class Builder {
     return last = add(task, Lane::kCompute, std::move(after));
   }
 
-  // Waits for the reduction of the gradients that used this memory before, if gradients share it.
-  // The heads' forward computes gradients, too: the losses', and the tied word embeddings'.
+  // Makes the task wait until gradients that used its gradients' memory before have been reduced.
+  // The heads' forward also writes gradients: its own and the tied word embeddings'.
   void add_before_writing(const Task& task, std::vector<int>& after) {
     const bool is_heads = task.block == schedule_.blocks - 1;
     const bool accumulates = task.micro_batch > 0 && schedule_.rounds == 1;
@@ -182,7 +182,7 @@ class Builder {
   int& last_of(const Task& task, int lag) {
     return last_.try_emplace({task.micro_batch, lag}, kNoObject).first->second;
   }
-  // A received message: whether it is a forward's input, the reader's block, micro-batch and lag.
+  // Key of a received message: whether forward reads it; the reader's block, micro-batch and lag.
   using Receipt = std::tuple<bool, int, int, int>;
   static Receipt input_of(const Task& task, int lag) {
     return {task.kind == kForward, task.block, task.micro_batch, lag};

@@ -19,11 +19,11 @@ namespace strata::training {
 // The step's properties that decide its operations, apart from its buckets.
 struct StepPlan {
   Schedule schedule;
-  // [blocks of the model] empty for blocks of other stages
+  // Vectors have one element per block of the model, empty for blocks of other stages.
   std::vector<std::string> names;
   std::vector<Range> gradients;               // elements that backward writes
   std::vector<std::vector<Range>> completes;  // elements that the block completes, in this order
-  std::vector<Range> halves;                  // the part that backward completes first
+  std::vector<Range> halves;                  // gradients that the first half of backward completes
   bool shares_gradients = false;  // gradients share memory, so blocks write them in turn
   bool tied_rows = false;
 };
@@ -34,10 +34,10 @@ StepPlan make_step_plan(const Schedule& schedule, const bert::ParameterLayout& l
                         bool tied_rows = false, bool half_layers = false,
                         bool shares_gradients = false);
 
-// Consecutive operations of one micro-batch.
+// Consecutive operations [first, end) of one micro-batch.
 struct GraphSegment {
   int micro_batch = 0;
-  bool begins = false;  // whether the micro-batch's first segment
+  bool begins = false;  // true for the first segment of its micro-batch
   int first = 0, end = 0;
 };
 
@@ -50,10 +50,10 @@ struct StepList {
 // Runs an operation that is not a bucket's.
 using RunTask = std::function<void(const Task&)>;
 
-// Makes step number `delay_step` with delayed backward; 0 if backward is not delayed, or has been
-// for long. Leaves out operations of micro-batches that predate it, and clears the gradients of
-// blocks without a backward. If `work` and `run` are null, the list cannot be run. All arguments
-// must outlive it.
+// Makes the operations of a step. `delay_step` counts the steps with delayed backward from 1; 0
+// leaves out nothing. Steps 1 to most_delay() leave out operations of micro-batches that would have
+// begun before step 1, and clear the gradients of blocks without a backward. If `work` and `run`
+// are null, the list cannot be run. All arguments must outlive it.
 StepList make_step_list(const StepPlan& plan, const comm::BucketPlan& buckets,
                         comm::BucketWork* work = nullptr, const RunTask* run = nullptr,
                         int delay_step = 0);
@@ -62,7 +62,7 @@ int most_delay(const Schedule& schedule);
 
 // Returns the operation's object: "bucket 3", "layer_2", or nothing.
 std::string object_of(const comm::Operation& operation, const StepPlan& plan);
-// Returns, for each of so many buckets, the operation that completes it in its last round.
+// Returns, for each of `buckets` buckets, the operation that completes it in its last round.
 std::vector<int> ready_operations(const comm::OperationList& operations, int buckets);
 
 }  // namespace strata::training

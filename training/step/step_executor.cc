@@ -57,7 +57,7 @@ void StepExecutor::check_captures() const {
         "false",
         name);
   }
-  // The update depends on what a ready block begins, so one graph must capture both.
+  // The update waits for reductions that a ready block begins, so one graph must capture both.
   const comm::OperationList& operations = list_->operations;
   for (int place = 0; place < segments().back().first; ++place) {
     if (operations[place].kind != Task::Kind::kReady) continue;
@@ -107,8 +107,8 @@ bool StepExecutor::capture(const GraphSegment& segment) {
   return graphs_->capture(graph_key(segment), [&] { issue_operations(segment, nullptr); });
 }
 
-// The key covers all that decides the issued work: the micro-batch's shape, the activations' memory
-// and the operations.
+// The key covers everything that determines the issued work: the micro-batch's shape, the
+// activations' memory and the operations.
 device::GraphCache::Key StepExecutor::graph_key(const GraphSegment& segment) {
   const bert::Model::Shape shape = work_.model().shape(work_.micro_batch(segment.micro_batch));
   device::GraphCache::Key key(shape.begin(), shape.end());

@@ -38,7 +38,7 @@ class StepExecutor {
   // Launches the segment's graph if graphs are captured and `times` is null, else issues the
   // segment.
   comm::StepTimes run(const GraphSegment& segment, ComputeTimes* times = nullptr);
-  // Adds when the last timed step's operations ran, except forward and backward.
+  // Adds the times of the last timed step's bucket operations and gathers to `timeline`.
   void add_times(Timeline& timeline) const { timeline.add(buckets_.times(), names_); }
   // Captures the segment for every later run(). Requires that it has run with this shape before.
   // Returns whether there was room; see device::GraphCache.
@@ -55,8 +55,7 @@ class StepExecutor {
   comm::GradientBuckets& buckets_;
   const std::unique_ptr<device::GraphCache> graphs_;
   const RunTask run_task_;
-  // The blocks' names.
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;  // names of the blocks
   // The undelayed step, then the first steps with delayed backward, then all later ones.
   std::vector<StepList> lists_;
   const StepList* list_ = nullptr;

@@ -16,10 +16,10 @@ namespace strata::training {
 class StepWork {
  public:
   // Runs `schedule`, and later `delayed`. Requires a model that was made for the schedule's stage
-  // and as many micro-batches in flight. `stages` are the ranks of the schedule's pipeline, which
-  // construct together, or null if it has one stage. `weights` gathers weights if the schedule
-  // does, else it is null. Throws Error if a schedule does not suit the model. References and
-  // pointers must outlive it.
+  // and has memory for its micro-batches in flight. `stages` connects the ranks of the pipeline,
+  // which construct together; null if it has one stage. `weights` gathers weights if the schedule
+  // has gathers, else it is null. Throws Error if a schedule does not suit the model. References
+  // and pointers must outlive this object.
   StepWork(bert::Model& model, const Schedule& schedule, comm::Communicator* stages = nullptr,
            comm::WeightGatherer* weights = nullptr, std::optional<DelayedWork> delayed = {});
 
@@ -27,16 +27,16 @@ class StepWork {
   const Schedule& schedule() const { return schedule_; }
   const std::optional<DelayedWork>& delayed() const { return delayed_; }
 
-  // Call before every step. `delay_step` counts the steps with delayed backward from 1; 0: without.
+  // Call before every step. `delay_step` counts steps with delayed backward from 1; 0: no delay.
   void begin_step(int64_t delay_step) { delay_step_ = delay_step; }
-  // Call between steps. Returns the index, among the micro-batches in flight, of activations that
-  // no backward needs any more, or 0 if none are needed.
+  // Call between steps. Returns the index of activations (Model::activations) that no backward
+  // needs any more. It is 0 without delayed backward, when none are needed.
   int free_activations() const;
   // The uploaded batch becomes micro-batch `number` of the step (see Model::begin).
   void begin(int number, const bert::TrainingStep& step);
   const bert::MicroBatch& micro_batch(int number) { return in_flight(number).micro_batch; }
 
-  // Runs an operation. `buckets` must belong to the buckets that the list was made with.
+  // Runs an operation. `buckets` must be those that the operation's list was made with.
   void run(const Task& task, comm::BucketWork& buckets);
   // Times all later operations; null stops timing.
   void time(ComputeTimes* times) { times_ = times; }

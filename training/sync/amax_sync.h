@@ -16,8 +16,8 @@ class AmaxSync {
   // connects them. References must outlive the object.
   AmaxSync(const bert::Model& model, comm::Communicator& communicator);
 
-  // All-reduces the values. Call after a step's last micro-batch, when its updates have waited for
-  // all reductions and no other collective is in flight. All ranks call together.
+  // All-reduces the values. Call after a step's last micro-batch. No other collective may be in
+  // flight, so the step's updates must have waited for all reductions. All ranks call together.
   void all_reduce();
 
  private:

@@ -15,8 +15,8 @@ namespace strata::training {
 
 struct ComputeSeconds {
   double forward = 0;
-  double backward = 0;       // time until the last gradient was complete
-  double last_backward = 0;  // the last micro-batch's, which hides communication
+  double backward = 0;       // backward and recomputation of all micro-batches
+  double last_backward = 0;  // the last micro-batch's part of `backward`; hides communication
   double waiting = 0;        // wait for messages of other stages
 };
 

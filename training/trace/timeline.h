@@ -37,8 +37,8 @@ void write_timeline(const std::filesystem::path& path, std::string events);
 // Collects spans on this rank's clock, and writes those of all ranks.
 class Timeline {
  public:
-  // Times start when all ranks leave a barrier here, so that ranks of several machines line up
-  // within its latency. All ranks construct together.
+  // Times start when all ranks leave a barrier here. Times of several machines agree up to the
+  // barrier's latency. All ranks construct together.
   explicit Timeline(comm::Communicator& communicator);
 
   void add_step(std::string name, Clock::time_point begin, Clock::time_point end);

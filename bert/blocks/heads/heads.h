@@ -14,10 +14,10 @@ class Heads final : public Block {
   Heads(const BlockContext& context, const ParameterLayout& layout, int index);
 
   std::unique_ptr<BlockActivations> make_activations() const override;
-  // Computes the losses. In training it also computes the gradients of its input, the biases and
-  // the classifiers' weights. Their part of the word_embeddings gradient goes to the embeddings
-  // block's range, and that block adds to it. So the forwards of a step's micro-batches must keep
-  // their order.
+  // Computes the losses. In training it also computes the gradients of its input, of the biases and
+  // of the classifiers' weights. The masked-LM head writes its part of the word gradient into the
+  // embeddings' range of the arena, and the embeddings add theirs. So the forwards of a step's
+  // micro-batches must keep their order.
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
   bool recomputes() const override { return false; }  // losses would be counted twice

@@ -65,7 +65,7 @@ void MaskedLmHead::backward(const MicroBatch& micro_batch, const Saved& saved,
                             Tensor d_hidden) const {
   const DeviceBatch& batch = *micro_batch.batch;
   if (batch.masked == 0) return;
-  // Holds the gradient of LayerNorm's input, then of the activation's, then of the gathered rows.
+  // d_transform first holds the gradient of LayerNorm's output, d_gathered that of its input.
   const Tensor d_transform = rows(saved.d_out, micro_batch);
   const Tensor d_gathered = rows(saved.d_gathered, micro_batch);
   norm_.backward(micro_batch, saved.norm, {.dy = d_transform, .d_x = d_gathered});

@@ -16,7 +16,7 @@ ordered_json to_json(const bench::Compared& value) {
       {"measured", value.measured}, {"formula", value.formula}, {"deviation", value.deviation()}};
 }
 
-// Converts bytes over all ranks to the mean of a rank.
+// Converts sums of bytes over all ranks to means per rank.
 ordered_json bytes_to_json(int64_t measured, int64_t formula, int ranks) {
   return {{"measured", static_cast<double>(measured) / ranks},
           {"formula", static_cast<double>(formula) / ranks},

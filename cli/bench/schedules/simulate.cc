@@ -62,12 +62,12 @@ struct SimulatedCase {
 
   double increase() const {
     const double increase = job.step / without_communication - 1;
-    constexpr double kRounding = 1e-6;  // of sums of the same times in another order
+    constexpr double kRounding = 1e-6;  // sums of the same times differ by their order
     return std::abs(increase) < kRounding ? 0 : increase;
   }
 };
 
-// Each channel (CTA) of a collective takes a processor and sends so many bytes a second.
+// Limits bandwidths to `channels` channels (CTAs) of --channel-gbytes each; 0: no limit.
 plan::Network limited(plan::Network network, const SimulateOptions& options, int channels) {
   if (channels == 0) return network;
   const double most = channels * options.channel_gigabytes * 1e9;
@@ -102,7 +102,7 @@ bench::DeviceSpeed speed_of(const SimulateOptions& options, const config::RunCon
   return speed;
 }
 
-// Returns the lengths of a micro-batch's sequences, typical for MLPerf's mix unless one is given.
+// Returns the sequence lengths of a micro-batch: all as given, or else typical of MLPerf's mix.
 std::vector<int32_t> lengths_of(const SimulateOptions& options, const config::RunConfig& config,
                                 const bert::BertConfig& model) {
   if (options.sequences.length > 0) {
@@ -195,7 +195,7 @@ class Simulations {
     return simulated;
   }
 
-  // A timeline names buckets by number, so it must have been measured with as many.
+  // A timeline names buckets by number, so it must have as many buckets as the simulation.
   void check_durations(const bench::JobSimulation& job) const {
     if (durations_.empty()) return;
     for (int layer = 0; layer < model_.layers; ++layer) {
@@ -223,8 +223,8 @@ class Simulations {
   plan::Network network_;
 };
 
-// Returns, of the cases on so many ranks that are at most 0.1 % slower than the fastest, the one
-// that communicates least.
+// Considers the cases with `ranks` ranks that are at most 0.1 % slower than the fastest of them.
+// Returns the one that communicates least.
 const SimulatedCase& best_of(const std::vector<SimulatedCase>& cases, int ranks) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const SimulatedCase& each : cases) {

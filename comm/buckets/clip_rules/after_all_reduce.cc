@@ -1,4 +1,4 @@
-// The mean over ranks g becomes g min(1, max_norm / ||g||).
+// The mean g over ranks becomes g min(1, max_norm / ||g||).
 #include <cmath>
 
 #include "comm/buckets/bucket_order.h"

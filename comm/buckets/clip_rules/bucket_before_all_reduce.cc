@@ -1,5 +1,5 @@
-// Each of a rank's K buckets g becomes g min(1, max_norm / sqrt(K) / ||g||) before the mean, whose
-// norm is then at most max_norm.
+// Each of a rank's K buckets g becomes g min(1, max_norm / sqrt(K) / ||g||), then the mean is
+// taken. The norm of the mean is at most max_norm.
 #include <cmath>
 
 #include "comm/buckets/bucket_order.h"

@@ -16,10 +16,10 @@ class BucketOrder;
 
 // Squared norms in device memory, computed by earlier operations, and their limit.
 struct ClipNorms {
-  double* whole = nullptr;    // f64: over all gradients
+  double* whole = nullptr;    // f64: norm of all gradients
   double* buckets = nullptr;  // [buckets] f64
   float max_norm = 1;         // limit times the loss scale, because gradients are scaled
-  int64_t all_buckets = 0;    // over all parts of the model
+  int64_t all_buckets = 0;    // number of buckets in all parts of the model
   int ranks = 1;              // number of ranks that reduce
 };
 
@@ -33,17 +33,17 @@ class ClipRule {
   virtual bool clips_own() const { return false; }
   // True if no bucket may be reduced before all gradients are complete.
   virtual bool needs_whole_gradient() const { return false; }
-  // True if the norm of the sums is computed as they arrive, in ClipNorms::whole.
+  // True if ClipNorms::whole is the norm of the reduced gradients, which cast-backs add up.
   virtual bool norms_sums() const { return false; }
 
   // ---- Operations. Each function returns the last operation that it adds, or kNoObject.
 
-  // Adds the operations before the bucket's clip and reduction, after its gradients are `ready`.
+  // Adds the operations between `ready`, which completes the bucket's gradients, and their clip.
   virtual int add_before_clip(BucketOrder&, int /*bucket*/, int ready) const { return ready; }
   // Adds the operations before the first bucket's clip, if needs_whole_gradient(). `last` is what
   // add_before_clip() returned for the last bucket.
   virtual int add_before_reductions(BucketOrder&, int last) const { return last; }
-  // Adds the operations before all updates, after the sums are complete at `whole`.
+  // Adds the operations between `whole`, which completes the reduced gradients, and all updates.
   virtual int add_before_updates(BucketOrder&, int /*whole*/) const { return -1; }
 
   // ---- Arithmetic.

@@ -16,15 +16,15 @@ class SharedBuffers {
   // `runs` belong to the gradient arena. Throws Error if a bucket does not lie in one run.
   SharedBuffers(std::span<const device::Arena::Run> runs, const std::vector<Range>& buckets);
 
-  // The last bucket of the run that contains `range`.
+  // Returns the last bucket of the run that contains `range`.
   int last_bucket(const Range& range) const;
   // Returns how many reductions must be done before gradients `range` are written in `round`.
   int reductions_before(const Range& range, int round) const;
 
  private:
   struct Part {
-    Range range;   // in the arena
-    Range memory;  // in memory
+    Range range;   // elements of the arena
+    Range memory;  // their positions in memory
     int last_bucket = 0;
   };
   size_t part_of(const Range& range) const;

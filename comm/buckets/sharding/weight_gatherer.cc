@@ -43,9 +43,9 @@ Parts parts_of(const Communicator& communicator, const device::Arena& shards,
   return parts;
 }
 
-class UnitGatherer final : public WeightGatherer {
+class GroupGatherer final : public WeightGatherer {
  public:
-  UnitGatherer(device::Backend& backend, Communicator& communicator, Parts parts, int max_ctas)
+  GroupGatherer(device::Backend& backend, Communicator& communicator, Parts parts, int max_ctas)
       : backend_(backend),
         on_host_(backend.memory_is_host()),
         communicator_(communicator.duplicate()),
@@ -56,7 +56,7 @@ class UnitGatherer final : public WeightGatherer {
     if (!on_host_) connect();
   }
   // See ~BucketWork.
-  ~UnitGatherer() override {
+  ~GroupGatherer() override {
     if (on_host_) return;
     if (std::uncaught_exceptions() > 0) {
       collectives_.reset();
@@ -103,8 +103,8 @@ class UnitGatherer final : public WeightGatherer {
 std::unique_ptr<WeightGatherer> make_weight_gatherer(
     device::Backend& backend, Communicator& communicator, const device::Arena& shards,
     const device::Arena& groups, const std::vector<Range>& buckets, int max_ctas) {
-  return std::make_unique<UnitGatherer>(backend, communicator,
-                                        parts_of(communicator, shards, groups, buckets), max_ctas);
+  return std::make_unique<GroupGatherer>(backend, communicator,
+                                         parts_of(communicator, shards, groups, buckets), max_ctas);
 }
 
 }  // namespace strata::comm

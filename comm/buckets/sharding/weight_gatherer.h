@@ -17,15 +17,15 @@ class WeightGatherer {
  public:
   virtual ~WeightGatherer() = default;
 
-  // Gathers a group, numbered as the runs of the groups' arena: synchronously in host memory, on
-  // Stream::kReduce on a device.
+  // Gathers the weights of a group. Groups are numbered like the runs of `groups` below.
+  // Synchronous in host memory; issued on Stream::kReduce on a device.
   virtual void gather(int group) = 0;
 };
 
-// Gathers from `shards` [n, at least this rank's local shard of every bucket] to all ranks'
-// `groups` [n] of the same dtype. Every bucket lies in one gather group. `backend` and the memory
-// must outlive the result. `communicator` is duplicated, so all ranks construct together.
-// `max_ctas`: see device::RankGroup.
+// Gathers from every rank's `shards` to all ranks' `groups`, both [n] of the same dtype. `shards`
+// holds at least this rank's local shard of every bucket. Every bucket lies in one gather group.
+// `backend` and the memory must outlive the result. `communicator` is duplicated, so all ranks
+// construct together. `max_ctas`: see device::RankGroup.
 std::unique_ptr<WeightGatherer> make_weight_gatherer(
     device::Backend& backend, Communicator& communicator, const device::Arena& shards,
     const device::Arena& groups, const std::vector<Range>& buckets, int max_ctas = 0);
