@@ -28,7 +28,7 @@ TEST(MachineBenchmarkTest, MeasuresEveryModelAtEverySize) {
   EXPECT_THAT(b.device, HasSubstr("1 thread"));
 }
 
-TEST(MachineBenchmarkTest, PeaksAreOfTheDtypesThatTheProcessorMultiplies) {
+TEST(MachineBenchmarkTest, PeaksAreMeasuredForTheDtypesOfTheProcessor) {
   const MachineBenchmark b = benchmark_machine(kSmall, [](const std::string&) {});
   const bool bf16 = device::find_backend("cpu").bf16_is_native();
   EXPECT_EQ(b.precision, bf16 ? "bf16" : "fp32");
@@ -38,7 +38,7 @@ TEST(MachineBenchmarkTest, PeaksAreOfTheDtypesThatTheProcessorMultiplies) {
 }
 
 // Sequences are no longer than the sizes allow.
-TEST(MachineBenchmarkTest, AttentionAndTheOptimizerAreTheFirstModels) {
+TEST(MachineBenchmarkTest, AttentionAndOptimizerUseTheFirstModel) {
   const MachineBenchmark b = benchmark_machine(kSmall, [](const std::string&) {});
   EXPECT_EQ(b.attention.length, 64);
   EXPECT_EQ(b.attention.head_size, 32);
@@ -52,7 +52,7 @@ TEST(MachineBenchmarkTest, AttentionAndTheOptimizerAreTheFirstModels) {
   EXPECT_EQ(b.libraries.front().first, "oneDNN");
 }
 
-TEST(MachineBenchmarkTest, RefusesNothingToMeasureAndModelsThatAreNotThere) {
+TEST(MachineBenchmarkTest, RefusesEmptyListsAndMissingModels) {
   const auto ignore = [](const std::string&) {};
   EXPECT_THROW(benchmark_machine({.models = {}}, ignore), Error);
   EXPECT_THROW(benchmark_machine({.tokens = {}}, ignore), Error);
