@@ -159,7 +159,7 @@ TEST_F(Outputs, EveryOutputOptionOfEveryCommandIsInTheTable) {
   EXPECT_EQ(found, in_table);
 }
 
-TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
+TEST_F(Outputs, NoOutputReplacesAnInputOrAFileOfAResultTree) {
   const auto before = contents();
   for (const Output& row : kOutputs) {
     if (!is_there(row)) continue;
@@ -191,7 +191,7 @@ TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
   EXPECT_EQ(contents(), before);
 }
 
-TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
+TEST_F(Outputs, ADashIsRefusedAsAnOutput) {
   for (const Output& row : kOutputs) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "-");
@@ -201,7 +201,7 @@ TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
   }
 }
 
-TEST_F(Outputs, AnEmptyNameIsNoOutput) {
+TEST_F(Outputs, AnEmptyNameIsRefusedAsAnOutput) {
   for (const Output& row : kOutputs) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "");
@@ -223,7 +223,7 @@ TEST_F(Outputs, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
   }
 }
 
-TEST_F(Outputs, TwoOutputsOfACommandAreTwoFiles) {
+TEST_F(Outputs, TwoOutputsInOneFileAreRefused) {
   const ProcessResult refused =
       strata({"score", path("Acme"), "--csv", path("new"), "--output", path("new")});
   EXPECT_EQ(refused.exit_code, 2);
@@ -247,7 +247,7 @@ TEST_F(Outputs, AnEarlierOutputInTheTreeIsReplaced) {
   }
 }
 
-TEST_F(Outputs, AFlagThatPrintsTakesNoFile) {
+TEST_F(Outputs, FormatFlagsTakeNoFileName) {
   const std::string a = folder_.write("a.json", R"({"step_seconds": 1})").string();
   const std::string b = folder_.write("b.json", R"({"step_seconds": 2})").string();
   for (const char* flag : {"--json", "--markdown"}) {
