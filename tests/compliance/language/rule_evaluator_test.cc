@@ -274,7 +274,7 @@ TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
 }
 
 // Every element takes a step, in lists and dictionaries of 1000.
-TEST(RuleEvaluator, WalksAreCharged) {
+TEST(RuleEvaluator, LoopsInsideBuiltinsAreCharged) {
   const std::string thousand =
       "s['l'] = list(range(1000)); s['m'] = list(range(1000)); s['d'] = {}\n"
       "for i in range(1000): s['d'][i] = 1\n";
@@ -339,7 +339,7 @@ TEST(RuleEvaluator, EveryPartOfAnExpressionIsCharged) {
   expect_stopped("for i in range(9000): " + sum);
 }
 
-TEST(RuleEvaluator, WhatIsNoLongerUsedIsNotCharged) {
+TEST(RuleEvaluator, UnusedValuesAreNotCharged) {
   const std::string text(100, 'a');
   const Fragment fragment = compile_statements("for i in range(9000):\n    s['x'] = '" + text +
                                                    "' + 'b'\n    s['y'] = [i, [i]]\n" +
@@ -400,7 +400,7 @@ TEST(RuleEvaluator, ValuesMayNestToTheirLimit) {
   }
 }
 
-TEST(RuleEvaluator, RuleCodeSeesTheLine) {
+TEST(RuleEvaluator, RuleCodeCanReadTheLogLine) {
   Heap heap(256u << 20, kSteps);
   RuleHost host;
   std::string enqueued;
@@ -422,7 +422,7 @@ TEST(RuleEvaluator, RuleCodeSeesTheLine) {
   EXPECT_EQ(enqueued, "training/open.yaml");
 }
 
-TEST(RuleEvaluator, ATimeLimitIsEvaluatedOnlyWhereThatChangesNothing) {
+TEST(RuleEvaluator, ATimeLimitIsEvaluatedOnlyWithoutSideEffects) {
   std::deque<Fragment> fragments;  // own the strings that the state holds
   Heap heap(256u << 20, kSteps);
   RuleHost host;

@@ -29,7 +29,7 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
   EXPECT_EQ(check_text(number).warnings.size(), 1u);
 }
 
-TEST(SystemDescription, OneThatIsTooLargeIsAnErrorOfItsOwn) {
+TEST(SystemDescription, ADescriptionThatIsTooLargeIsOneError) {
   const TemporaryFolder folder;
   // Many small values take far more memory than text.
   std::string values = "[[]";
