@@ -63,7 +63,7 @@ TEST(CublasLt, DescribesProductsWithoutAGpu) {
   EXPECT_EQ(cublasLtMatmulDescDestroy(product), CUBLAS_STATUS_SUCCESS);
 }
 
-TEST(CublasLt, HasNoHandleToDestroyWhereNoneWasMade) {
+TEST(CublasLt, RefusesToDestroyAMissingHandle) {
   EXPECT_EQ(cublasLtDestroy(nullptr), CUBLAS_STATUS_INVALID_VALUE);
 }
 
