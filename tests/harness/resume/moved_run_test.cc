@@ -29,7 +29,7 @@ TEST_P(MovedRun, GoesOnWithItsFiles) {
   EXPECT_EQ(run(ExistingResults::kKeep).size(), 2u);
 }
 
-TEST_F(Resume, FilesOfTheSameContentsAreTheSameWhereverTheyLie) {
+TEST_F(Resume, FilesAreComparedByContents) {
   const auto data = [&](const std::string& name) {
     config_.data.train = config_.data.eval = {directory_ / name};
   };

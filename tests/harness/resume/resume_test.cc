@@ -43,7 +43,7 @@ TEST_F(Resume, EveryRankMakesTheSameCalls) {
 }
 
 // But for times it is the log of a run that was never interrupted, and says that it was resumed.
-TEST_F(Resume, TheLogGoesOnWhereTheCheckpointWasTaken) {
+TEST_F(Resume, TheLogContinuesFromTheCheckpoint) {
   config_.run.output = directory_ / "whole";
   run();
   const auto whole = without_checkpoints(timed_events());
@@ -77,7 +77,7 @@ TEST_F(Resume, MayBeInterruptedAgain) {
             2);
 }
 
-TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
+TEST_F(Resume, ADamagedCheckpointIsSkipped) {
   interrupt_at(8);
   write_file_atomically(part(6), "damaged");
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
@@ -86,7 +86,7 @@ TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
 }
 
 // Whether what was trained is lost is for the user to say.
-TEST_F(Resume, WithoutAWholeCheckpointNothingIsChanged) {
+TEST_F(Resume, WithoutACompleteCheckpointNothingIsChanged) {
   interrupt_at(8);
   write_file_atomically(part(6), "damaged");
   write_file_atomically(part(4), "damaged");
@@ -109,7 +109,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
-TEST_F(Resume, ContinuingSetsTheCheckpointsAside) {
+TEST_F(Resume, ContinuingArchivesTheCheckpoints) {
   interrupt_at(8);
   EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
   EXPECT_THAT(system_.calls, Not(HasSubstr("restore")));
@@ -142,7 +142,7 @@ TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
 }
 
-TEST_F(Resume, ACheckpointThatSaysAnotherStepIsPassedOver) {
+TEST_F(Resume, ACheckpointOfAnotherStepIsSkipped) {
   interrupt_at(8);
   const std::string bytes = read_file(part(4));
   write_file_atomically(part(6), bytes);
