@@ -48,7 +48,7 @@ std::string notes_of(const Planner& planner) {
   return text;
 }
 
-TEST(NetworkFit, WhatTheNetworkDoesNotExplainStays) {
+TEST(NetworkFit, UnexplainedTimeBetweenNodesIsKept) {
   const Planner planner = planner_for(steps_on(a100_cards()), a100_cards());
   const StepCosts& costs = planner.calibration.costs;
   EXPECT_NEAR(costs.per_sample, 3e-3, 1e-5);
@@ -57,7 +57,7 @@ TEST(NetworkFit, WhatTheNetworkDoesNotExplainStays) {
   EXPECT_THAT(notes_of(planner), HasSubstr("2.0 ms are added"));
 }
 
-TEST(NetworkFit, OneNodeLeavesItAllToTheNetwork) {
+TEST(NetworkFit, StepsOfOneNodeLeaveCommunicationToTheNetwork) {
   const std::vector<MeasuredStep> steps = {
       {.name = "a", .ranks = 8, .batch = 80, .seconds = 0.05},
       {.name = "b", .ranks = 8, .batch = 240, .seconds = 0.11}};

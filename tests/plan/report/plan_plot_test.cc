@@ -96,7 +96,7 @@ TEST(PlanPlot, BarsStandOnALinearAxis) {
   EXPECT_NEAR(pixels_each[0] / pixels_each[1], 1, 0.02);
 }
 
-TEST(PlanPlot, AnythingElseIsRefusedByName) {
+TEST(PlanPlot, OtherFilesAreRefusedByName) {
   std::string version = plan_json(std::vector{report_of({8})});
   version.replace(version.find("\"version\": 2"), 12, "\"version\": 1");
   std::string negative = plan_json(std::vector{report_of({8})}), endless = negative;
