@@ -217,14 +217,14 @@ TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
   }
 }
 
-TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
+TEST_F(TrainerTest, LearnsToPredictTheData) {
   config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const bert::Losses before = run(config, 7, 0).evaluation, after = run(config, 7, 40).evaluation;
   EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
 }
 
-TEST_F(TrainerTest, LearnsInFloat8WhatItLearnsInThirtyTwo) {
+TEST_F(TrainerTest, HasSimilarLossesInFloat8AndFloat32) {
   config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const TrainingHistory exact = run(config, 7, 40);

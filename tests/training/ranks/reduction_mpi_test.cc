@@ -8,7 +8,7 @@ namespace {
 
 // More buckets, begun earlier. Norms are summed by bucket, so their last bits may differ where they
 // clip.
-TEST_P(TrainerOverRanks, HalvesOfLayersTrainTheSame) {
+TEST_P(TrainerOverRanks, HalfLayerBucketsTrainTheSameWeights) {
   const bool clips = GetParam().clip != config::ClipMode::kNone;
   if (GetParam().clip == config::ClipMode::kBucketBeforeAllReduce) {
     GTEST_SKIP() << "other buckets are clipped otherwise";
@@ -47,7 +47,7 @@ TEST_P(TrainerOverRanks, HalvesOfLayersTrainTheSame) {
 }
 
 // Two ranks' gradients are added up once, which rounds once, too.
-TEST(TrainerSums, InBf16AreThoseInFp32OfTwoRanksAlone) {
+TEST(TrainerSums, InBf16MatchFp32OnlyOnTwoRanks) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
   for (const auto sharded : {kNone, kState}) {
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kLamb}),
     name_of_mode);
-TEST_P(TiedEmbeddingSplit, TrainsTheSame) {
+TEST_P(TiedEmbeddingSplit, HasTheSameLosses) {
   const TrainingHistory whole = on_a_single_rank(1);
   config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
   config.reduce.split_tied_embedding = true;

@@ -270,7 +270,7 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
 }
 
 // A checkpoint has the weights of all shards.
-TEST(BertSystemOverRanks, SavesWhatAllRanksTrained) {
+TEST(BertSystemOverRanks, SavesTheWeightsOfAllRanks) {
   const auto world = comm::make_mpi_communicator();
   const Ranks ranks{*world, {world->rank(), world->size()}};
   // All ranks are children of one process.

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(SharedModes, TrainerOverRanks, kShared, name_of_mode);
 INSTANTIATE_TEST_SUITE_P(OwnModes, TrainerOverRanks, kOwn, name_of_mode);
 
 // Dropout is keyed by sample, so where a sample is computed makes no difference.
-TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
+TEST_P(SharedUpdate, LossesMatchOneRankWithTheWholeBatch) {
   const TrainingHistory shared = on_all_ranks(), whole = on_a_single_rank(1),
                         accumulated = on_a_single_rank(2);
   const double difference = largest_loss_difference(shared, whole);
@@ -159,7 +159,7 @@ TEST(TrainingOverRanks, FollowsMlperfsReference) {
 }
 
 // Every sample once, whichever rank evaluates it.
-TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
+TEST(EvaluatorOverRanks, HasTheLossesOfOneRank) {
   const auto world = comm::make_mpi_communicator(), single_rank = comm::make_single_communicator();
   const auto source = open_small(counting_instances(21));
   const auto cpu = make_backend(small_run());
