@@ -21,7 +21,7 @@ TEST(MachineBenchmarkTest, MeasuresEveryModelAtEverySize) {
     EXPECT_EQ(b.steps[i].model, "tiny");
     EXPECT_EQ(b.steps[i].tokens, i % 2 == 0 ? 64 : 100);
     EXPECT_GT(b.steps[i].share(), 0);
-    // Other programs can slow the peak's measurement down, but no wrong unit hides in this bound.
+    // Other programs can slow down the measurement of the peak. A wrong unit exceeds this bound.
     EXPECT_LT(b.steps[i].share(), 10);
   }
   EXPECT_EQ(std::ranges::count(described, "steps of tiny, 100 tokens"), 2);

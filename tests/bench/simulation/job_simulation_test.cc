@@ -37,7 +37,7 @@ class SimulatedJob : public testing::Test {
               .intermediate_size = 256,
               .max_positions = 128};
   }
-  // `bytes_per_second` of each rank's link.
+  // Each rank's link sends `bytes_per_second`.
   JobInput input(int ranks, double bytes_per_second) const {
     return {.config = config_,
             .model = model_,
@@ -84,7 +84,7 @@ TEST_F(SimulatedJob, ExposedCommunicationAgreesWithTheClosedForm) {
       for (const double megabytes : {0.05, 0.19, 1.0}) {
         config_.reduce.bucket_megabytes = megabytes;
         for (const double share : {0.2, 1.0, 3.0}) {
-          const double sent = 4 * 1.5 * 625'000;  // bytes of a rank, about
+          const double sent = 4 * 1.5 * 625'000;  // about the bytes that a rank sends
           const double speed = sent / (share * backward);
           const JobSimulation job = simulated(4, speed);
           ASSERT_TRUE(job.exposed_formula.has_value());
