@@ -18,7 +18,7 @@ using device::DType;
 // From step 2 on, layer 1 of 2 is kept three times in four.
 constexpr LayerDrop kDrop{.theta = 0.5, .gamma = 1e9};
 
-// Returns a step that keeps layer 1, or one that does not.
+// Returns a step that keeps layer 1 if `keeps`, and otherwise one that drops it.
 TrainingStep step_that(bool keeps, const data::PackedBatch& batch) {
   TrainingStep step = mean_step(batch);
   while ((layer_scales(kDrop, step.seed, step.step, 2)[1] > 0) != keeps) ++step.step;

@@ -55,7 +55,7 @@ TEST_F(Model, GradientsAddUpOverMicroBatchesAndDoNotDependOnTheirSplit) {
   EXPECT_EQ(a.next_sentence.count, b.next_sentence.count);
 }
 
-// Such a micro-batch may be the first of a step.
+// The first micro-batch of a step may have no masked position.
 TEST_F(Model, WithoutMaskedPositionsTheMaskedLmGradientsAreZero) {
   std::vector<data::PackedBatch> batches = split(golden_.batch);
   data::PackedBatch& unmasked = batches.front();
