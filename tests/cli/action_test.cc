@@ -86,7 +86,7 @@ TEST_F(Action, WritesOneCommentAboutTheChangeInScores) {
   EXPECT_THAT(read_file(path("calls")), HasSubstr("PATCH repos/o/r/issues/comments/123"));
 }
 
-// A program belongs to the machine, or was put beside the commits. A committed file is never run.
+// A program may be run from the machine or from beside the checkout, but never from a commit.
 TEST_F(Action, RunsNoFileOfThePullRequest) {
   const std::string hostile = "echo hostile code runs >>'" + path("ran") + "'\n";
   for (const char* name : {"strata", "python3", "git", "tar", "tools/strata", "tools/realpath"}) {

@@ -31,7 +31,7 @@ class BadInput : public SmallBenchmark {
     expect_refusal(strata(arguments), parts);
     expect_no_results();
   }
-  // The system's description says nothing of a run.
+  // The system description is not a result of a run.
   void expect_no_results() {
     for (const std::string& file : output_files()) {
       EXPECT_EQ(file, "Strata/systems/small.json");
@@ -296,7 +296,7 @@ TEST_F(BadInput, ADiskThatFillsUpAbortsTheRun) {
   EXPECT_GT(fs::file_size(result("result_0.txt")), 99000u);
 }
 
-// A file system of our own, in a mount namespace of our own, where this is permitted.
+// A small file system in a private mount namespace. Skips the test if mounting is not permitted.
 class SmallDisk : public BadInput {
  protected:
   void SetUp() override {
@@ -311,7 +311,7 @@ class SmallDisk : public BadInput {
   void TearDown() override {
     if (mounted_) ::umount(path("disk").c_str());
   }
-  // Leaves no space but what is reserved already.
+  // Fills the disk, except for space that is already reserved.
   void fill() {
     std::ofstream filler(path("disk/filler"), std::ios::binary);
     const std::string block(4096, 'x');

@@ -264,7 +264,6 @@ TEST_F(BenchWithData, APathThatIsNotUtf8MakesValidJson) {
       "caf\uFFFD.json"));
 }
 
-// The document has a row for every machine's JSON.
 TEST(BenchMachine, TheDocumentHasARowForEveryResult) {
   const std::filesystem::path root = STRATA_SOURCE_DIR;
   std::vector<std::string> command = {kStrata, "bench", "machine", "--from"};

@@ -88,8 +88,7 @@ class Outputs : public Tools {
     fs::create_symlink("../../file", path("Acme/systems/link"));
   }
 
-  // Returns whether this program has the command: a program of the tools alone lacks those of
-  // training.
+  // Returns whether this program has the command. A build without training lacks some commands.
   bool is_there(const Output& row) {
     std::vector<std::string> words = words_in(row.command);
     words.emplace_back("--help");

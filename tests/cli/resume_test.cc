@@ -10,7 +10,7 @@ namespace {
 
 class ResumedJob : public SmallBenchmark {
  protected:
-  // Trains many steps, whatever is learnt, and saves the weights at the end.
+  // Trains 800 steps without reaching the target, and saves the weights at the end.
   std::vector<std::string> many_steps(const std::string& output,
                                       const std::vector<std::string>& more = {}) const {
     std::vector<std::string> command =

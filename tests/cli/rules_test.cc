@@ -1,4 +1,4 @@
-// Tests which rules judge, and `strata rules` and `strata rcp`.
+// Tests which rules are used, and the commands `strata rules` and `strata rcp`.
 #include <sys/stat.h>
 
 #include <cstdlib>
