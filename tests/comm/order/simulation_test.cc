@@ -191,7 +191,6 @@ TEST(Simulation, RefusesNegativeAndInfiniteCosts) {
   }
 }
 
-// Random lists: dependencies and lanes are respected, and no time is lost.
 TEST(Simulation, RefusesAComputeSpeedOutsideZeroToOne) {
   Rank rank;
   rank.compute(1);
@@ -202,6 +201,7 @@ TEST(Simulation, RefusesAComputeSpeedOutsideZeroToOne) {
   }
 }
 
+// Dependencies and lanes are respected, and no time is lost.
 TEST(Simulation, RandomListsKeepTheirOrder) {
   std::mt19937 random(1);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
