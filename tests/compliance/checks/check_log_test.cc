@@ -264,7 +264,7 @@ TEST(CheckLog, DivisionsThatLeadOutsideTheRulesAreErrors) {
   }
 }
 
-// Before or after a value that passes, and though it is not the only one.
+// Such a value fails even if another value, before or after it, passes.
 TEST(CheckLog, ValuesThatEndTheOfficialCheckerFail) {
   for (const bool before : {true, false}) {
     for (const char* value : {"\"0.5\"", "null", "[0.9]", "{}"}) {
@@ -420,7 +420,7 @@ TEST(CheckLog, ALogWithoutADateIsJudgedByTheLastRoundWithItsBenchmark) {
     const LogVerdict verdict = check_log(folder.write("a.txt", text), rules);
     EXPECT_EQ(verdict.ruleset, "5.0.0") << time;
     EXPECT_THAT(verdict.ground, HasSubstr("no date"));
-    // Nor does one that names no benchmark end the program.
+    // A log whose benchmark is unknown needs --ruleset, but does not end the program either.
     folder.write("b.txt", replaced(text, "\"bert\"", "\"elsewhere\""));
     const std::string error = error_of([&] { check_log(folder.path() / "b.txt", rules); });
     EXPECT_THAT(error, HasSubstr("give --ruleset"));

@@ -23,7 +23,7 @@ TEST(Package, AFolderWithTheNameOfALogIsReported) {
   EXPECT_THAT(text_of(folder), HasSubstr("result_10.txt is a folder, not a log"));
 }
 
-// Nothing of it ends the check, eats memory or waits.
+// Such files do not end the check, use up memory or make it wait.
 TEST(Package, SpecialFilesAreReportedAndNotRead) {
   const TemporaryFolder folder;
   write_package(folder, "closed");

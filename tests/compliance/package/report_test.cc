@@ -216,7 +216,7 @@ TEST(LogText, ALogWithoutEventsHasOneErrorForIt) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // with the rules' line
   EXPECT_THAT(text, HasSubstr("no line holds ':::MLLOG'"));
   EXPECT_THAT(text, HasSubstr("13 more findings"));
-  // One that has lines, though broken ones, is another matter.
+  // A log with broken lines gets another error.
   const LogVerdict broken =
       check_log(mllog::LogReader::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");
   EXPECT_THAT(log_text(broken), HasSubstr("parsing errors"));

@@ -76,7 +76,7 @@ TEST(DescribedSystem, NamesOfOneCompanyAgree) {
     system.submitter = described;
     EXPECT_EQ(system_ids(run_saying({{"org", logged}}), system), Ids{}) << logged;
   }
-  // Two letters that another name happens to contain prove nothing.
+  // A name of two letters does not match every name that contains them.
   DescribedSystem system = kSystem;
   system.submitter = "ASUSTeK";
   EXPECT_EQ(system_ids(run_saying({{"org", "US"}}), system), Ids{"review/system/submitter"});

@@ -34,7 +34,7 @@ TEST(RunWindows, AScoreDropsTheFastestAndTheSlowest) {
   EXPECT_EQ(window_score({}, 0), HUGE_VAL);
 }
 
-// The example of the rules: 5 consecutive ones of 10 runs are submitted, in 6 windows.
+// The example of the rules: 5 consecutive runs of 10 are submitted, so there are 6 windows.
 TEST(RunWindows, HoldConsecutiveRunsByTheTimeOfLaunch) {
   std::vector<RunRecord> runs = series({10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   std::ranges::reverse(runs);
