@@ -63,7 +63,7 @@ TEST_P(Memory, HostMemoryForCopiesIsAlignedAndRoundTrips) {
   }
 }
 
-// Gradient buckets and system descriptions rely on these.
+// Gradient buckets and system descriptions rely on memory_is_host() and accelerator().
 TEST_P(Memory, BelongsToTheHostOrAnAccelerator) {
   const std::optional<Accelerator> accelerator = backend().accelerator();
   EXPECT_EQ(accelerator.has_value(), !backend().memory_is_host());
