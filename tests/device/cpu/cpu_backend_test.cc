@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBytes = (size_t{32} << 20) + 64;
 
-// Pages first touched by each thread of a region of two.
+// Returns the number of pages that each thread of a parallel region of two touched first.
 std::array<int64_t, 2> faults_of_threads() {
   std::array<int64_t, 2> faults = {};
 #pragma omp parallel num_threads(2)

@@ -1,5 +1,5 @@
-// The functions loaded at run time are the library's own: those that need no GPU work, and the
-// others report what they need.
+// Tests the library's functions that are loaded at run time. Functions that need no GPU work, and
+// the others report that they need one.
 
 #include <cublasLt.h>
 #include <fmt/format.h>
