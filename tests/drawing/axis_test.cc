@@ -43,7 +43,8 @@ TEST(LinearAxis, ASingleValueAndNoValuesHaveAnAxis) {
   }
 }
 
-// Ticks of such an axis would be closer than numbers are, and counting through them would not end.
+// Such ticks would be closer together than neighbouring numbers, and a loop over them would not
+// end.
 TEST(LinearAxis, NearlyEqualValuesCountAsOne) {
   const double above = std::nextafter(1e17, 2e17), least = 5e-324;
   for (const std::vector<double>& values :

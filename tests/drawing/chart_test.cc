@@ -90,7 +90,7 @@ TEST(XyChart, NamesOfPointsDoNotCoverThoseOfGuides) {
   EXPECT_EQ(occurrences(svg, ">a point</text>"), 0u);
 }
 
-// Their lines may lie closely together.
+// The lines of a level and of a band may lie close together.
 TEST(XyChart, TextsOfLevelsAndBandsAreAtOppositeSides) {
   Chart chart = lines(1);
   chart.levels = {{0.5, "target 0.5"}};
