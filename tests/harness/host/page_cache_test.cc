@@ -83,7 +83,7 @@ TEST_F(PageCache, FilesAreRemovedWithoutAStandardInput) {
   EXPECT_TRUE(closed) << "it left a file open";
 }
 
-// While it lives, root has another user's rights. Other users keep theirs.
+// During its lifetime root has the rights of another user. Other users keep their rights.
 class NotRoot {
  public:
   NotRoot() {

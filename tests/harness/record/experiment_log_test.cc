@@ -214,7 +214,7 @@ int signalled(int number, bool start, const std::filesystem::path& path) {
     log.write([](mllog::LogWriter& events) { events.start(log_keys::kInitStart); });
     if (start) log.run_start();
     ::raise(number);
-    // Training goes on until the watching thread ends the process.
+    // Training continues until the watching thread ends the process.
     for (int i = 0; i < 100'000; ++i) {
       log.write([](mllog::LogWriter& events) { events.event("seed", int64_t{1}); });
       ::usleep(200);

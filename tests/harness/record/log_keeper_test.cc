@@ -136,7 +136,7 @@ TEST_F(AbandonedLog, LosesAnUnfinishedLineAndKeepsTimesInOrder) {
   EXPECT_TRUE(end_abandoned_log(path_));
   ASSERT_EQ(events().size(), 3u);
   expect_aborted();
-  // The clock goes on from the latest event, and may advance by some milliseconds.
+  // The clock continues from the latest event, and may advance by some milliseconds.
   EXPECT_GE(events()[2]["time_ms"], 9000000000000);
   EXPECT_LT(events()[2]["time_ms"], 9000000060000);
   EXPECT_FALSE(end_abandoned_log(path_)) << "it has its end";

@@ -54,7 +54,7 @@ TEST_F(Resume, CheckpointsWithoutALogAreArchived) {
             (std::vector<int64_t>{6, 4, 2}));
 }
 
-// It was stopped between run_stop and its last files.
+// The run was stopped between run_stop and its last files.
 TEST_F(Resume, AnEndedRunKeepsItsResultAndNoCheckpoints) {
   run();
   write_file_atomically(part(8), "8 a note");
@@ -63,7 +63,7 @@ TEST_F(Resume, AnEndedRunKeepsItsResultAndNoCheckpoints) {
   EXPECT_EQ(steps(), std::vector<int64_t>());
 }
 
-// Killed while it removed them.
+// The run was killed while it removed its checkpoints.
 TEST_F(Resume, AnEndedRunKeepsNoEmptyFolderOfCheckpoints) {
   run();
   std::filesystem::create_directory(tree().checkpoints(0));

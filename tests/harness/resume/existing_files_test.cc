@@ -5,7 +5,7 @@
 namespace strata::harness {
 namespace {
 
-// The keeper of its log was killed, too.
+// The run's log keeper was killed, too.
 TEST_F(Resume, ARunKilledBeforeItsStartStartsAgain) {
   const std::string init =
       ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1, \"event_type\": \"INTERVAL_START\", "

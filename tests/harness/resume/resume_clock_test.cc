@@ -17,7 +17,7 @@ TEST_F(Resume, TheInterruptionCountsAsTrainingTime) {
   EXPECT_LT(results[0].seconds, 3700);
 }
 
-// The machine's clock is an hour behind when the run goes on.
+// The machine's clock is an hour behind when the run is resumed.
 TEST_F(Resume, ASlowClockContinuesFromTheTimeOfTheLastEvent) {
   interrupt_at(8);
   move_log_by(3'600'000);

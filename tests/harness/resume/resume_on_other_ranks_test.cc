@@ -4,7 +4,7 @@
 namespace strata::harness {
 namespace {
 
-// Its result would lie under the name of the ranks that began it.
+// The result would be stored under the name of the ranks that began the run.
 TEST_F(Resume, OtherRanksNeedACompleteCheckpoint) {
   system_.named_ranks = 4;
   interrupt_at(4);
@@ -42,7 +42,7 @@ TEST_F(Resume, OtherRanksContinueUnderAGivenName) {
   EXPECT_THAT(system_.calls, HasSubstr("restore"));
 }
 
-// Their results would lie under the name of another system.
+// Results of new experiments would be stored under the name of another system.
 TEST_F(Resume, OtherRanksStartNoNewExperiment) {
   config_.run.system.reset();
   config_.run.experiments = 2;

@@ -42,7 +42,7 @@ TEST_F(Resume, EveryRankMakesTheSameCalls) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4, 2})) << "the first rank removes them";
 }
 
-// But for times it is the log of a run that was never interrupted, and says that it was resumed.
+// Except for times and the events of resuming, the log equals that of an uninterrupted run.
 TEST_F(Resume, TheLogContinuesFromTheCheckpoint) {
   config_.run.output = directory_ / "whole";
   run();
@@ -85,7 +85,7 @@ TEST_F(Resume, ADamagedCheckpointIsSkipped) {
   EXPECT_NE(std::find(events.begin(), events.end(), "resumed=4"), events.end());
 }
 
-// Whether what was trained is lost is for the user to say.
+// The user must decide whether to discard the training so far.
 TEST_F(Resume, WithoutACompleteCheckpointNothingIsChanged) {
   interrupt_at(8);
   write_file_atomically(part(6), "damaged");
@@ -100,7 +100,7 @@ TEST_F(Resume, WithoutACompleteCheckpointNothingIsChanged) {
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
-// It was interrupted while the first was being written.
+// The run was interrupted while it wrote its first checkpoint.
 TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
   interrupt_at(4);
   write_file_atomically(part(2), "damaged");
