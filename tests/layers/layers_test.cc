@@ -262,8 +262,8 @@ TEST(Includes, FilesThatCallFmtJoinIncludeItsHeader) {
   EXPECT_GT(joining, 40);
 }
 
-// Two users of one machine share the folder for temporary files, so every name in it is one that no
-// other process has.
+// Two users of one machine share the folder for temporary files. So the system makes every name in
+// it unique, or the name contains the process number.
 TEST(TemporaryFiles, HaveUniqueNames) {
   const std::regex place(R"((temp_directory_path|TempDir)\((error|ignored)?\)[^;]*;)");
   int places = 0;
@@ -273,7 +273,7 @@ TEST(TemporaryFiles, HaveUniqueNames) {
     for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
       ++places;
       const std::string statement = match->str();
-      // A folder alone is the caller's to make a name in.
+      // The statement only returns the folder; its caller makes the name.
       if (statement.find('"') == std::string::npos) continue;
       EXPECT_TRUE(statement.find("XXXXXX") != std::string::npos ||
                   statement.find("pid()") != std::string::npos ||
