@@ -100,7 +100,7 @@ void expect_the_same_groups(const PlanOptions& a, const PlanOptions& b, size_t g
   }
 }
 
-// So the loss of a fixed global batch does not depend on the assignment.
+// The loss of a fixed global batch must not depend on the assignment.
 TEST(BatchPlan, AssignmentLeavesTheGlobalBatchAsItWasDrawn) {
   PlanOptions drawn{.strategy = "random", .ranks = 12, .batch_per_rank = 16, .seed = 8};
   PlanOptions assigned = drawn;

@@ -75,7 +75,7 @@ TEST(EpochSampler, LargeDecksAreDealtAsIfShuffledInPlace) {
   }
 }
 
-// Touches memory only of moved numbers, so a deck of four thousand million numbers is ready at
+// Only numbers that were moved need memory, so a deck of four thousand million numbers is ready at
 // once.
 TEST(EpochSampler, ALargeDeckIsReadyAtOnce) {
   EpochSampler deck(0, 4'000'000'000, 7);
