@@ -13,7 +13,7 @@ namespace {
 using testing_support::error_of;
 
 // Returns a step of a machine that takes 3 ms for a sample and 20 for a step. Every further
-// micro-batch repeats half of the latter, and several nodes add 5 ms.
+// micro-batch repeats half of the time per step, and several nodes add 5 ms.
 MeasuredStep step_of(int64_t ranks, int64_t nodes, double batch, int64_t micro_batches = 1) {
   MeasuredStep step{.name = "made",
                     .ranks = ranks,
@@ -138,7 +138,7 @@ TEST(Calibration, PredictedErrorsMatchRandomDraws) {
 }
 
 TEST(Calibration, UnmeasuredCostsMakePredictionsUncertain) {
-  // One node tells nothing of several, and two near batches little of a small one.
+  // One node gives no information on several nodes, and two similar batches little on a small one.
   const Calibration one = calibrate(std::vector{step_of(8, 1, 448), step_of(8, 1, 64)});
   EXPECT_GT(predicted_error(one, {8, 1, 1}, 44e-3, 8), 0.15);
   EXPECT_LT(predicted_error(one, {8, 1, 0}, 44e-3, 8), 0.04);

@@ -77,7 +77,7 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
       << "forward goes beside it once more";
 }
 
-// Not even what rounding leaves of sums of times.
+// Rounding errors of sums of times must not appear as exposed time.
 TEST_F(StepTimeOverANetwork, ASingleRankExposesNothing) {
   for (const auto sharding :
        {Sharding::kNone, Sharding::kState, Sharding::kGradients, Sharding::kAll}) {

@@ -81,7 +81,7 @@ TEST(PlanPlot, MarksExtrapolationsAndTheResultOfASearch) {
   EXPECT_EQ(occurrences(svg, ">found by the search<"), 1u);
 }
 
-// A part is as long as its time says, whatever stands before it.
+// The length of a part is proportional to its time, whatever is drawn before it.
 TEST(PlanPlot, BarsStandOnALinearAxis) {
   const std::string svg =
       plot_plan(plan_json(std::vector{report_of({1, 16})}), "p").picture.elements;
