@@ -94,7 +94,7 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
-// A GPU's host waits in a copy to pageable memory, and nobody would notice the endless wait.
+// The host waits for the GPU in a copy to pageable memory. Nothing would report an endless wait.
 TEST_P(TrainerModes, StepsCopyLossesAndNormsToPinnedMemory) {
   config::RunConfig config = mode_config();
   config.log.loss_interval_steps = 1;
@@ -189,8 +189,8 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
-// Sums in another order may round a value to another eight-bit number in the end, after which
-// losses differ by 1e-4. A mistake makes them differ by 1e-5 in the second step.
+// Sums in another order may finally round a value to another eight-bit number. Losses then differ
+// by 1e-4. A mistake makes them differ by 1e-5 in the second step.
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;

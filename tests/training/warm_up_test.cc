@@ -82,7 +82,7 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   testing_support::DeferredBackend deferred(*cpu_, 3);
   EXPECT_EQ(run(launched, deferred).weights, issued.weights);
   const int first_is_issued =
-      GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only looks
+      GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only measures amax
   EXPECT_EQ(deferred.launches(), (kWarmUpSteps - first_is_issued) * GetParam().accumulation);
 }
 

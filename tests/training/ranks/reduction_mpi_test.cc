@@ -6,8 +6,8 @@
 namespace strata::training {
 namespace {
 
-// More buckets, begun earlier. Norms are summed by bucket, so their last bits may differ where they
-// clip.
+// There are more buckets, and their reduction begins earlier. Norms are summed by bucket, so the
+// last bits may differ if gradients are clipped.
 TEST_P(TrainerOverRanks, HalfLayerBucketsTrainTheSameWeights) {
   const bool clips = GetParam().clip != config::ClipMode::kNone;
   if (GetParam().clip == config::ClipMode::kBucketBeforeAllReduce) {
@@ -46,7 +46,7 @@ TEST_P(TrainerOverRanks, HalfLayerBucketsTrainTheSameWeights) {
   }
 }
 
-// Two ranks' gradients are added up once, which rounds once, too.
+// The gradients of two ranks need a single addition, so bf16 also rounds once.
 TEST(TrainerSums, InBf16MatchFp32OnlyOnTwoRanks) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
@@ -67,7 +67,8 @@ TEST(TrainerSums, InBf16MatchFp32OnlyOnTwoRanks) {
   }
 }
 
-// The head's part of the words' gradient first, the input's part last: sums in another order.
+// The dense part of the tied gradient is reduced first and the sparse rows last, so sums have
+// another order.
 class TiedEmbeddingSplit : public TrainerOverRanks {};
 INSTANTIATE_TEST_SUITE_P(
     Modes, TiedEmbeddingSplit,
