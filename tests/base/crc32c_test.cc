@@ -8,7 +8,7 @@ namespace strata {
 namespace {
 
 // RFC 3720, B.4.
-TEST(Crc32c, OfTheVectorsOfTheStandard) {
+TEST(Crc32c, MatchesTheTestVectorsOfTheStandard) {
   for (const auto crc : {crc32c, portable_crc32c}) {
     std::string rising(32, '\0');
     for (size_t i = 0; i < rising.size(); ++i) rising[i] = static_cast<char>(i);
@@ -19,7 +19,7 @@ TEST(Crc32c, OfTheVectorsOfTheStandard) {
   }
 }
 
-TEST(Crc32c, GoesOnAfterBytesOfAnyNumber) {
+TEST(Crc32c, CanBeContinuedAfterAnyNumberOfBytes) {
   const std::string_view all = "123456789 and more than a word";
   for (const auto crc : {crc32c, portable_crc32c}) {
     for (size_t cut = 0; cut <= all.size(); ++cut) {

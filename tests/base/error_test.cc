@@ -20,12 +20,12 @@ std::string message_of_what_is_thrown(const auto& action) {
   return "";
 }
 
-TEST(MessageOf, AnErrorIsItsOwn) {
+TEST(MessageOf, ReturnsTheTextOfAnError) {
   EXPECT_EQ(message_of_what_is_thrown([] { fail("{}: no such file", "x.yaml"); }),
             "x.yaml: no such file");
 }
 
-TEST(MessageOf, AFailedAllocationSaysWhatTakesLessMemory) {
+TEST(MessageOf, AFailedAllocationNamesSettingsThatSaveMemory) {
   const std::string message = message_of_what_is_thrown([] { throw std::bad_alloc(); });
   EXPECT_EQ(message.find("out of memory; use a smaller batch.micro_batch"), 0u) << message;
 }
@@ -39,11 +39,11 @@ TEST(MessageOf, AFileThatCannotBeRemovedIsNamed) {
   EXPECT_THAT(message, Not(HasSubstr("unexpected")));
 }
 
-TEST(MessageOf, OtherExceptionsAreMarked) {
+TEST(MessageOf, OtherExceptionsAreCalledUnexpected) {
   EXPECT_EQ(message_of_what_is_thrown([] { throw std::runtime_error("x"); }), "unexpected: x");
 }
 
-TEST(PrintToStderr, GoesOnWhereNothingCanBeWritten) {
+TEST(PrintToStderr, DoesNotThrowIfStderrIsFull) {
   const int before = ::dup(STDERR_FILENO), full = ::open("/dev/full", O_WRONLY);
   ASSERT_GE(full, 0);
   ::dup2(full, STDERR_FILENO);

@@ -69,7 +69,7 @@ TEST_F(Files, WrittenBytesAreReadBackAndParentsAreMade) {
   EXPECT_EQ(read_file(directory_ / "x" / "y"), bytes);
 }
 
-TEST_F(Files, AFileInAFoldersPlaceIsNamed) {
+TEST_F(Files, AFileInPlaceOfAFolderIsNamed) {
   write_file_atomically(directory_ / "file", "x");
   const std::string error =
       error_of([&] { write_file_atomically(directory_ / "file" / "y", "x"); });
@@ -87,7 +87,7 @@ TEST_F(Files, AMissingFileIsNamed) {
 
 // Sanitizers end a process that requests so much memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_F(Files, WhatDoesNotFitInMemoryIsNotRead) {
+TEST_F(Files, AFileLargerThanMemoryIsRefused) {
   write_file_atomically(directory_ / "large", "");
   fs::resize_file(directory_ / "large", uint64_t{1} << 43);  // a hole
   EXPECT_THROW(read_file(directory_ / "large"), ReadError);
@@ -146,7 +146,7 @@ TEST_F(Files, AFileWrittenInPiecesAppearsWhenItIsWhole) {
   EXPECT_EQ(list_directory(directory_).size(), 1u);
 }
 
-TEST_F(Files, AWrittenFileIsFlushedThenTheFoldersThatNameIt) {
+TEST_F(Files, AWrittenFileAndItsFoldersAreFlushed) {
   flushed.clear();
   write_file_atomically(directory_ / "new" / "file", "x");
   const std::vector<std::pair<dev_t, ino_t>> wanted = {identity_of(directory_),
@@ -155,7 +155,7 @@ TEST_F(Files, AWrittenFileIsFlushedThenTheFoldersThatNameIt) {
   EXPECT_EQ(flushed, wanted);
 }
 
-TEST_F(Files, WhatLiesAtTheTemporaryNameIsNotWrittenTo) {
+TEST_F(Files, ALinkAtTheTemporaryNameIsNotFollowed) {
   write_file_atomically(directory_ / "victim", "of another");
   for (const int i : {0, 1}) {
     fs::create_symlink("victim", directory_ / fmt::format("x.tmp.{}.{}", ::getpid(), i));
@@ -166,7 +166,7 @@ TEST_F(Files, WhatLiesAtTheTemporaryNameIsNotWrittenTo) {
   EXPECT_EQ(read_file(directory_ / "victim"), "of another");
 }
 
-TEST_F(Files, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenStays) {
+TEST_F(Files, LeftoversOfAKilledWriterAreRemovedFilesBeingWrittenStay) {
   const auto left = [&](const char* name) {
     std::ofstream(directory_ / name) << "half";
     return directory_ / name;
@@ -189,7 +189,7 @@ TEST_F(Files, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenStays) {
   EXPECT_EQ(read_file(directory_ / "z"), "z");
 }
 
-TEST_F(Files, ALinkIsWrittenThrough) {
+TEST_F(Files, WritingToALinkReplacesItsTarget) {
   write_file_atomically(directory_ / "there" / "target", "old");
   fs::create_directories(directory_ / "links");
   fs::create_symlink("../there/target", directory_ / "links" / "inner");
@@ -251,7 +251,7 @@ TEST_F(Files, AnOutputGoesThroughDevicesAndFifos) {
 }
 
 // Replacing the file would lose all later standard output.
-TEST_F(Files, AnOutputThatStandardOutputIsIsAppendedToIt) {
+TEST_F(Files, AnOutputThatIsStandardOutputIsAppended) {
   const fs::path file = directory_ / "out", link = directory_ / "link";
   fs::create_symlink("/dev/stdout", link);
   const pid_t child = ::fork();
@@ -289,7 +289,7 @@ TEST_F(Files, OnlyRegularFilesAreRead) {
   EXPECT_EQ(read_file(directory_ / "link"), "x");
 }
 
-TEST_F(Files, AFileMayBeTooLarge) {
+TEST_F(Files, AFileAboveTheSizeLimitIsRefused) {
   write_file_atomically(directory_ / "ten", "0123456789");
   EXPECT_EQ(read_file(directory_ / "ten", 10), "0123456789");
   const std::string error = error_of([&] { read_file(directory_ / "ten", 9); });
@@ -301,7 +301,7 @@ TEST_F(Files, AFileMayBeTooLarge) {
   EXPECT_THROW(read_file(directory_ / "ten", 1 << 20), Error);
 }
 
-TEST_F(Files, WhatIsAtAPathIsNamed) {
+TEST_F(Files, TheKindOfFileAtAPathIsNamed) {
   EXPECT_EQ(what_is_at(directory_), "a folder");
   EXPECT_EQ(what_is_at(directory_ / "none"), "not there");
   EXPECT_EQ(what_is_at(directory_ / "none" / "inner"), "not there");

@@ -50,7 +50,7 @@ TEST(Lines, AreReadToTheEnd) {
   EXPECT_EQ(lines, (std::vector<std::string>{"one", "", "two\r", "last"}));
 }
 
-TEST(Lines, WithoutMemoryAreNoEnd) {
+TEST(Lines, AFailedAllocationIsNotTheEnd) {
   EndsByThrowing buffer{std::bad_alloc()};
   std::istream text(&buffer);
   std::string line;
@@ -59,7 +59,7 @@ TEST(Lines, WithoutMemoryAreNoEnd) {
   EXPECT_THROW(read_line(text, line), std::bad_alloc);
 }
 
-TEST(Lines, EndWhereAFileCannotBeReadOn) {
+TEST(Lines, AReadErrorEndsTheLines) {
   EndsByThrowing buffer{std::ios_base::failure("no such device")};
   std::istream text(&buffer);
   std::string line;
@@ -68,7 +68,7 @@ TEST(Lines, EndWhereAFileCannotBeReadOn) {
   EXPECT_FALSE(read_line(text, line));
 }
 
-TEST(OpenToRead, WithoutMemoryNoFileIsMissing) {
+TEST(OpenToRead, AFailedAllocationDoesNotCountAsAMissingFile) {
   const std::string path = std::string(STRATA_SOURCE_DIR) + "/CMakeLists.txt";
   EXPECT_TRUE(open_to_read(path).is_open());
   EXPECT_FALSE(open_to_read(path + ".none").is_open());

@@ -29,7 +29,7 @@ TEST(NonnegativeFit, ATermThatWouldBeNegativeIsLeftOut) {
   EXPECT_EQ((*x)[1], 0);
 }
 
-TEST(NonnegativeFit, OfTermsThatCannotBeToldApartTheFirstIsTaken) {
+TEST(NonnegativeFit, TheFirstOfTwoIndistinguishableTermsIsUsed) {
   const std::vector<Observation> same = {parts({1, 1}, 2), parts({1, 1}, 2)};
   EXPECT_FALSE(tell_terms_apart(same));
   const auto x = fit_nonnegative(same);
@@ -38,14 +38,14 @@ TEST(NonnegativeFit, OfTermsThatCannotBeToldApartTheFirstIsTaken) {
   EXPECT_EQ((*x)[1], 0);
 }
 
-TEST(NonnegativeFit, ValuesNeedNotBeOne) {
+TEST(NonnegativeFit, ObservationsMayHaveAnyValue) {
   const auto x = fit_nonnegative(std::vector<Observation>{{{1, 0}, 0}, {{1, 2}, 6}});
   ASSERT_TRUE(x.has_value());
   EXPECT_NEAR((*x)[0], 0, 1e-12);
   EXPECT_NEAR((*x)[1], 3, 1e-12);
 }
 
-TEST(NonnegativeFit, NothingIsFittedToNothing) {
+TEST(NonnegativeFit, EmptyOrZeroObservationsGiveNoFit) {
   EXPECT_FALSE(fit_nonnegative({}).has_value());
   EXPECT_FALSE(tell_terms_apart({}));
   EXPECT_FALSE(fit_nonnegative(std::vector<Observation>{{{0, 0}}}).has_value());

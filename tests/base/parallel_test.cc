@@ -58,7 +58,7 @@ TEST(ParallelFor, RethrowsAnErrorOfAnyThread) {
 }
 
 // Threads cannot be started if their stack exceeds the address space.
-TEST(Parallel, DoesItAllWithTheThreadsThereAre) {
+TEST(Parallel, DoesAllWorkIfThreadsCannotBeStarted) {
   pthread_attr_t before, huge;
   pthread_getattr_default_np(&before);
   pthread_getattr_default_np(&huge);

@@ -35,7 +35,7 @@ TEST(PerThread, EveryThreadHasItsOwnValueUntilItEnds) {
 }
 
 // Memory may be short for the value itself, or for its contents.
-TEST(PerThread, WithoutMemoryThereIsAnErrorAndLaterAValue) {
+TEST(PerThread, AFailedAllocationThrowsAndALaterCallSucceeds) {
   static PerThread<std::string> texts;
   std::thread([] {
     const std::string text(100, 'x');

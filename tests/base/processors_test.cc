@@ -34,7 +34,7 @@ TEST(RankProcessors, OneNodeIsSharedEvenly) {
   EXPECT_EQ(processors_of_rank(4, {5, range(0, 3)}, {}, {}).threads, 1) << "more ranks than these";
 }
 
-TEST(RankProcessors, RanksThatTheirLauncherBoundKeepWhatTheyHave) {
+TEST(RankProcessors, RanksBoundByTheLauncherKeepTheirProcessors) {
   const std::vector<Set> bound = {range(0, 3), range(4, 7), range(4, 7), range(0, 15)};
   const std::vector<int> threads = {2, 1, 1, 11};  // 4 by two, 4 by three, and 8 by one
   for (size_t rank = 0; rank < bound.size(); ++rank) {
@@ -61,7 +61,7 @@ TEST(RankProcessors, RanksAreBoundToNodes) {
   EXPECT_EQ(processors_of_rank(2, three, kTwoNodes, {}).threads, 8);
 }
 
-TEST(RankProcessors, FewerRanksThanNodesTakeNeighbours) {
+TEST(RankProcessors, FewerRanksThanNodesGetNeighbouringNodes) {
   const std::vector<Set> nodes = {range(0, 1), range(2, 3), range(4, 5), range(6, 7)};
   const std::vector<Set> two(2, range(0, 7));
   EXPECT_EQ(processors_of_rank(0, two, nodes, {}).bound, range(0, 3));
@@ -70,7 +70,7 @@ TEST(RankProcessors, FewerRanksThanNodesTakeNeighbours) {
 }
 
 // A container may have only two processors of the second node, and none of a third.
-TEST(RankProcessors, OfNodesTheyTakeWhatTheyMayUse) {
+TEST(RankProcessors, RanksGetOnlyAllowedProcessorsOfANode) {
   const std::vector<Set> nodes = {range(0, 7), range(8, 15), range(16, 23)};
   const std::vector<Set> two(2, range(4, 9));
   EXPECT_EQ(processors_of_rank(0, two, nodes, {}).bound, range(4, 7));
@@ -92,7 +92,7 @@ class ProcessorsOfMachine : public testing_support::TemporaryDirectory {
   std::optional<double> quota() { return processor_quota(directory_); }
 };
 
-TEST_F(ProcessorsOfMachine, AQuotaIsTheSmallestOfItsGroupAndThoseAbove) {
+TEST_F(ProcessorsOfMachine, TheQuotaIsTheSmallestOfTheGroupAndItsParents) {
   EXPECT_FALSE(quota()) << "no control groups";
   file("proc/self/cgroup", "0::/system.slice/job.scope");
   EXPECT_FALSE(quota()) << "groups without limits";
@@ -104,13 +104,13 @@ TEST_F(ProcessorsOfMachine, AQuotaIsTheSmallestOfItsGroupAndThoseAbove) {
   EXPECT_EQ(quota(), 2);
 }
 
-TEST_F(ProcessorsOfMachine, AContainersQuotaStandsAtTheTop) {
+TEST_F(ProcessorsOfMachine, AContainersQuotaIsReadFromTheRootGroup) {
   file("proc/self/cgroup", "0::/");
   file("sys/fs/cgroup/cpu.max", "150000 100000");
   EXPECT_EQ(quota(), 1.5);
 }
 
-TEST_F(ProcessorsOfMachine, AQuotaOfVersionOne) {
+TEST_F(ProcessorsOfMachine, AQuotaOfCgroupVersionOneIsRead) {
   file("proc/self/cgroup", "12:memory:/docker/7\n3:cpu,cpuacct:/docker/7\n0::/");
   file("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1");
   file("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");

@@ -39,22 +39,22 @@ class Programs : public ::testing::Test {
   ::strata::testing::TemporaryFolder folder_;
 };
 
-TEST_F(Programs, OfTheCurrentFolderAreNotFound) {
+TEST_F(Programs, AreNotFoundInTheCurrentFolder) {
   for (const std::string before : {"", ":", ".:", "::", "../here:", "./:"}) {
     EXPECT_EQ(found("tool", before + path("installed")), path("installed/tool")) << before;
     EXPECT_EQ(found("only_here", before + path("installed") + ":"), "") << before;
   }
 }
 
-TEST_F(Programs, AreFilesThatMayBeRun) {
+TEST_F(Programs, OnlyExecutableFilesAreFound) {
   EXPECT_EQ(found("tool", path("first") + ":" + path("second") + ":" + path("installed")),
             path("installed/tool"));
   EXPECT_EQ(found("tool", path("first")), "");
 }
 
-TEST_F(Programs, WithAFolderAreTakenAsNamed) { EXPECT_EQ(found("./tool", "/bin"), "./tool"); }
+TEST_F(Programs, APathWithAFolderIsReturnedAsItIs) { EXPECT_EQ(found("./tool", "/bin"), "./tool"); }
 
-TEST_F(Programs, OfTheSystemAreFoundWithoutPath) {
+TEST_F(Programs, SystemProgramsAreFoundWithoutPath) {
   ::unsetenv("PATH");
   EXPECT_NE(find_program("sh"), "");
 }

@@ -41,7 +41,7 @@ TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
   EXPECT_GT(result.fit.cost.cost(512), 0);
 }
 
-TEST(CostBenchmark, SaysWhereTheLongestSampleDoesNotFit) {
+TEST(CostBenchmark, RefusesMicroBatchesTooSmallForTheLongestSample) {
   const auto communicator = comm::make_single_communicator();
   EXPECT_THROW(benchmark_costs(training::tiny_run(1), {.micro_batch_tokens = 511},
                                training::Ranks{*communicator}),

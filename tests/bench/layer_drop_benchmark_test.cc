@@ -69,7 +69,7 @@ TEST_F(LayerDropBenchmarkTest, TimeFallsWithTheLayers) {
   EXPECT_LT(result.time_share(), 0.85);
 }
 
-TEST_F(LayerDropBenchmarkTest, WantsLayersThatAreDropped) {
+TEST_F(LayerDropBenchmarkTest, RefusesSettingsThatDropNoLayer) {
   const std::string message = error_of([&] { benchmark_layer_drop(run(1), {}); });
   EXPECT_EQ(message.find("layer_drop.theta is 1: no layer is dropped"), 0u) << message;
 }

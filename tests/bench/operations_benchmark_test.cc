@@ -102,7 +102,7 @@ TEST_F(OperationsBenchmarkTest, QuartilesFarApartAreUnsteady) {
   EXPECT_FALSE(quartiles_of({3.0}).unsteady());
 }
 
-TEST_F(OperationsBenchmarkTest, SharesAreOfTheLeastTimeThatThePeaksAllow) {
+TEST_F(OperationsBenchmarkTest, ShareOfPeakIsTheLeastPossibleTimeOverTheMeasuredTime) {
   OperationsBenchmark b;
   b.matrix_peak_flops_per_second = 1000;
   b.copy_peak_bytes_per_second = 100;
@@ -119,7 +119,7 @@ TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
   }
 }
 
-TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
+TEST_F(OperationsBenchmarkTest, OnlyTheRequestedOperationsAreMeasured) {
   const auto only = [&](const char* name) {
     std::vector<std::string> operations;
     for (const OperationTime& o : run(training::tiny_run(2), name).operations)

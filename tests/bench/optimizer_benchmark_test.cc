@@ -42,7 +42,7 @@ TEST(OptimizerBenchmark, AdamReadsFourArraysAndWritesThree) {
 
 // The first pass reads w, g, m, v and writes m, v and u, in g's place. The second reads w and u and
 // writes w.
-TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
+TEST(OptimizerBenchmark, LambMakesTwoPassesOverWeightsThatDecay) {
   const config::RunConfig config = run_of(config::OptimizerKind::kLamb);
   EXPECT_EQ(benchmark_optimizer(config, 1).update_bytes,
             40 * elements(true) + 28 * elements(false));

@@ -29,7 +29,7 @@ std::vector<float> drawn(int64_t count, uint64_t seed) {
 class RoundingDevice : public testing::TestWithParam<std::tuple<int, int64_t, int64_t>> {};
 
 // One addition in 2^15 may differ, so hardly one of these few thousand dot products does.
-TEST_P(RoundingDevice, AddsUpAsTheReferenceDoes) {
+TEST_P(RoundingDevice, AddsLikeTheReference) {
   const auto [bits, chunk, terms] = GetParam();
   const std::vector<float> x = drawn(kTokens * terms, 1), weight = drawn(kOut * terms, 2),
                            bias = drawn(kOut, 3);
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Sums, RoundingDevice,
                          testing::Combine(testing::Values(5, 7, 9), testing::Values(0, 4, 64),
                                           testing::Values(3, 64, 130, 384)));
 
-TEST(RoundingDeviceErrors, NameWhatIsPossible) {
+TEST(RoundingDeviceErrors, ImpossibleFormatsAreRefused) {
   EXPECT_THROW(make_rounding_device({.mantissa_bits = 23}, 1), Error);
   EXPECT_THROW(make_rounding_device({.mantissa_bits = 7, .chunk = 1}, 1), Error);
 }

@@ -46,7 +46,7 @@ class ScheduleBenchmarkOverRanks : public BenchmarkOverRanks {
 };
 
 // A rank's wait for another in a reduction says nothing about the network.
-TEST_F(ScheduleBenchmarkOverRanks, CommunicationIsThatOfTheRankThatComputesLongest) {
+TEST_F(ScheduleBenchmarkOverRanks, ExposedCommunicationIsTakenFromTheSlowestRank) {
   const int longest = ranks_.size() / 2;
   const double compute = ranks_.rank() == longest ? 2 : 1.0 / (1 + ranks_.rank());
   const double exposed = 10 - 3 * (ranks_.rank() == longest) + ranks_.rank();

@@ -24,7 +24,7 @@ TEST(SleepingDevice, TakesTheTimeOfTheArithmetic) {
 }
 
 // While its host waits for others, a device has no work. Its next work begins afterwards.
-TEST(SleepingDevice, DoesNotMakeUpForWhatItsHostWaitsFor) {
+TEST(SleepingDevice, DoesNotMakeUpForTheWaitsOfItsHost) {
   const auto device = make_sleeping_device(1e6);
   const device::ConstTensor x{nullptr, device::DType::kF32, 10, 20};
   const device::ConstTensor weight{nullptr, device::DType::kF32, 50, 20};

@@ -12,7 +12,7 @@ namespace {
 
 class StartBenchmarkTest : public testing_support::TemporaryDirectory {};
 
-TEST_F(StartBenchmarkTest, MeasuresEveryPartAndLeavesNothing) {
+TEST_F(StartBenchmarkTest, MeasuresEveryPartAndRemovesItsFiles) {
   config::RunConfig config = training::tiny_run(16);
   config.batch.load_balance.strategy = config::BalanceStrategy::kPlanned;
   const StartBenchmark result =
@@ -27,7 +27,7 @@ TEST_F(StartBenchmarkTest, MeasuresEveryPartAndLeavesNothing) {
 }
 
 // Another user may have a benchmark under way in the same folder.
-TEST_F(StartBenchmarkTest, LeavesFoldersOfOthersAlone) {
+TEST_F(StartBenchmarkTest, DoesNotTouchFoldersOfOthers) {
   std::filesystem::create_directories(directory_ / "strata-start");
   config::RunConfig config = training::tiny_run(16);
   benchmark_start(config, {.samples = 200'000, .ranks = 64, .folder = directory_});

@@ -9,7 +9,7 @@
 namespace strata::bench {
 namespace {
 
-TEST(StepBenchmark, CountsWhatAStepComputes) {
+TEST(StepBenchmark, CountsTokensSequencesAndFlopsOfAStep) {
   const auto communicator = comm::make_single_communicator();
   const StepBenchmark result =
       benchmark_steps(training::tiny_run(2), {.steps = 2, .micro_batch_tokens = 300},

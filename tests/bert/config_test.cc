@@ -81,7 +81,7 @@ TEST_F(Config, EveryKeyIsRead) {
   EXPECT_FLOAT_EQ(config.layer_norm_epsilon, 1e-6f);
 }
 
-TEST_F(Config, WhatGooglesFilesLackHasTheirDefault) {
+TEST_F(Config, KeysMissingFromGooglesFilesHaveDefaults) {
   object_.erase("layer_norm_eps");
   EXPECT_FLOAT_EQ(load().layer_norm_epsilon, 1e-12f);
 }
@@ -140,7 +140,7 @@ TEST_F(Config, ValuesOutOfRangeAreRefused) {
   expect_refused({"hidden_act", "relu"});
 }
 
-TEST_F(Config, WhatIsNoJsonObjectIsRefused) {
+TEST_F(Config, TextThatIsNotAJsonObjectIsRefused) {
   for (const char* text : {"", "[1, 2]", "{\"vocab_size\": ", "tiny"}) {
     write_file_atomically(file_.path(), text);
     expect_error([&] { load_bert_config(file_.name()); }, {file_.name(), "JSON"});
@@ -262,7 +262,7 @@ TEST(ConfigVocabulary, IsPaddedToAMultipleOfEightOrMore) {
 }
 
 // The JSON library would print it recursively.
-TEST_F(Config, AValueNestedTooDeepToBeShownIsRefused) {
+TEST_F(Config, ADeeplyNestedValueIsRefusedWithoutPrintingIt) {
   constexpr size_t kDepth = 300'000;
   for (const char* key : {"vocab_size", "layer_norm_eps", "hidden_act"}) {
     object_[key] = "DEEP";

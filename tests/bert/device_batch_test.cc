@@ -66,7 +66,7 @@ TEST_F(DeviceBatchTest, TakesASmallerBatchAfterALargerOne) {
   EXPECT_EQ(on_device.masked, 0);
 }
 
-TEST_F(DeviceBatchTest, IsFilledUpWithASequenceOfPaddingAndMaskedPositionsThatCountForNothing) {
+TEST_F(DeviceBatchTest, PaddingIsOneSequenceAndItsMaskedPositionsCountForNothing) {
   DeviceBatch on_device(*backend_, {.tokens = 10, .sequences = 3, .masked = 4},
                         {.tokens = 8, .masked = 4, .max_length = 32});
   using Numbers = std::vector<int32_t>;
@@ -102,7 +102,7 @@ TEST_F(DeviceBatchTest, ABatchThatIsFullHasAnEmptySequenceOfPadding) {
   EXPECT_EQ(download(on_device.sequences.cu_seqlens, 4), (std::vector<int32_t>{0, 4, 7, 7}));
 }
 
-TEST_F(DeviceBatchTest, RefusesWhatDoesNotFit) {
+TEST_F(DeviceBatchTest, RefusesBatchesBeyondItsCapacity) {
   const auto upload = [&](const BatchCapacity& capacity) {
     DeviceBatch(*backend_, capacity).upload(device::Stream::kCompute, two_samples());
   };

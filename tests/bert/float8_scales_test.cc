@@ -25,7 +25,7 @@ class Float8ScalesTest : public testing::Test {
   Float8Scales scales_{*backend_, 3};
 };
 
-TEST_F(Float8ScalesTest, TheFirstStepOnlyLooks) {
+TEST_F(Float8ScalesTest, TheFirstStepOnlyMeasuresAmax) {
   scales_.begin(1);
   EXPECT_FALSE(scales_.rounds());
   const Float8Scales::Gemm gemm = scales_.gemm(1, true);
@@ -34,7 +34,7 @@ TEST_F(Float8ScalesTest, TheFirstStepOnlyLooks) {
   EXPECT_NE(gemm.dy.amax, nullptr);
 }
 
-TEST_F(Float8ScalesTest, LaterOnesScaleByWhatWasSeen) {
+TEST_F(Float8ScalesTest, LaterStepsScaleByTheMeasuredAmax) {
   step(1, 3.0f, 0.1f, 1e-6f);
   scales_.begin(2);
   EXPECT_TRUE(scales_.rounds());
@@ -58,7 +58,7 @@ TEST_F(Float8ScalesTest, MicroBatchesOfAStepShareItsScales) {
   EXPECT_EQ(scale_of_x(), 4);
 }
 
-TEST_F(Float8ScalesTest, EvaluationLooksAtNothing) {
+TEST_F(Float8ScalesTest, EvaluationMeasuresNoAmax) {
   step(1, 3, 1, 1);
   scales_.begin(2);
   const Float8Scales::Gemm gemm = scales_.gemm(1, false);
@@ -67,7 +67,7 @@ TEST_F(Float8ScalesTest, EvaluationLooksAtNothing) {
   EXPECT_EQ(gemm.x.scale[0], 128);
 }
 
-TEST_F(Float8ScalesTest, NewWeightsStartAnew) {
+TEST_F(Float8ScalesTest, NewWeightsResetTheScales) {
   step(1, 100, 1, 1);
   step(2, 100, 1, 1);
   scales_.reset();

@@ -25,7 +25,7 @@ TEST(Flops, AddsUpOverSequencesButAttentionIsQuadratic) {
                    12.0 * 2 * 64 * (200 * 200 - 2 * 100 * 100));
 }
 
-TEST(Flops, CountsTheIntermediateLayerAsItIs) {
+TEST(Flops, UsesTheConfiguredIntermediateSize) {
   BertConfig config = load_bert_config("tiny");
   const int32_t one[] = {1};
   const double before = training_flops(config, one, 0);

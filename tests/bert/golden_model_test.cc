@@ -69,7 +69,7 @@ class GoldenModel : public testing::TestWithParam<GoldenCase> {
   std::unique_ptr<Backend> backend_;
 };
 
-TEST_P(GoldenModel, LossesAndGradientsAreThoseOfPyTorch) {
+TEST_P(GoldenModel, LossesAndGradientsMatchPyTorch) {
   Subject subject(*backend_, golden_.config, golden_.batch);
   subject.spoil_gradients();
   subject.model.train(golden_.batch, mean_step(golden_.batch), {});
@@ -98,7 +98,7 @@ TEST_P(GoldenModel, EvaluationGivesTheLossesAndNoGradients) {
 
 // The first step only measures the operands; later steps use FP8. Operands of the encoder's
 // products then have errors of up to 2^-4, gradients of 2^-3.
-TEST_P(GoldenModel, InFloat8ItIsWithinTheirRounding) {
+TEST_P(GoldenModel, InFloat8ErrorsStayWithinTheRounding) {
   if (!backend_->supports(device::Operation::kRoundToFloat8, device::DType::kE4M3)) {
     GTEST_SKIP() << "this device has no FP8";
   }
@@ -125,7 +125,7 @@ TEST_P(GoldenModel, InFloat8ItIsWithinTheirRounding) {
 }
 
 // Captures a step's second micro-batch, with dropout.
-TEST_P(GoldenModel, CapturedTrainingHasTheBitsOfTrainingThatIsIssued) {
+TEST_P(GoldenModel, CapturedTrainingHasTheSameBits) {
   BertConfig config = golden_.config;
   config.hidden_dropout = config.attention_dropout = 0.3f;
   const ModelOptions options{.rounding = {.tokens = 16, .masked = 4, .max_length = 8}};

@@ -63,7 +63,7 @@ TEST_P(MlperfReference, LossesAndAccuracyOfItsCheckpointAreTheSame) {
 INSTANTIATE_TEST_SUITE_P(Backends, MlperfReference, testing::ValuesIn(device::tested_backends()),
                          device::name_of_backend);
 
-TEST(MlperfReferenceCheckpoint, IsFoundByItsFilesToo) {
+TEST(MlperfReferenceCheckpoint, CanBeNamedByAnyOfItsFiles) {
   const ParameterLayout layout(reference_config());
   const HostWeights expected = load_weights(layout, reference_checkpoint(), 0).values;
   for (const char* ending : {".index", ".data-00000-of-00001"}) {

@@ -40,7 +40,7 @@ TEST(Parameters, FollowEachOtherWithoutOverlap) {
   EXPECT_LT(layout.size - end, 32);
 }
 
-TEST(Parameters, NamesAreMlperfsAndHuggingFacesAndUnique) {
+TEST(Parameters, HaveUniqueMlperfAndHuggingFaceNames) {
   const ParameterLayout layout(small());
   std::set<std::string> names, hugging_face;
   for (const Parameter& p : layout.all) {
@@ -60,7 +60,7 @@ TEST(Parameters, NamesAreMlperfsAndHuggingFacesAndUnique) {
   EXPECT_TRUE(hugging_face.contains("cls.predictions.bias"));
 }
 
-TEST(Parameters, StandInTheOrderInWhichBackwardFinishes) {
+TEST(Parameters, AreOrderedAsBackwardFinishesThem) {
   const ParameterLayout layout(small());
   EXPECT_LT(layout.transform.weight.offset, layout.layers[2].output.weight.offset);
   EXPECT_LT(layout.layers[2].output.weight.offset, layout.layers[1].output.weight.offset);
@@ -95,7 +95,7 @@ TEST(Parameters, QueryKeyAndValueAreOneMatrix) {
   EXPECT_EQ(layout.layers[1].query_key_value.bias.cols, 3 * 64);
 }
 
-TEST(Parameters, SegmentsAreParametersAndDecaySparesBiasesAndLayerNorms) {
+TEST(Parameters, EveryParameterIsASegmentAndBiasesAndLayerNormsDoNotDecay) {
   const ParameterLayout layout(small());
   std::vector<int> decay(static_cast<size_t>(layout.size), -1);
   int64_t end = 0;

@@ -18,7 +18,7 @@ using device::DType;
 // From step 2 on, layer 1 of 2 is kept three times in four.
 constexpr LayerDrop kDrop{.theta = 0.5, .gamma = 1e9};
 
-// Returns a step that keeps layer 1, or one that does not.
+// Returns a step that keeps layer 1 if `keeps`, and otherwise one that drops it.
 TrainingStep step_that(bool keeps, const data::PackedBatch& batch) {
   TrainingStep step = mean_step(batch);
   while ((layer_scales(kDrop, step.seed, step.step, 2)[1] > 0) != keeps) ++step.step;
@@ -81,7 +81,7 @@ class PreNormModel : public testing::TestWithParam<device::BackendOptions> {
   std::unique_ptr<device::Backend> backend_;
 };
 
-TEST_P(PreNormModel, LossesAndGradientsAreThoseOfPyTorch) {
+TEST_P(PreNormModel, LossesAndGradientsMatchPyTorch) {
   expect_golden("plain", {}, mean_step(Golden::pre_norm("plain").batch));
 }
 
@@ -99,7 +99,7 @@ TEST_P(PreNormModel, RecomputedActivationsGiveTheSameBits) {
   EXPECT_EQ(with(true), with(false));
 }
 
-TEST_P(PreNormModel, AStepThatDropsALayerIsThatOfPyTorch) {
+TEST_P(PreNormModel, AStepThatDropsALayerMatchesPyTorch) {
   const Golden golden = Golden::pre_norm("dropped");
   ModelOptions options;
   options.layer_drop = kDrop;
@@ -129,7 +129,7 @@ TEST_P(PreNormModel, ADroppedLayersGradientsAreZero) {
   EXPECT_GT(largest({gradients.begin() + kept.begin, gradients.begin() + kept.end}), 0);
 }
 
-TEST_P(PreNormModel, WithoutDroppingTheBitsAreThoseOfAModelThatHasNone) {
+TEST_P(PreNormModel, WithoutDroppedLayersTheBitsMatchAModelWithoutLayerDrop) {
   const Golden golden = Golden::pre_norm("plain");
   const TrainingStep step = mean_step(golden.batch);
   const auto plain = gradients_of(golden, {}, step);
@@ -150,7 +150,7 @@ TEST_P(PreNormModel, EvaluationHasAllLayers) {
               1, bound());
 }
 
-TEST_P(PreNormModel, RefusesWhatItIsNotBuiltFor) {
+TEST_P(PreNormModel, RefusesUnsupportedOptions) {
   const Golden golden = Golden::pre_norm("plain");
   ModelOptions float8;
   float8.float8 = true;
@@ -166,7 +166,7 @@ TEST_P(PreNormModel, RefusesWhatItIsNotBuiltFor) {
 INSTANTIATE_TEST_SUITE_P(Backends, PreNormModel, testing::ValuesIn(device::tested_backends()),
                          device::name_of_backend);
 
-TEST(PreNormWeights, AreNoUseToAPostNormModelNorTheOtherWayRound) {
+TEST(PreNormWeights, PreNormAndPostNormModelsRefuseEachOthersWeights) {
   BertConfig config = Golden(2).config;
   const auto expect_refused = [&](Norm norm, const char* file, const char* reason) {
     config.norm = norm;

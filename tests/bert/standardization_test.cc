@@ -84,7 +84,7 @@ class StandardizedModel : public testing::TestWithParam<device::BackendOptions> 
   std::unique_ptr<device::Backend> backend_;
 };
 
-TEST_P(StandardizedModel, LossesAndGradientsAreThoseOfPyTorch) {
+TEST_P(StandardizedModel, LossesAndGradientsMatchPyTorch) {
   for (const auto axis : {StandardizationAxis::kUnit, StandardizationAxis::kToken}) {
     SCOPED_TRACE(name_of(axis));
     const Golden golden = Golden::standardized(name_of(axis));
@@ -136,7 +136,7 @@ TEST_P(StandardizedModel, PaddingDoesNotCount) {
   }
 }
 
-TEST_P(StandardizedModel, WithoutWeightThereIsNoLoss) {
+TEST_P(StandardizedModel, AWeightOfZeroTurnsTheLossOff) {
   const Golden golden = Golden::standardized("unit");
   const TrainingStep step = mean_step(golden.batch);
   const Trained none = train(golden.config, golden.batch, {}, step);
@@ -150,7 +150,7 @@ TEST_P(StandardizedModel, WithoutWeightThereIsNoLoss) {
   EXPECT_GT(relative_difference(on.gradients, none.gradients), 0.01);
 }
 
-TEST_P(StandardizedModel, EvaluationHasNoSuchLoss) {
+TEST_P(StandardizedModel, EvaluationHasNoStandardizationLoss) {
   const Golden golden = Golden::standardized("unit");
   Subject subject(*backend_, golden.config, golden.batch, options_of(StandardizationAxis::kUnit));
   subject.model.evaluate(golden.batch);
@@ -161,7 +161,7 @@ TEST_P(StandardizedModel, EvaluationHasNoSuchLoss) {
 }
 
 // The encoder's FP8 operands have errors of up to 2^-4, gradients of 2^-3.
-TEST_P(StandardizedModel, InFloat8ItIsWithinItsRounding) {
+TEST_P(StandardizedModel, InFloat8ErrorsStayWithinTheRounding) {
   if (!backend_->supports(device::Operation::kRoundToFloat8, device::DType::kE4M3)) {
     GTEST_SKIP() << "this device has no FP8";
   }
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(Axes, WholeLoss,
                          testing::Values(StandardizationAxis::kUnit, StandardizationAxis::kToken),
                          [](const auto& test) { return name_of(test.param); });
 
-TEST(Standardization, IsRefusedWhereThereIsLayerNorm) {
+TEST(Standardization, IsRefusedForAModelWithLayerNorm) {
   const auto backend = device::make_reference_backend();
   const Golden golden(2);
   expect_error(
@@ -255,7 +255,7 @@ TEST(Standardization, IsRefusedWhereThereIsLayerNorm) {
       {"set model.norm to none"});
 }
 
-TEST(AffineWeights, AreNoUseToAModelWithLayerNormNorTheOtherWayRound) {
+TEST(AffineWeights, ModelsWithAndWithoutLayerNormRefuseEachOthersWeights) {
   BertConfig config = Golden(2).config;
   const TemporaryFile affine(".affine.safetensors");
   config.norm = Norm::kNone;

@@ -57,7 +57,7 @@ class Action : public Tools {
   }
 };
 
-TEST_F(Action, ChecksAndNamesItsFiles) {
+TEST_F(Action, ChecksResultsAndNamesTheFilesItWrote) {
   EXPECT_EQ(run_script("program.sh").status, 0);
   const auto checked = run_script("check.sh");
   EXPECT_THAT(checked.output,
@@ -70,7 +70,7 @@ TEST_F(Action, ChecksAndNamesItsFiles) {
   EXPECT_EQ(read_file(path("strata-check.xml")).substr(0, 5), "<?xml");
 }
 
-TEST_F(Action, CommentsTheChangeInScoresOnce) {
+TEST_F(Action, WritesOneCommentAboutTheChangeInScores) {
   const auto commented = run_script("comment.sh");
   ASSERT_EQ(commented.status, 0) << commented.output;
   const std::string body = read_file(path("body"));
@@ -86,7 +86,7 @@ TEST_F(Action, CommentsTheChangeInScoresOnce) {
   EXPECT_THAT(read_file(path("calls")), HasSubstr("PATCH repos/o/r/issues/comments/123"));
 }
 
-// A program belongs to the machine, or was put beside the commits. A committed file is never run.
+// A program may be run from the machine or from beside the checkout, but never from a commit.
 TEST_F(Action, RunsNoFileOfThePullRequest) {
   const std::string hostile = "echo hostile code runs >>'" + path("ran") + "'\n";
   for (const char* name : {"strata", "python3", "git", "tar", "tools/strata", "tools/realpath"}) {
@@ -147,7 +147,7 @@ TEST_F(Action, RunsNoFileOfThePullRequest) {
   EXPECT_FALSE(std::filesystem::exists(path("ran"))) << read_file(path("ran"));
 }
 
-TEST_F(Action, InputsNameTheSamePlacesInBothTrees) {
+TEST_F(Action, InputPathsApplyToBothTrees) {
   const std::string rules = std::string(STRATA_SOURCE_DIR) + "/compliance/rules";
   std::filesystem::copy(rules, path("Rules"), std::filesystem::copy_options::recursive);
   for (const std::string& settings :

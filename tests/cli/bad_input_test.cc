@@ -31,7 +31,7 @@ class BadInput : public SmallBenchmark {
     expect_refusal(strata(arguments), parts);
     expect_no_results();
   }
-  // The system's description says nothing of a run.
+  // The system description is not a result of a run.
   void expect_no_results() {
     for (const std::string& file : output_files()) {
       EXPECT_EQ(file, "Strata/systems/small.json");
@@ -76,7 +76,7 @@ class BadInput : public SmallBenchmark {
 
 // Settings that the data, the model and the machine of the small benchmark cannot follow. "@"
 // stands for the benchmark's folder.
-TEST_F(BadInput, SettingsThatCannotBeFollowed) {
+TEST_F(BadInput, SettingsThatDoNotFitTheBenchmarkAreRefused) {
   struct Case {
     const char* name;
     std::vector<std::string> settings, parts;
@@ -115,7 +115,7 @@ TEST_F(BadInput, SettingsThatCannotBeFollowed) {
   }
 }
 
-TEST_F(BadInput, TruncatedData) {
+TEST_F(BadInput, TruncatedDataIsRefused) {
   const size_t whole = fs::file_size(path("data/train.hdf5"));
   for (const size_t bytes : {whole / 2, whole - 100, size_t{1000}, size_t{4}, size_t{0}}) {
     const std::string copy = truncated("data/train.hdf5", bytes);
@@ -123,7 +123,7 @@ TEST_F(BadInput, TruncatedData) {
   }
 }
 
-TEST_F(BadInput, DataOfAnotherSchema) {
+TEST_F(BadInput, DataOfAnotherSchemaIsRefused) {
   auto file = data::hdf5::File::create_in_memory(path("other.hdf5"));
   const int32_t value = 1;
   file.write("images", H5T_STD_I32LE, {1}, &value);
@@ -132,7 +132,7 @@ TEST_F(BadInput, DataOfAnotherSchema) {
                        {path("other.hdf5"), "input_ids", "images", "strata data prepare"});
 }
 
-TEST_F(BadInput, TokensBeyondTheVocabulary) {
+TEST_F(BadInput, TokensBeyondTheVocabularyAreRefused) {
   std::string small = R"({"vocab_size": 20, "hidden_size": 64, "num_hidden_layers": 1,
     "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 48,
     "type_vocab_size": 2, "hidden_act": "gelu"})";
@@ -144,7 +144,7 @@ TEST_F(BadInput, TokensBeyondTheVocabulary) {
   EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
-TEST_F(BadInput, TokensBeyondTheVocabularyInOneSampleOnly) {
+TEST_F(BadInput, ATokenBeyondTheVocabularyInOneSampleIsRefused) {
   data::Instances instances;
   for (int sample = 0; sample < 8; ++sample) {
     instances.tokens.insert(instances.tokens.end(), {2, 6, 4, sample == 5 ? 77 : 8, 3});
@@ -166,19 +166,19 @@ TEST_F(BadInput, TokensBeyondTheVocabularyInOneSampleOnly) {
   EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
-TEST_F(BadInput, SamplesLongerThanTheModelsPositions) {
+TEST_F(BadInput, SamplesLongerThanTheModelsPositionsAreRefused) {
   std::string short_model = read_file(path("model.json"));
   short_model.replace(short_model.find("48"), 2, "16");
   write_file_atomically(path("short.json"), short_model);
   expect_train_refuses({"model.config=" + path("short.json")}, {"data/", "16 tokens"});
 }
 
-TEST_F(BadInput, AVocabularyOfAnotherSize) {
+TEST_F(BadInput, AVocabularyOfAnotherSizeIsRefused) {
   write_file_atomically(path("vocab.txt"), read_file(path("vocab.txt")) + "more\n");
   expect_train_refuses({}, {path("vocab.txt"), "33", "vocab_size=32"});
 }
 
-TEST_F(BadInput, AVocabularyWithoutMask) {
+TEST_F(BadInput, AVocabularyWithoutMaskIsRefused) {
   std::string without = read_file(path("vocab.txt"));
   without.replace(without.find("[MASK]"), 6, "[NONE]");
   write_file_atomically(path("vocab.txt"), without);
@@ -187,7 +187,7 @@ TEST_F(BadInput, AVocabularyWithoutMask) {
   EXPECT_FALSE(fs::exists(path("new/train.hdf5")));
 }
 
-TEST_F(BadInput, AnEmptyCorpus) {
+TEST_F(BadInput, AnEmptyCorpusIsRefused) {
   for (const char* text : {"", "\n\n\n", " \t \n \n"}) {
     write_file_atomically(path("empty.txt"), text);
     expect_refusal(prepare("empty.txt"), {path("empty.txt")});
@@ -196,12 +196,12 @@ TEST_F(BadInput, AnEmptyCorpus) {
   }
 }
 
-TEST_F(BadInput, AMissingTextOrVocabulary) {
+TEST_F(BadInput, AMissingTextOrVocabularyIsRefused) {
   expect_refusal(prepare("nowhere.txt"), {path("nowhere.txt")});
   expect_refusal(prepare("text.txt", "nowhere.txt"), {path("nowhere.txt")});
 }
 
-TEST_F(BadInput, AnEmptyDataSet) {
+TEST_F(BadInput, AnEmptyDataSetIsRefused) {
   data::InstanceFileInfo info;
   info.vocabulary_size = 32;
   info.max_length = 48;
@@ -210,7 +210,7 @@ TEST_F(BadInput, AnEmptyDataSet) {
   expect_train_refuses({"data.train=" + path("none.hdf5")}, {path("none.hdf5"), "no samples"});
 }
 
-TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
+TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanksIsRefused) {
   const ProcessResult refused = strata(
       train({"--set", "batch.micro_batch=5000", "--set", "initialization.warmup_steps=0"}), 2);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
@@ -218,7 +218,7 @@ TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
   expect_no_results();
 }
 
-TEST_F(BadInput, CheckpointsThatAreDamaged) {
+TEST_F(BadInput, DamagedCheckpointsAreRefused) {
   const std::string whole = checkpoint();
   const size_t size = fs::file_size(whole);
   for (const size_t bytes : {size - 1, size / 2, size_t{500}, size_t{4}, size_t{0}}) {
@@ -230,7 +230,7 @@ TEST_F(BadInput, CheckpointsThatAreDamaged) {
                  {"truncated"});
 }
 
-TEST_F(BadInput, CheckpointsOfAnotherModel) {
+TEST_F(BadInput, CheckpointsOfAnotherModelAreRefused) {
   const std::vector<float> values(64 * 64, 0.5f);
   const std::vector<bert::NamedTensor> tensors{{"some.weight", {64, 64}, values}};
   bert::write_safetensors(path("foreign.safetensors"), tensors);
@@ -244,14 +244,14 @@ TEST_F(BadInput, CheckpointsOfAnotherModel) {
                        {whole, "shape", "96", "model.config"});
 }
 
-TEST_F(BadInput, ModelsThatCannotBe) {
+TEST_F(BadInput, ImpossibleModelsAreRefused) {
   std::string odd = read_file(path("model.json"));
   odd.replace(odd.find("\"hidden_size\": 64"), 17, "\"hidden_size\": 65");
   write_file_atomically(path("odd.json"), odd);
   expect_train_refuses({"model.config=" + path("odd.json")}, {path("odd.json"), "hidden_size=65"});
 }
 
-TEST_F(BadInput, ConfigurationsWithAMistake) {
+TEST_F(BadInput, WrongConfigurationsAreRefused) {
   expect_refusal(strata({"train", "--config", path("nowhere.yaml")}), {path("nowhere.yaml")});
   write_file_atomically(path("run.yaml"), read_file(path("run.yaml")) + "colour: red\n");
   expect_train_refuses({}, {path("run.yaml"), "colour"});
@@ -259,7 +259,7 @@ TEST_F(BadInput, ConfigurationsWithAMistake) {
   expect_train_refuses({}, {path("run.yaml")});
 }
 
-TEST_F(BadInput, AnOutputDirectoryThatCannotBe) {
+TEST_F(BadInput, AnImpossibleOutputDirectoryIsRefused) {
   write_file_atomically(path("file"), "in the way");
   for (const std::string& output : {path("file/out"), path("file"), std::string("/proc/strata")}) {
     expect_train_refuses({"run.output=" + output}, {output, "run.output"});
@@ -268,7 +268,7 @@ TEST_F(BadInput, AnOutputDirectoryThatCannotBe) {
   EXPECT_EQ(read_file(path("file")), "in the way");
 }
 
-TEST_F(BadInput, AnOutputDirectoryThatCannotBeOnTwoRanks) {
+TEST_F(BadInput, AnImpossibleOutputDirectoryIsRefusedOnTwoRanks) {
   write_file_atomically(path("file"), "in the way");
   const ProcessResult refused = strata(train({"--set", "run.output=" + path("file/out")}), 2);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
@@ -286,7 +286,7 @@ void expect_no_space_for_events(const ProcessResult& ended, const std::string& l
 }
 
 // A file that may not grow fails as one on a full disk does.
-TEST_F(BadInput, ADiskThatFillsUpDuringARun) {
+TEST_F(BadInput, ADiskThatFillsUpAbortsTheRun) {
   ProcessOptions full;
   full.largest_file = 100000;
   const ProcessResult ended = strata(endless_run(), 1, full);
@@ -296,7 +296,7 @@ TEST_F(BadInput, ADiskThatFillsUpDuringARun) {
   EXPECT_GT(fs::file_size(result("result_0.txt")), 99000u);
 }
 
-// A file system of our own, in a mount namespace of our own, where this is permitted.
+// A small file system in a private mount namespace. Skips the test if mounting is not permitted.
 class SmallDisk : public BadInput {
  protected:
   void SetUp() override {
@@ -311,7 +311,7 @@ class SmallDisk : public BadInput {
   void TearDown() override {
     if (mounted_) ::umount(path("disk").c_str());
   }
-  // Leaves no space but what is reserved already.
+  // Fills the disk, except for space that is already reserved.
   void fill() {
     std::ofstream filler(path("disk/filler"), std::ios::binary);
     const std::string block(4096, 'x');
@@ -330,14 +330,14 @@ class SmallDisk : public BadInput {
   bool mounted_ = false;
 };
 
-TEST_F(SmallDisk, ThatIsFullFromTheStartIsRefused) {
+TEST_F(SmallDisk, IsRefusedIfItIsFullAtTheStart) {
   fill();
   expect_refusal(strata(train({"--set", "run.output=" + path("disk")})),
                  {path("disk"), "run.output"});
   EXPECT_FALSE(fs::exists(log_path()));
 }
 
-TEST_F(SmallDisk, ThatFillsUpDuringARunStillTakesTheEndOfTheLog) {
+TEST_F(SmallDisk, HasRoomForTheEndOfTheLogIfItFillsUpDuringARun) {
   Process job(command(endless_run({"--set", "run.output=" + path("disk")})));
   wait_until_it_runs();
   fill();
@@ -346,7 +346,7 @@ TEST_F(SmallDisk, ThatFillsUpDuringARunStillTakesTheEndOfTheLog) {
   EXPECT_TRUE(ends_with_run_stop(events(log_path()), "aborted"));
 }
 
-TEST_F(SmallDisk, ThatFillsUpDuringARunTakesNoPartOfACheckpoint) {
+TEST_F(SmallDisk, GetsNoPartialCheckpointIfItFillsUpDuringARun) {
   Process job(
       command(train({"--set", "run.output=" + path("disk"), "--set",
                      "target.masked_lm_accuracy=0.01", "--set", "target.eval_interval_samples=4000",
@@ -363,7 +363,7 @@ TEST_F(SmallDisk, ThatFillsUpDuringARunTakesNoPartOfACheckpoint) {
   EXPECT_EQ(files, (std::vector<std::string>{"result_0.txt", "result_0.yaml"}));
 }
 
-TEST_F(SmallDisk, ThatIsFullTakesNoPartOfADataSet) {
+TEST_F(SmallDisk, GetsNoPartialDataSetIfItIsFull) {
   fill();
   expect_refusal(prepare("text.txt", "vocab.txt", "disk/data"), {path("disk/data")});
   EXPECT_FALSE(fs::exists(path("disk/data/train.hdf5")));

@@ -161,7 +161,7 @@ TEST(BenchSchedule, PrintsARowForEveryOrderOfTheSectionsChosen) {
   EXPECT_THAT(result.out, Not(HasSubstr("unequal")));
 }
 
-TEST(BenchSchedule, WhatItCannotMeasureIsRefused) {
+TEST(BenchSchedule, RefusesOneRankAndUnknownSections) {
   expect_refusal(run(schedule({}, 1)), {"a single rank has no communication"});
   const ProcessResult unknown = run(schedule({"--only", "sections"}, 1));
   EXPECT_EQ(unknown.exit_code, 2);
@@ -210,7 +210,7 @@ TEST(BenchBalance, PrintsATableOfTheChosenStrategies) {
   EXPECT_EQ(result.err, "");
 }
 
-TEST(BenchBalance, WhatCannotBePlannedIsNamed) {
+TEST(BenchBalance, ImpossiblePlansAreRefusedWithTheReason) {
   expect_refusal(run(balance({"--ranks", "100", "--samples", "1000"})),
                  {"1,000 samples", "100 ranks x 16"});
   expect_refusal(run(balance({"--cost", "{linear: 1}"})), {"--cost", "quadratic", "missing"});
@@ -264,8 +264,7 @@ TEST_F(BenchWithData, APathThatIsNotUtf8MakesValidJson) {
       "caf\uFFFD.json"));
 }
 
-// The document has a row for every machine's JSON.
-TEST(BenchMachine, TheDocumentHasTheRowsOfAllResults) {
+TEST(BenchMachine, TheDocumentHasARowForEveryResult) {
   const std::filesystem::path root = STRATA_SOURCE_DIR;
   std::vector<std::string> command = {kStrata, "bench", "machine", "--from"};
   for (const auto& file : list_directory(root / "bench/results")) {
@@ -284,7 +283,7 @@ TEST_F(BenchWithData, BalanceTakesTheLengthsOfADataSet) {
   EXPECT_EQ(json::parse(result.out)["plans"].size(), 5u);
 }
 
-TEST_F(BenchWithData, ACostThatWasMeasuredCanBeTrainedAndPlannedWith) {
+TEST_F(BenchWithData, AMeasuredCostCanBeUsedForTrainingAndPlanning) {
   const std::string cost = path("cost.json");
   const ProcessResult measured = strata({"bench", "cost", "--config", path("run.yaml"), "--rounds",
                                          "5", "--tokens", "2048", "--out", cost, "--json"});
@@ -334,7 +333,7 @@ TEST(BenchSimulate, ComparesClipModesAndBuckets) {
 }
 
 // Each channel takes a processor from computing, and too few do not fill the link.
-TEST(BenchSimulate, WeighsChannelsAgainstProcessors) {
+TEST(BenchSimulate, ComparesNumbersOfNcclChannels) {
   const ProcessResult result = run(simulate(
       {"--ranks", "8", "--gflops", "400000", "--network", "5e-6,50e9", "--domain", "nvlink-h100",
        "--channels", "1,8,24,100", "--channel-gbytes", "20", "--processors", "132", "--json"}));
@@ -347,7 +346,7 @@ TEST(BenchSimulate, WeighsChannelsAgainstProcessors) {
   EXPECT_GT(steps[3], steps[2]);
 }
 
-TEST(BenchSimulate, RefusesWhatItCannotSimulate) {
+TEST(BenchSimulate, RefusesImpossibleSettings) {
   const std::vector<std::string> speed = {"--ranks", "8", "--gflops", "1000"};
   const auto error = [&](std::vector<std::string> arguments, bool adds_speed = true) {
     if (adds_speed) arguments.insert(arguments.begin(), speed.begin(), speed.end());

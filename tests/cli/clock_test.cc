@@ -36,7 +36,7 @@ class TheClock : public SmallBenchmark, public testing::WithParamInterface<int> 
 INSTANTIATE_TEST_SUITE_P(Ranks, TheClock, testing::Values(1, 2));
 
 // Before run_start files may only be opened to remove them from the page cache.
-TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
+TEST_P(TheClock, StartsBeforeAnyDataIsRead) {
   const std::vector<TraceLine> lines = trace_of_a_run(GetParam());
   const auto run_start = std::ranges::find_if(
       lines, [](const TraceLine& line) { return line.what == "event" && line.of == "run_start"; });
@@ -62,7 +62,7 @@ TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
 
 using WallClock = SmallBenchmark;
 
-TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
+TEST_F(WallClock, IsReportedButChangesNoTimesIfItIsSet) {
   const ProcessResult result = strata(
       train(), 1,
       {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_CLOCK_SET", "-3600"}}});
@@ -75,7 +75,7 @@ TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
   EXPECT_LT(log.back()["time_ms"].get<int64_t>() - log.front()["time_ms"].get<int64_t>(), 600'000);
 }
 
-TEST_F(WallClock, WhereTheLogAndTheSteadyClockTellDifferentTimesThatIsSaid) {
+TEST_F(WallClock, DifferenceFromTheSteadyClockIsReported) {
   const ProcessResult result =
       strata(train(), 1,
              {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_SLOW", "400000"}}});

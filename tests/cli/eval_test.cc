@@ -84,7 +84,7 @@ class Eval : public SmallBenchmark {
   const json golden_ = read_json(kGolden + "bert/eval_step0_tiny.json");
 };
 
-TEST_F(Eval, IsWhatPyTorchComputes) {
+TEST_F(Eval, MatchesPyTorch) {
   for (const char* micro_batch : {"1", "4", "64"}) {
     const ProcessResult evaluated =
         strata(evaluate({"--set", std::string("batch.micro_batch=") + micro_batch}));
@@ -108,7 +108,7 @@ TEST_F(Eval, IsExactInDouble) {
   expect_equal(json::parse(evaluated.out), golden_, 1e-10, 0);
 }
 
-TEST_F(Eval, TakesTheFirstSamplesWhereAskedTo) {
+TEST_F(Eval, UsesTheFirstSamplesIfConfigured) {
   const ProcessResult evaluated = strata(evaluate({"--set", "data.eval_samples=7"}));
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   const json printed = json::parse(evaluated.out);
@@ -118,7 +118,7 @@ TEST_F(Eval, TakesTheFirstSamplesWhereAskedTo) {
   EXPECT_EQ(printed["masked_lm"]["total"], masked);
 }
 
-TEST_F(Eval, SaysWhatTheCheckpointLacksAndPrintsForPeople) {
+TEST_F(Eval, PrintsTextAndNamesRandomWeights) {
   const ProcessResult evaluated = strata({"eval", "--config", path("run.yaml")});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_THAT(evaluated.err, HasSubstr("weights: random"));
@@ -126,7 +126,7 @@ TEST_F(Eval, SaysWhatTheCheckpointLacksAndPrintsForPeople) {
 }
 
 // Uses the quickstart's checkpoint and evaluation set, if they exist.
-TEST(EvalOfTheQuickstart, IsWhatPyTorchComputes) {
+TEST(QuickstartEval, MatchesPyTorch) {
   const std::string cache = STRATA_SOURCE_DIR "/data-cache/";
   const std::string data = cache + "quickstart/eval.hdf5";
   if (!fs::exists(data) || !fs::exists(cache + "minilm/model.safetensors")) {

@@ -66,7 +66,7 @@ TEST_F(Export, HasEveryNumberOfTheRun) {
   EXPECT_FALSE(runs.at("Acme/results/good/bert/result_0").at("eval_accuracy").empty());
 }
 
-TEST_F(Export, TensorBoardReadsTheSame) {
+TEST_F(Export, TensorBoardReadsTheSameValues) {
   const char* python = std::getenv("STRATA_TENSORBOARD_PYTHON");
   if (python == nullptr) {
     GTEST_SKIP() << "STRATA_TENSORBOARD_PYTHON names no Python with tensorboard";
@@ -77,7 +77,7 @@ TEST_F(Export, TensorBoardReadsTheSame) {
   EXPECT_EQ(read(python, "--tensorboard"), read("/usr/bin/python3"));
 }
 
-TEST_F(Export, SaysWhatIsLeftOutAndReplacesAnEarlierExport) {
+TEST_F(Export, NamesSkippedFilesAndReplacesAnEarlierExport) {
   const std::string log = path("Bolt/results/x/gpt3/result_0.txt");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(strata({"export", "tensorboard", log, "-o", path("out")}).exit_code, 0);
@@ -125,7 +125,7 @@ print(rows == lines and len(logs) > 1)
   EXPECT_EQ(compared.output, "True\n");
 }
 
-TEST_F(Export, ATableNamesWhatCannotBeReadAndKeepsTheRest) {
+TEST_F(Export, UnreadableLogsAreNamedAndTheTableHasTheRest) {
   const ProcessResult exported = strata({"export", "csv", path("Bolt/results/x/gpt3/result_0.txt"),
                                          path("absent.txt"), "-o", "/dev/stdout"});
   EXPECT_EQ(exported.exit_code, 2);

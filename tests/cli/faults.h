@@ -43,7 +43,7 @@ inline FaultyRun run_with(const Fault& fault, const std::vector<std::string>& co
 
 }  // namespace strata::cli
 
-// Skips a test if the build's programs cannot load such a library.
+// Skips a test if the build's programs cannot load the fault library.
 #ifdef STRATA_FAULT_LIBRARY
 #define STRATA_NEEDS_FAULTS() static_cast<void>(0)
 #else

@@ -37,7 +37,7 @@ class Faults : public ::testing::Test {
   ::strata::testing::TemporaryFolder folder_;
 };
 
-TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
+TEST_F(Faults, AFailedAllocationEndsACommandWithAMessage) {
   STRATA_NEEDS_FAULTS();
   constexpr int kStep = 1201;  // the program makes some thousand calls
   for (const char* command : {"score", "check"}) {
@@ -61,7 +61,7 @@ TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
 }
 
 // The destructor of a JSON object allocates memory, and cannot throw.
-TEST_F(Faults, ALibraryThatCannotGoOnEndsWithAMessage) {
+TEST_F(Faults, AFailedAllocationInALibraryEndsWithAMessage) {
   STRATA_NEEDS_FAULTS();
   BertLog log = BertLog::passing();
   for (int i = 0; i < 1000; ++i) log.append({"eval_accuracy", "0.5", "\"epoch_num\": 1"});
@@ -79,7 +79,7 @@ TEST_F(Faults, ALibraryThatCannotGoOnEndsWithAMessage) {
   EXPECT_GT(failed, 10);
 }
 
-TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
+TEST_F(Faults, FilesThatCannotBeReadOrWrittenAreNamed) {
   STRATA_NEEDS_FAULTS();
   const std::vector<std::vector<std::string>> commands = {
       {"score", path("Acme")},
@@ -114,7 +114,7 @@ TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
   }
 }
 
-TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
+TEST_F(Faults, AnUnreadableDivisionIsNotTakenForAMissingOne) {
   STRATA_NEEDS_FAULTS();
   folder_.write("Acme/systems/good.json", R"({"division": "closed"})");
   const std::vector<std::string> command = {"check", "package", path("Acme")};
@@ -133,7 +133,7 @@ TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
 
 // Whichever call fails, a merge makes the whole tree or nothing, and scaling.json is complete or
 // absent.
-TEST_F(Faults, WhatASubmissionIsMadeOfIsWholeOrAbsent) {
+TEST_F(Faults, FilesOfASubmissionAreCompleteOrAbsent) {
   STRATA_NEEDS_FAULTS();
   folder_.write("Acme/results/good/bert/result_2.txt", BertLog::passing().text());
   folder_.write("points.json", R"({"one": {"Benchmark": "bert", "BS": 1,
@@ -228,7 +228,7 @@ TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
   EXPECT_GT(refused, 5);
 }
 
-TEST_F(Faults, AMessageSaysThatAConverterWroteWhatCannotBeRead) {
+TEST_F(Faults, AnUnreadableOutputOfAConverterIsNamed) {
   STRATA_NEEDS_FAULTS();
   folder_.write("bin/rsvg-convert", "#!/bin/sh\necho a picture\n");
   fs::permissions(path("bin/rsvg-convert"), fs::perms::owner_all);

@@ -49,7 +49,7 @@ class Formats : public Tools {
 
 constexpr char kLogs[] = "log Acme --ruleset 5.0 --rules built-in ";
 
-TEST_F(Formats, SarifIsWhatTheStandardAsksFor) {
+TEST_F(Formats, SarifFollowsTheStandard) {
   ASSERT_EQ(check(std::string(kLogs) + "--sarif out.sarif").exit_code, 1);
   const auto read =
       run_command("/usr/bin/python3 " STRATA_SOURCE_DIR "/tests/support/sarif_check.py '" +
@@ -139,7 +139,7 @@ std::optional<Command> parse_command(std::string line) {
   return command;
 }
 
-TEST_F(Formats, NothingThatALogHoldsBecomesAnotherCommand) {
+TEST_F(Formats, TextOfALogCannotBecomeAWorkflowCommand) {
   folder_.write("Acme/results/good/bert/notes.txt", "");
   for (const std::string& words : {std::string(kLogs), std::string("package Acme --ruleset 5.0 "),
                                    std::string("round . --ruleset 5.0 ")}) {
@@ -178,7 +178,7 @@ TEST_F(Formats, NothingThatALogHoldsBecomesAnotherCommand) {
 }
 
 // A package may lack a run, so the run's findings are no errors of the package.
-TEST_F(Formats, ARunThatAPackageMayDoWithoutIsAWarning) {
+TEST_F(Formats, AFailedRunThatAPackageMayLackIsAWarning) {
   for (int i = 0; i < 10; ++i) {
     BertLog log = BertLog::passing("open");
     if (i == 3) log.without("run_stop");

@@ -57,7 +57,7 @@ TEST_P(Help, AnUnknownOptionIsRefusedByName) {
   EXPECT_THAT(refused.err, HasSubstr("--"));
 }
 
-TEST(HelpOfStrata, NamesEveryCommand) {
+TEST(StrataHelp, NamesEveryCommand) {
   const std::string help = run({kStrata, "--help"}).out;
   for (const char* command :
        {"train", "eval", "data", "bench", "check", "plan", "score", "plot", "report"}) {
@@ -65,25 +65,25 @@ TEST(HelpOfStrata, NamesEveryCommand) {
   }
 }
 
-TEST(HelpOfStrata, WithoutACommandItSaysWhatIsMissing) {
+TEST(StrataHelp, AMissingCommandIsNamed) {
   const ProcessResult refused = run({kStrata});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("subcommand"));
 }
 
-TEST(HelpOfStrata, TrainWithoutAConfigurationSaysSo) {
+TEST(StrataHelp, TrainWithoutAConfigurationSaysSo) {
   const ProcessResult refused = run({kStrata, "train"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("--config"));
 }
 
-TEST(HelpOfStrata, DescribeConfigPrintsEveryKey) {
+TEST(StrataHelp, DescribeConfigPrintsEveryKey) {
   const ProcessResult described = run({kStrata, "train", "--describe-config"});
   EXPECT_EQ(described.exit_code, 0);
   EXPECT_THAT(described.out, HasSubstr("`target.masked_lm_accuracy`"));
 }
 
-TEST(HelpOfStrata, VersionIsPrinted) {
+TEST(StrataHelp, VersionIsPrinted) {
   const ProcessResult version = run({kStrata, "--version"});
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.out, HasSubstr("."));

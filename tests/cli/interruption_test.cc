@@ -119,7 +119,7 @@ TEST_F(RunningJob, AKilledRunEndsItsLogAborted) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
 }
 
-TEST_F(RunningJob, AStoppedRankEndsTheJobByNameWithTheLogAborted) {
+TEST_F(RunningJob, AStoppedRankIsNamedAndEndsTheJobAndItsLogAsAborted) {
   start(2, {"--set", "run.stall_seconds=3"});
   ::kill(rank(1), SIGSTOP);
   expect_end(2);
@@ -128,7 +128,7 @@ TEST_F(RunningJob, AStoppedRankEndsTheJobByNameWithTheLogAborted) {
   EXPECT_THAT(messages_, HasSubstr("rank 0 waits in an all-reduce"));
 }
 
-TEST_F(RunningJob, AJobThatIsStoppedForLongerThanAStallGoesOn) {
+TEST_F(RunningJob, AJobStoppedForLongerThanAStallContinues) {
   start(2, {"--set", "run.stall_seconds=3"});
   const pid_t ranks[] = {rank(0), rank(1)};
   for (const pid_t process : ranks) ::kill(process, SIGSTOP);
@@ -140,7 +140,7 @@ TEST_F(RunningJob, AJobThatIsStoppedForLongerThanAStallGoesOn) {
   EXPECT_TRUE(job_->running()) << job_->wait(std::chrono::seconds(0)).err;
 }
 
-TEST_F(RunningJob, ASecondOneOnTheSameOutputIsRefused) {
+TEST_F(RunningJob, ASecondJobWithTheSameOutputIsRefused) {
   start(1);
   const std::vector<std::string> files = output_files();
   for (const auto& more : {std::vector<std::string>{}, {"--continue"}}) {

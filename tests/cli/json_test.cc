@@ -29,13 +29,13 @@ class Json : public SmallBenchmark {
   }
 };
 
-TEST_F(Json, OfTrainAndEvalFitsTheirSchemas) {
+TEST_F(Json, TrainAndEvalFitTheirSchemas) {
   expect_fits("train", train({"--json", "--set", "log.save_checkpoint=true"}));
   expect_fits("eval", {"eval", "--config", path("run.yaml"), "--json", "--checkpoint",
                        result("result_0.safetensors").string()});
 }
 
-TEST_F(Json, OfDataFitsTheirSchemas) {
+TEST_F(Json, DataCommandsFitTheirSchemas) {
   const std::string train = path("data/train.hdf5"), eval = path("data/eval.hdf5");
   const std::vector<std::string> prepare = {"data",
                                             "prepare",
@@ -59,7 +59,7 @@ TEST_F(Json, OfDataFitsTheirSchemas) {
   expect_fits("data-index", {"data", "index", path("fixed.hdf5"), "--json"});
 }
 
-TEST_F(Json, OfBenchFitsTheirSchemas) {
+TEST_F(Json, BenchCommandsFitTheirSchemas) {
   const std::string tiny = STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml";
   expect_bench_fits("step", {"--config", tiny, "--steps", "1", "--tokens", "100"});
   expect_bench_fits("overlap", {"--config", tiny, "--steps", "1", "--tokens", "100"}, 2);

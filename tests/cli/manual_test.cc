@@ -134,7 +134,7 @@ TEST_F(Manual, BashCompletesFilesValuesAndPrefixes) {
 }
 
 // Other shells, if they are installed, load the script and complete with it.
-TEST_F(Manual, ZshTakesItsScript) {
+TEST_F(Manual, ZshLoadsItsScriptAndCompletes) {
   folder_.write("_strata", strata({"completion", "zsh"}).out);
   if (run_command("command -v zsh").status != 0) GTEST_SKIP() << "no zsh (apt install zsh)";
   const auto loaded =
@@ -158,7 +158,7 @@ TEST_F(Manual, ZshTakesItsScript) {
   EXPECT_THAT(offered.output, HasSubstr("\nfiles\nlist:"));
 }
 
-TEST_F(Manual, FishCompletesByItsScript) {
+TEST_F(Manual, FishLoadsItsScriptAndCompletes) {
   folder_.write("strata.fish", strata({"completion", "fish"}).out);
   if (run_command("command -v fish").status != 0) GTEST_SKIP() << "no fish (apt install fish)";
   const auto offers = [&](const std::string& line) {

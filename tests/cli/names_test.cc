@@ -133,7 +133,7 @@ TEST_F(Names, AreValidInEveryFormat) {
   EXPECT_TRUE(is_utf8(read_file(path("report.html"))));
 }
 
-TEST_F(Names, NeverEndJson) {
+TEST_F(Names, CannotBreakJson) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"check", "log", round(), "--ruleset", "5.0", "--json"},
            {"check", "package", submission(), "--ruleset", "5.0", "--json"},
@@ -153,7 +153,7 @@ TEST_F(Names, NeverEndJson) {
 }
 
 // Spreadsheets must not take a cell for a formula.
-TEST_F(Names, AreNoFormulas) {
+TEST_F(Names, AreNotFormulasInSpreadsheets) {
   const auto first_cells = [&](const std::string& file) {
     const auto read = testing_support::run_command(
         "/usr/bin/python3 -I -c 'import csv, sys\n"

@@ -88,8 +88,7 @@ class Outputs : public Tools {
     fs::create_symlink("../../file", path("Acme/systems/link"));
   }
 
-  // Returns whether this program has the command: a program of the tools alone lacks those of
-  // training.
+  // Returns whether this program has the command. A build without training lacks some commands.
   bool is_there(const Output& row) {
     std::vector<std::string> words = words_in(row.command);
     words.emplace_back("--help");
@@ -159,7 +158,7 @@ TEST_F(Outputs, EveryOutputOptionOfEveryCommandIsInTheTable) {
   EXPECT_EQ(found, in_table);
 }
 
-TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
+TEST_F(Outputs, NoOutputReplacesAnInputOrAFileOfAResultTree) {
   const auto before = contents();
   for (const Output& row : kOutputs) {
     if (!is_there(row)) continue;
@@ -191,7 +190,7 @@ TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
   EXPECT_EQ(contents(), before);
 }
 
-TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
+TEST_F(Outputs, ADashIsRefusedAsAnOutput) {
   for (const Output& row : kOutputs) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "-");
@@ -201,7 +200,7 @@ TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
   }
 }
 
-TEST_F(Outputs, AnEmptyNameIsNoOutput) {
+TEST_F(Outputs, AnEmptyNameIsRefusedAsAnOutput) {
   for (const Output& row : kOutputs) {
     if (!is_there(row)) continue;
     const ProcessResult refused = write(row, "");
@@ -223,7 +222,7 @@ TEST_F(Outputs, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
   }
 }
 
-TEST_F(Outputs, TwoOutputsOfACommandAreTwoFiles) {
+TEST_F(Outputs, TwoOutputsInOneFileAreRefused) {
   const ProcessResult refused =
       strata({"score", path("Acme"), "--csv", path("new"), "--output", path("new")});
   EXPECT_EQ(refused.exit_code, 2);
@@ -247,7 +246,7 @@ TEST_F(Outputs, AnEarlierOutputInTheTreeIsReplaced) {
   }
 }
 
-TEST_F(Outputs, AFlagThatPrintsTakesNoFile) {
+TEST_F(Outputs, FormatFlagsTakeNoFileName) {
   const std::string a = folder_.write("a.json", R"({"step_seconds": 1})").string();
   const std::string b = folder_.write("b.json", R"({"step_seconds": 2})").string();
   for (const char* flag : {"--json", "--markdown"}) {

@@ -52,7 +52,7 @@ class Submissions : public Tools {
 // A little faster than the reference's mean, within its spread.
 constexpr char kFaster[] = "2400000";
 
-TEST_F(Submissions, FlagsOfThePackageCheckArePutOnTheCommandLine) {
+TEST_F(Submissions, TheCommandLineTakesTheFlagsOfThePackageCheck) {
   write_acme("640", "7");
   EXPECT_EQ(check({"package", acme()}).exit_code, 1);
   EXPECT_EQ(check({"package", acme(), "--rcp-bypass"}).exit_code, 1);
@@ -84,7 +84,7 @@ TEST_F(Submissions, TheLogOutputIsWhatIsPrinted) {
   EXPECT_EQ(check({"log", acme(), "--log-output", path("round")}).exit_code, 2);
 }
 
-TEST_F(Submissions, AFactorIsWrittenOnceAndNeverOverAnother) {
+TEST_F(Submissions, AFactorIsWrittenOnceAndNeverReplaced) {
   write_acme(kFaster);
   ASSERT_EQ(check({"package", acme()}).exit_code, 0);
   EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
@@ -118,7 +118,7 @@ TEST_F(Submissions, AScoreMayBeScaledWithoutAFile) {
   EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
 }
 
-TEST_F(Submissions, CustomPointsJudge) {
+TEST_F(Submissions, CustomReferencePointsAreUsed) {
   write_acme("100");
   const std::string points =
       folder_
@@ -133,7 +133,7 @@ TEST_F(Submissions, CustomPointsJudge) {
   EXPECT_EQ(plotted.out.find("BS,Mean,Min\n448,100.0,"), 0u) << plotted.out << plotted.err;
 }
 
-TEST_F(Submissions, BracesNameSubmitters) {
+TEST_F(Submissions, BracesSelectSubmitters) {
   write_acme("99000000");
   write_submission(round(), "Bolt", "rack", 10);
   write_submission(round(), "Cog", "wheel", 10);
@@ -148,7 +148,7 @@ TEST_F(Submissions, BracesNameSubmitters) {
   EXPECT_THAT(score("{Bolt}").out, HasSubstr("rack"));
 }
 
-TEST_F(Submissions, AMergePreviewAndComparisonGoTogether) {
+TEST_F(Submissions, ASubmissionCanBeMergedPreviewedAndCompared) {
   write_acme("99000000");
   write_submission(folder_.path() / "other", "Bolt", "rack", 10);
   const auto merged =
@@ -291,7 +291,7 @@ class OfficialPackageCheck : public Submissions {
   testing_support::CommandResult last_;
 };
 
-TEST_F(OfficialPackageCheck, FlagsChangeVerdictsAlike) {
+TEST_F(OfficialPackageCheck, FlagsHaveTheSameEffectOnVerdicts) {
   write_submission(round(), "Acme", "box", 10, [](BertLog& log, int) {
     log.at("eval_accuracy").metadata = "\"epoch_num\": 640";
     log.set("seed", "7").set("train_samples", "99000000");
@@ -323,7 +323,7 @@ TEST_F(OfficialPackageCheck, FlagsChangeVerdictsAlike) {
   }
 }
 
-TEST_F(OfficialPackageCheck, TrainSamplesAreReadAlike) {
+TEST_F(OfficialPackageCheck, TrainSamplesGiveTheSameVerdicts) {
   for (const char* samples : {"1", "2400000", "2400000.5", "99000000"}) {
     write_submission(round(), "Acme", "box", 10, [&](BertLog& log, int) {
       log.at("eval_accuracy").metadata = "\"epoch_num\": 640";

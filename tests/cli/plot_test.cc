@@ -39,7 +39,7 @@ TEST_F(PlotCommand, WritesPicturesAndSaysWhatIsInThem) {
   EXPECT_THAT(printed.out, HasSubstr("\"accuracy\": 0.7201"));
 }
 
-TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
+TEST_F(PlotCommand, RefusesImpossibleRequestsAndWritesNothing) {
   const auto refuses = [&](const std::vector<std::string>& words, const std::string& reason,
                            const ProcessOptions& options = {}) {
     const ProcessResult refused = plot(words, options);

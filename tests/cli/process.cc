@@ -74,7 +74,7 @@ ProcessResult Process::wait(std::chrono::seconds limit) {
   ProcessResult result;
   if (!wait_until([&] { return !running(); }, limit)) {
     result.timed_out = true;
-    // A launcher that is told to end ends its ranks; one that is killed does not.
+    // On SIGTERM a launcher ends its ranks. If it is killed, it does not.
     signal(SIGTERM);
     if (!wait_until([&] { return !running(); }, std::chrono::seconds(15))) {
       signal(SIGKILL);

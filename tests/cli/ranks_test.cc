@@ -70,7 +70,7 @@ TEST_F(RanksOfAJob, AnErrorOfOneEndsAnEvaluationOnAll) {
 using LaunchedAlone = SmallBenchmark;
 
 // Simulates srun with an MPI library that does not support Slurm.
-TEST_F(LaunchedAlone, OneOfSeveralTasksDoesNotTrainAlone) {
+TEST_F(LaunchedAlone, OneOfSeveralTasksIsRefused) {
   const ProcessOptions step{.environment = {{"SLURM_STEP_NUM_TASKS", "2"},
                                             {"SLURM_NTASKS", "2"},
                                             {"SLURM_STEP_ID", "0"},

@@ -53,7 +53,7 @@ TEST_F(ReportCommand, TheSameRunsGiveTheSamePage) {
   EXPECT_EQ(read_file(path("a.html")), read_file(path("b.html")));
 }
 
-TEST_F(ReportCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
+TEST_F(ReportCommand, RefusesImpossibleRequestsAndWritesNothing) {
   const auto refuses = [&](std::vector<std::string> words, const std::string& reason) {
     words.insert(words.end(), {"-o", path("x.html")});
     const ProcessResult refused = report(words);
@@ -93,7 +93,7 @@ TEST_F(ReportCommand, DoesNotReplaceWhatItReads) {
 }
 
 // Reports what could not be read, and still shows the rest.
-TEST_F(ReportCommand, AProblemIsSaidBesideThePage) {
+TEST_F(ReportCommand, AProblemIsReportedAndThePageIsWritten) {
   std::filesystem::create_directory(path("mine/Acme/results/small/bert/result_0.steps.jsonl"));
   const ProcessResult result = report({path("mine"), "-o", path("x.html")});
   EXPECT_EQ(result.exit_code, 2);
@@ -109,7 +109,7 @@ std::string address_in(const std::filesystem::path& file) {
   return text.good() ? line : "";
 }
 
-TEST_F(ReportCommand, WatchesARunThatGoesOn) {
+TEST_F(ReportCommand, WatchesAnUnfinishedRun) {
   std::filesystem::create_directory(path("new"));
   const std::string out = path("out");
   Process server({"/bin/sh", "-c",
@@ -141,7 +141,7 @@ TEST_F(ReportCommand, WatchesARunThatGoesOn) {
 
 // The server's thread waits in open() for a log that this process holds. The kernel breaks such a
 // lease after 45 seconds.
-TEST_F(ReportCommand, EndsWhileAPageIsBeingMade) {
+TEST_F(ReportCommand, CanBeEndedWhileAPageIsBeingMade) {
   const std::string log = path("mine/Acme/results/small/bert/result_0.txt");
   ::signal(SIGIO, SIG_IGN);  // SIGIO says that somebody waits
   const int held = ::open(log.c_str(), O_RDWR | O_CLOEXEC);

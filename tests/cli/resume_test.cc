@@ -10,7 +10,7 @@ namespace {
 
 class ResumedJob : public SmallBenchmark {
  protected:
-  // Trains many steps, whatever is learnt, and saves the weights at the end.
+  // Trains 800 steps without reaching the target, and saves the weights at the end.
   std::vector<std::string> many_steps(const std::string& output,
                                       const std::vector<std::string>& more = {}) const {
     std::vector<std::string> command =
@@ -81,7 +81,7 @@ class ResumedJob : public SmallBenchmark {
 class ResumedJobOfRanks : public ResumedJob, public testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, ResumedJobOfRanks, testing::Values(1, 2));
 
-TEST_P(ResumedJobOfRanks, EndsAsOneThatWasNeverKilled) {
+TEST_P(ResumedJobOfRanks, EndsLikeAnUninterruptedJob) {
   const int ranks = GetParam();
   const ProcessResult whole = strata(many_steps("whole"), ranks);
   ASSERT_EQ(whole.exit_code, 1) << whole.err;  // the target is out of reach
@@ -102,7 +102,7 @@ TEST_P(ResumedJobOfRanks, EndsAsOneThatWasNeverKilled) {
   EXPECT_THAT(checked.out, HasSubstr("interrupted and resumed after step"));
 }
 
-TEST_F(ResumedJob, ADamagedCheckpointIsSaidAndTheOneBeforeIsUsed) {
+TEST_F(ResumedJob, ADamagedCheckpointIsReportedAndTheOneBeforeIsUsed) {
   kill_after_checkpoints(2, "out", 1, 0);
   int64_t last = 0;
   std::filesystem::path damaged;
@@ -123,7 +123,7 @@ TEST_F(ResumedJob, ADamagedCheckpointIsSaidAndTheOneBeforeIsUsed) {
   EXPECT_EQ(losses("out").size(), 800u);
 }
 
-TEST_F(ResumedJob, NothingInterruptedIsARunLikeAnyOther) {
+TEST_F(ResumedJob, WithoutAnInterruptedRunResumeStartsAnew) {
   EXPECT_EQ(strata(many_steps("out", {"--resume"})).exit_code, 1);
   EXPECT_EQ(losses("out").size(), 800u);
 }

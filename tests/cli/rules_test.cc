@@ -1,4 +1,4 @@
-// Tests which rules judge, and `strata rules` and `strata rcp`.
+// Tests which rules are used, and the commands `strata rules` and `strata rcp`.
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -50,7 +50,7 @@ class Rules : public Tools {
   std::string good() const { return path("Acme/results/good/bert/result_0.txt"); }
 };
 
-TEST_F(Rules, InstalledOnesJudgeOnlyWhatTheBuiltInOnesLack) {
+TEST_F(Rules, InstalledRulesAreUsedOnlyIfBuiltInOnesAreMissing) {
   // BERT's log would fail by the installed rules of 5.0.0, but they are not used.
   json verdict = json_of({"check", "log", good(), "--ruleset", "5.0", "--json"}).at("logs")[0];
   EXPECT_EQ(verdict.at("outcome"), "passed") << verdict;
@@ -77,7 +77,7 @@ TEST_F(Rules, InstalledOnesJudgeOnlyWhatTheBuiltInOnesLack) {
   EXPECT_THAT(none.out, HasSubstr("not judged"));
 }
 
-TEST_F(Rules, TheTextSaysWhoseRulesJudged) {
+TEST_F(Rules, TheTextNamesTheRulesThatWereUsed) {
   const auto text = [&](std::vector<std::string> words) { return strata_at_home(words).out; };
   EXPECT_THAT(text({"check", "log", good(), "--ruleset", "5.0"}),
               HasSubstr("rules: Strata's own 0."));
@@ -98,7 +98,7 @@ TEST_F(Rules, TheTextSaysWhoseRulesJudged) {
   }
 }
 
-TEST_F(Rules, TheHashIsThatOfTheFilesInOrder) {
+TEST_F(Rules, TheHashIsComputedFromTheFilesInOrder) {
   const std::string rules =
       path("home/.local/lib/python3.11/site-packages/mlperf_logging/compliance_checker");
   const auto hash_of = [&](const std::string& folder, const std::string& files) {
@@ -126,7 +126,7 @@ TEST_F(Rules, TheHashIsThatOfTheFilesInOrder) {
   EXPECT_NE(changed.at("logs")[0].at("rules").at("sha256"), listed.at("found 5.1.0"));
 }
 
-TEST_F(Rules, ADifferenceIsSaidRuleByRule) {
+TEST_F(Rules, DifferencesAreListedByRule) {
   const ProcessResult same = strata_at_home({"rules", "diff", "5.0", "5.0"});
   EXPECT_THAT(same.out, HasSubstr("no rule differs"));
   const json diff = json_of({"rules", "diff", "5.0", "5.1", "--json"});
@@ -178,7 +178,7 @@ class Points : public Rules {
   double batch_ = 0, samples_ = 0;
 };
 
-TEST_F(Points, ADifferenceSaysWhichResultsAreJudgedOtherwise) {
+TEST_F(Points, ADifferenceNamesTheResultsWithAnotherVerdict) {
   const std::vector<std::string> words = {"rcp",   "diff",         "4.1",      "5.0",
                                           "--rcp", path("points"), "--scores", path("Acme")};
   const ProcessResult printed = strata_at_home(words);
@@ -211,7 +211,7 @@ TEST_F(Points, VerdictsNameTheirPoints) {
             rcp.at("points_sha256").get<std::string>());
 }
 
-TEST_F(Points, OfThePackageThatRulesNamesJudge) {
+TEST_F(Points, AreTakenFromThePackageOfTheGivenRules) {
   const std::string site = path("home/.local/lib/python3.11/site-packages");
   fs::create_directories(site + "/mlperf_logging/rcp_checker");
   fs::copy(path("points"), site + "/mlperf_logging/rcp_checker",
@@ -270,7 +270,7 @@ class Install : public Rules {
   }
 };
 
-TEST_F(Install, AWheelOfTheRightHashJudges) {
+TEST_F(Install, AWheelWithTheRightHashIsInstalledAndUsed) {
   const auto [wheel, hash] = make_wheel("9.8.7");
   const std::vector<std::string> words = {"rules", "install",  "9.8.7", "--wheel",
                                           wheel,   "--sha256", hash};
@@ -284,7 +284,7 @@ TEST_F(Install, AWheelOfTheRightHashJudges) {
   EXPECT_THAT(again.out, HasSubstr("already"));
 }
 
-TEST_F(Install, AnotherHashIsRefusedAndLeavesNothing) {
+TEST_F(Install, AWheelWithAnotherHashIsRefusedAndLeavesNoFiles) {
   const auto [wheel, hash] = make_wheel("4.1.68");
   const ProcessResult refused = strata_at_home({"rules", "install", "4.1.68", "--wheel", wheel});
   EXPECT_EQ(refused.exit_code, 2);

@@ -92,7 +92,7 @@ TEST_F(SearchCommand, FindsAConfigurationThatTrains) {
   EXPECT_THAT(plot.out, HasSubstr("s.svg: 10 drawn"));
 }
 
-TEST_F(SearchCommand, AKilledSearchGoesOnAndEndsAsOneThatWasNot) {
+TEST_F(SearchCommand, AKilledSearchContinuesAndEndsLikeAnUninterruptedOne) {
   const ProcessResult whole = run(search("whole"));
   ASSERT_EQ(whole.exit_code, 1) << whole.err;
   for (const int signal : {SIGTERM, SIGKILL}) {
@@ -136,7 +136,7 @@ TEST_F(SearchCommand, ADryRunRunsNothing) {
   EXPECT_FALSE(std::filesystem::exists(path("out")));
 }
 
-TEST_F(SearchCommand, RefusesWhatItCannotDo) {
+TEST_F(SearchCommand, RefusesWrongAndMissingFiles) {
   write_file_atomically(path("space.yaml"), "config: run.yaml\n");
   expect_refusal(run(search("out")), {"space.yaml", "rungs: is missing"});
   expect_refusal(run({kStrata, "search", "--space", path("nowhere"), "--out", path("out")}),
@@ -145,7 +145,7 @@ TEST_F(SearchCommand, RefusesWhatItCannotDo) {
   expect_refusal(run({kStrata, "plot", "search", path(""), "-o", path("s.svg")}), {"plan.json"});
 }
 
-TEST_F(SearchCommand, WhatNoRunCanBeginWithEndsTheSearch) {
+TEST_F(SearchCommand, TheSearchEndsIfNoRunCanStart) {
   std::filesystem::remove(path("data/train.hdf5"));
   const ProcessResult result = run(search("out"));
   expect_refusal(

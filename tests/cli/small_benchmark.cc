@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every other word is the same, so that guessing it is soon learnt.
+// Every other word is the same, so that the model soon learns to predict it.
 std::string some_text() {
   std::string text;
   for (int document = 0; document < 40; ++document) {

@@ -19,7 +19,7 @@ namespace {
 using ::strata::testing::BertLog;
 using ::strata::testing_support::expect_schema;
 
-TEST(JsonSchemas, AreThere) {
+TEST(JsonSchemas, CanBeChecked) {
   if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;
 }
 
@@ -57,7 +57,7 @@ class ToolsJson : public ::testing::Test {
   ::strata::testing::TemporaryFolder folder_;
 };
 
-TEST_F(ToolsJson, OfChecksFitsTheirSchemas) {
+TEST_F(ToolsJson, ChecksFitTheirSchemas) {
   expect_fits("check-log", {"check", "log", "Acme", "Bolt", "--json", "--ruleset", "2.1.0"});
   expect_fits("check-package", {"check", "package", "Bolt", "--json", "--ruleset", "2.1.0"});
   expect_fits("check-package", {"check", "round", ".", "--json", "--ruleset", "2.1.0"});
@@ -68,13 +68,13 @@ TEST_F(ToolsJson, OfChecksFitsTheirSchemas) {
               {"check", "system", "Acme/systems/good.json", "--json", "--ruleset", "2.1.0"});
 }
 
-TEST_F(ToolsJson, OfResultsFitsTheirSchemas) {
+TEST_F(ToolsJson, ResultsFitTheirSchemas) {
   expect_fits("score", {"score", ".", "--json", "--ruleset", "2.1.0"});
   expect_fits("plot-curves", {"plot", "curves", "Acme", "Bolt", "--json"});
   expect_fits("compare", {"compare", "Acme", "Acme", "Bolt", "--json", "--ruleset", "2.1.0"});
 }
 
-TEST_F(ToolsJson, OfPlansFitsItsSchema) {
+TEST_F(ToolsJson, PlansFitTheirSchema) {
   write("Acme/small.json", R"({"ranks": 1, "sequences_per_step": 2, "seconds": {"step": 0.026},
                                "lengths": [[1, 2]]})");
   write("Acme/large.json", R"({"ranks": 1, "sequences_per_step": 9, "seconds": {"step": 0.047},
@@ -84,7 +84,7 @@ TEST_F(ToolsJson, OfPlansFitsItsSchema) {
                "--batch", "80", "--search", "--memory", "100", "--network", "0,1e9", "--json"});
 }
 
-TEST_F(ToolsJson, OfPackagesFitsItsSchemas) {
+TEST_F(ToolsJson, PackagesFitTheirSchemas) {
   ::strata::testing::write_submission(folder_.path(), "Acme", "good", 3);
   ::strata::testing::write_submission(folder_.path() / "Bolt/old", "Acme", "good", 3);
   write("Acme/benchmarks/bert/implementations/x/run.sh", "run");
@@ -103,14 +103,14 @@ TEST_F(ToolsJson, OfPackagesFitsItsSchemas) {
   expect_schema("score-summary", read_file(summary));
 }
 
-TEST_F(ToolsJson, OfReferencePointsFitsItsSchema) {
+TEST_F(ToolsJson, ReferencePointsFitTheirSchema) {
   expect_fits("plot-rcp", {"plot", "rcp", "--json", "--interpolate", "--rcp", "built-in"});
   expect_fits("plot-rcp", {"plot", "rcp", "bert", "--json", "--bootstrap", "448", "--rcp",
                            "built-in", "--ruleset", "2.1"});
 }
 
 // A schema that accepts anything would let the other tests pass.
-TEST(JsonSchemas, RefuseWhatNobodyPrints) {
+TEST(JsonSchemas, RefuseOtherDocuments) {
   if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;
   std::set<std::string> schemas;
   for (const auto& file : list_directory(STRATA_SOURCE_DIR "/docs/schemas")) {

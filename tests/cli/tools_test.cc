@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_F(Tools, ALogThatCannotBeReadLeavesTheVerdictsOfTheOthers) {
+TEST_F(Tools, AnUnreadableLogDoesNotChangeTheVerdictsOfOthers) {
   const std::string good = path("Acme/results/good/bert/result_0.txt");
   BertLog far = BertLog::passing();
   std::string text = far.without("submission_benchmark").text();
@@ -61,7 +61,7 @@ TEST_F(Tools, AnErrorOfManyReasonsIsOneLine) {
   }
 }
 
-TEST_F(Tools, OnlyWhatFailsFails) {
+TEST_F(Tools, OnlyAFailedVerdictGivesAFailingExitCode) {
   BertLog other = BertLog::passing();
   const std::string log = write_run("other", 0, other.set("submission_benchmark", "\"ssd\""));
   // Ignores rules that are installed on this machine.
@@ -78,7 +78,7 @@ TEST_F(Tools, OnlyWhatFailsFails) {
 }
 
 // A resumed run breaks no rule, but fails with --strict.
-TEST_F(Tools, WhatTheReviewFindsFailsOnlyWhereStrict) {
+TEST_F(Tools, FindingsOfTheReviewFailOnlyWithStrict) {
   BertLog log = BertLog::passing();
   log.append({"resumed", "12", ""});
   std::swap(log.events.back(), *(log.events.end() - 2));
@@ -92,7 +92,7 @@ TEST_F(Tools, WhatTheReviewFindsFailsOnlyWhereStrict) {
   EXPECT_EQ(strata({"check", "log", path("Acme/results/good"), "--strict"}).exit_code, 0);
 }
 
-TEST_F(Tools, PartsThatCannotBeReadLeaveTheOthers) {
+TEST_F(Tools, UnreadablePartsDoNotStopTheOthers) {
   folder_.write("Acme/results/large/bert/result_0.txt", "");
   fs::resize_file(path("Acme/results/large/bert/result_0.txt"), uint64_t{1} << 40);
   for (const char* command : {"rcp", "seeds"}) {
@@ -116,7 +116,7 @@ TEST_F(Tools, PartsThatCannotBeReadLeaveTheOthers) {
   EXPECT_EQ(strata({"plot", "curves", path("Acme"), "-o", path("x.svg")}).exit_code, 0);
 }
 
-TEST_F(Tools, ConvergenceSaysWhichLinesItPassesOver) {
+TEST_F(Tools, TheConvergenceCheckNamesSkippedLines) {
   folder_.write("Acme/results/good/bert/result_0.txt",
                 ":::MLLOG {\"broken\n" + BertLog::passing().text());
   const ProcessResult rcp = strata({"check", "rcp", path("Acme"), "--ruleset", "5.0.0"});
@@ -124,7 +124,7 @@ TEST_F(Tools, ConvergenceSaysWhichLinesItPassesOver) {
   EXPECT_THAT(rcp.out, HasSubstr("the first is line 1: unterminated string"));
 }
 
-TEST_F(Tools, AnOutputOptionLosesNoDeviceAndNoLink) {
+TEST_F(Tools, AnOutputOptionKeepsDevicesAndLinks) {
   const std::string acme = path("Acme");
   fs::create_symlink("/dev/null", path("null"));
   fs::create_symlink("/dev/full", path("full"));
@@ -155,7 +155,7 @@ TEST_F(Tools, StandardOutputMayBeNamed) {
   EXPECT_TRUE(fs::is_symlink(path("out")));
 }
 
-TEST_F(Tools, AFailedWriteToStandardOutputIsNoSuccess) {
+TEST_F(Tools, AFailedWriteToStandardOutputIsAnError) {
   for (const std::string words :
        {"--version", "--help", "check --help", "score ACME", "score ACME --json", "check log ACME",
         "check rcp ACME", "plot curves ACME --json"}) {
@@ -170,7 +170,7 @@ TEST_F(Tools, AFailedWriteToStandardOutputIsNoSuccess) {
   }
 }
 
-TEST_F(Tools, CompareExitsWithOneWhereASideIsWorseByMoreThanTheShare) {
+TEST_F(Tools, CompareExitsWithOneIfASideIsWorseThanTheLimit) {
   BertLog slower = BertLog::passing();
   const double begin = slower.at("run_start").time_ms;
   slower.at("run_stop").time_ms = begin + 1.1 * (slower.at("run_stop").time_ms - begin);
@@ -216,7 +216,7 @@ TEST_F(Tools, AGateWithoutAScoreFailsClosed) {
 }
 
 // A newly opened file must not take the descriptor of a closed stream.
-TEST_F(Tools, AClosedStreamTakesNoFilesPlace) {
+TEST_F(Tools, AClosedStreamDoesNotMixIntoAFile) {
   const ProcessResult result = strata_to("score " + path("Acme") + " --csv " + path("csv"), ">&-");
   EXPECT_EQ(result.exit_code, 2);
   const std::string csv = read_file(path("csv"));
@@ -252,7 +252,7 @@ std::string measured_step(int sequences, double seconds) {
 
 // A batch of 80 takes 12,500 steps of 20 ms and of 3 ms for each of a rank's samples, and 3 ms for
 // each of a rank's 3,333 evaluated samples every now and then.
-TEST_F(Tools, APlanFindsTheFewestRanksUnderATimeAndTheCheapest) {
+TEST_F(Tools, APlanFindsTheFewestRanksForATimeAndTheCheapest) {
   const std::string small = folder_.write("small.json", measured_step(4, 0.032)).string();
   const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
   const ProcessResult result =
@@ -312,7 +312,7 @@ TEST_F(Tools, APlanOfOneBatchSizeIsRefusedWithTheReason) {
   EXPECT_THAT(result.err, HasSubstr(step));
 }
 
-TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
+TEST_F(Tools, APlanRefusesWrongInputsByName) {
   const std::string step = folder_.write("step.json", measured_step(4, 0.032)).string();
   const std::vector<std::pair<std::vector<std::string>, std::string>> refusals = {
       {{}, "nothing to calibrate from"},
@@ -390,7 +390,7 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
   }
 }
 
-TEST_F(Tools, AFolderInPlaceOfAFileAndTheOtherWayRoundIsCalledSo) {
+TEST_F(Tools, AFolderInPlaceOfAFileIsNamedAndViceVersa) {
   const std::string log = path("Acme/results/good/bert/result_0.txt");
   const ProcessResult system = strata({"check", "system", path("Acme")});
   EXPECT_EQ(system.exit_code, 2);

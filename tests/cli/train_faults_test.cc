@@ -19,7 +19,7 @@ namespace {
 
 class TrainFaults : public SmallBenchmark {};
 
-TEST_F(TrainFaults, WithoutAThreadARunSaysSoAndLeavesNoRunOpen) {
+TEST_F(TrainFaults, AFailedThreadIsReportedAndTheLogIsClosed) {
   STRATA_NEEDS_FAULTS();
   const auto words = command(train({"--set", "target.max_steps=4", "--set", "device.threads=2"}));
   int failed = 0;

@@ -145,7 +145,7 @@ TEST_F(Train, StagesMustDivideLayersAndRanks) {
                  {"parallel.stages: 2 does not divide 1 rank; start a multiple of 2"});
 }
 
-TEST_F(Train, StrataItselfFindsTheLogCompliant) {
+TEST_F(Train, TheLogPassesStratasOwnCheck) {
   ASSERT_EQ(strata(train()).exit_code, 0);
   const ProcessResult checked = strata({"check", "log", result("result_0.txt").string()});
   EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
@@ -168,7 +168,7 @@ TEST_F(Train, TargetNotReachedIsAbortedOnTwoRanks) {
   EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
-TEST_F(Train, TheFirstRankAloneSaysThatTheTargetWasNotReached) {
+TEST_F(Train, OnlyTheFirstRankReportsThatTheTargetWasNotReached) {
   std::vector<std::string> ranks = command(
       train({"--set", "target.masked_lm_accuracy=0.99", "--set", "target.max_steps=10"}), 2);
   const auto program = std::find(ranks.begin(), ranks.end(), kStrata);
@@ -203,7 +203,7 @@ TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
 }
 
 // The seeds decide whether the target is reached.
-TEST_F(Train, ExperimentsWithoutAConfiguredSeedDrawOne) {
+TEST_F(Train, ExperimentsWithoutAConfiguredSeedDrawRandomOnes) {
   std::string configuration = read_file(path("run.yaml"));
   const size_t seed = configuration.find("  seed: 4\n");
   ASSERT_NE(seed, std::string::npos);
@@ -219,7 +219,7 @@ TEST_F(Train, ExperimentsWithoutAConfiguredSeedDrawOne) {
   EXPECT_NE(first, second);
 }
 
-TEST_F(Train, TheTimelineHoldsTheStepsAskedForOfEveryRank) {
+TEST_F(Train, TheTimelineHasTheConfiguredStepsOfEveryRank) {
   ASSERT_EQ(strata(train({"--set", "log.timeline_steps=2"}), 2).exit_code, 0);
   std::map<std::string, std::set<int>> ranks_of;
   const json trace = json::parse(read_file(result("result_0.timeline.json")));
@@ -261,7 +261,7 @@ TEST_F(Train, TheSameSeedGivesTheSameLogValuesTwice) {
   }
 }
 
-TEST_F(Train, SetOverridesTheFileAndTheResolvedConfigurationLiesBesideTheLog) {
+TEST_F(Train, SetOverridesTheFileAndTheResolvedConfigurationIsSaved) {
   ASSERT_EQ(strata(train({"--set", "optimizer.lr=2e-3", "--set", "log.step_trace=true", "--set",
                           "log.save_checkpoint=true"}))
                 .exit_code,
@@ -306,7 +306,7 @@ TEST_F(Train, ContinuesWithTheMissingExperimentsOverRanks) {
   EXPECT_TRUE(ends_with_run_stop(events(result("result_2.txt")), "success"));
 }
 
-TEST_F(Train, ContinuingCountsWhatIsKeptAndMixesNothing) {
+TEST_F(Train, ContinuingCountsKeptResultsAndRefusesOtherSettings) {
   const std::vector<std::string> out_of_reach = {"--set", "target.masked_lm_accuracy=0.99", "--set",
                                                  "target.max_steps=4"};
   ASSERT_EQ(strata(train(out_of_reach)).exit_code, 1);
@@ -335,7 +335,7 @@ TEST_F(Train, TheTinyConfigurationRuns) {
   EXPECT_TRUE(ends_with_run_stop(events(), "success"));
 }
 
-TEST_F(Train, ADryRunSaysWhatTheRunWouldBeAndLeavesNothing) {
+TEST_F(Train, ADryRunDescribesTheRunAndWritesNoFiles) {
   for (const int ranks : {1, 2}) {
     const ProcessResult checked = strata(train({"--dry-run"}), ranks);
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
@@ -370,7 +370,7 @@ TEST_F(Train, TheConfigurationsForGpusPassADryRun) {
 }
 
 // Names every problem, though each would end the run.
-TEST_F(Train, ADryRunNamesAllThatSpeaksAgainstTheRun) {
+TEST_F(Train, ADryRunNamesAllProblems) {
   const ProcessResult checked = strata(
       train({"--dry-run", "--set", "data.train=" + path("text.txt"), "--set",
              "data.eval_samples=1000000", "--set", "model.vocab=" + path("text.txt"), "--set",
@@ -384,7 +384,7 @@ TEST_F(Train, ADryRunNamesAllThatSpeaksAgainstTheRun) {
   EXPECT_THAT(checked.out, Not(HasSubstr("no problems found")));
 }
 
-TEST_F(Train, AllThatIsWrongInAConfigurationIsSaidAtOnce) {
+TEST_F(Train, AllErrorsOfAConfigurationAreReportedAtOnce) {
   const ProcessResult refused =
       strata(train({"--set", "optimizer.lr=-1", "--set", "optimiser.name=adam", "--set",
                     "batch.micro_batch=many"}));

@@ -100,7 +100,7 @@ TEST_F(Usage, ScoresOfSeveralFoldersAreOneTable) {
   EXPECT_THAT(error_of({"score", path(), "--benchmark", "ssd"}), HasSubstr("'ssd'"));
 }
 
-TEST_F(Usage, AFolderWithoutScoresLeavesThoseOfTheOthers) {
+TEST_F(Usage, AFolderWithoutScoresDoesNotStopTheOthers) {
   const ProcessResult result = strata({"score", path("absent"), path("Acme"), "--json"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.out, HasSubstr("\"system\": \"good\""));
@@ -108,7 +108,7 @@ TEST_F(Usage, AFolderWithoutScoresLeavesThoseOfTheOthers) {
 }
 
 // There are no colours, and only terminals get cursor movements.
-TEST_F(Usage, NoEscapesOutsideOfTerminals) {
+TEST_F(Usage, OnlyTerminalsGetEscapeSequences) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"score", path("Acme")}, {"check", "log", path("Acme")}, {"check", "log"}, {"--help"}}) {
     for (const char* no_color : {"", "1"}) {

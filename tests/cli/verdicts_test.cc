@@ -38,7 +38,7 @@ class Verdicts : public Tools {
   }
 };
 
-TEST_F(Verdicts, WithoutRulesForARoundEveryCommandSaysNotJudgedAndGoesOn) {
+TEST_F(Verdicts, RoundsWithoutRulesAreNotJudgedByAnyCommand) {
   write_other("Later", "llama31_8b", "llama31_8b");
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"check", "log", path("Later"), "--ruleset", "5.1"},
@@ -100,7 +100,7 @@ TEST_F(Verdicts, UsageIsInferredFromTheBenchmarksInEveryCommand) {
             1);
 }
 
-TEST_F(Verdicts, SeedsOfRoundsThatAskForNoneAreNotJudged) {
+TEST_F(Verdicts, SeedsOfRoundsWithoutSeedRulesAreNotJudged) {
   const ProcessResult early = strata_at_home({"check", "seeds", path("Acme"), "--ruleset", "0.7"});
   EXPECT_EQ(early.exit_code, 0) << early.err;
   EXPECT_TRUE(contains(early.out, "not judged Seeds")) << early.out;
@@ -130,7 +130,7 @@ TEST_F(Verdicts, ConvergenceIsShownWithItsNumbers) {
   EXPECT_GT(rcp.at("reference_mean"), rcp.at("least_mean"));
 }
 
-TEST_F(Verdicts, TrainSamplesMayStandBesideTheAccuracy) {
+TEST_F(Verdicts, TrainSamplesMayBeMetadataOfTheAccuracy) {
   fs::remove_all(path("Acme"));
   write_submission(path(), "Acme", "good", 10, [](BertLog& log, int run) {
     log.set("global_batch_size", "3072");

@@ -59,7 +59,7 @@ TEST(Messages, ArriveInOrderWhileAllRanksSend) {
 }
 
 // MPI would read this count as a negative number.
-TEST(Messages, OneBeyondMpisCountsIsRefused) {
+TEST(Messages, AMessageBeyondMpisCountsIsRefused) {
   const auto world = make_mpi_communicator();
   const auto messages = world->make_messages();
   const int next = (world->rank() + 1) % world->size();

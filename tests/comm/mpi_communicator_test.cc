@@ -57,7 +57,7 @@ TEST(MpiCommunicator, SumsBF16InF32AndRoundsOnce) {
 }
 
 // 256 + 1 is not a bf16. In one chunk all ones are lost; in pairs only those of the first pair.
-TEST(MpiCommunicator, SumsBF16AsItIsToldTo) {
+TEST(MpiCommunicator, SumsBF16InTheConfiguredWay) {
   const auto communicator = make_mpi_communicator();
   const int rank = communicator->rank(), ranks = communicator->size();
   const auto sum = [&](Communicator& by) {
@@ -75,7 +75,7 @@ TEST(MpiCommunicator, SumsBF16AsItIsToldTo) {
   EXPECT_EQ(sum(*communicator), float{BFloat16(255.0f + static_cast<float>(ranks))});
 }
 
-TEST(MpiCommunicator, HalvesOfAnAllReduceGiveItsBits) {
+TEST(MpiCommunicator, HalvesOfAnAllReduceGiveTheSameBits) {
   const auto communicator = make_mpi_communicator();
   const int rank = communicator->rank(), ranks = communicator->size();
   for (const int64_t count : {0, 1, 2, 3, 5, 1000, 100003}) {

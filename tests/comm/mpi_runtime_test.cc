@@ -57,7 +57,7 @@ TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
 }
 
 // GPU memory is an example: freeing it may wait for ranks that never come.
-TEST(MpiRuntime, AnErrorIsToldBeforeAnythingIsDestroyed) {
+TEST(MpiRuntime, AnErrorIsPrintedBeforeObjectsAreDestroyed) {
   expect_to_fail_with("release", "strata: rank 1: shard 7 is unreadable");
 }
 
@@ -65,7 +65,7 @@ TEST(MpiRuntime, AnErrorOfADevicesCollectivesEndsTheJob) {
   expect_to_fail_with("broken", "strata: rank 1: the network is down");
 }
 
-TEST(MpiRuntime, AnExceptionThatPassesItEndsTheJob) {
+TEST(MpiRuntime, AnExceptionThatLeavesItsScopeEndsTheJob) {
   expect_to_fail_with("unwind", "strata: rank 1: stopped by an error");
 }
 
@@ -119,7 +119,7 @@ TEST(MpiRuntime, KnowsWhichProcessorsEveryRankMayUse) {
               HasSubstr(fmt::format("[{0}][{1}][{0}]", fmt::join(mine, " "), mine.back())));
 }
 
-TEST(MpiRuntime, TheLibraryIsNamedByTheFirstWordsOfItsText) {
+TEST(MpiRuntime, TheNameOfTheLibraryIsTheStartOfItsVersionText) {
   EXPECT_EQ(mpi_name("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
   EXPECT_EQ(mpi_name("MPICH Version:      4.2.1\nMPICH Release date: 2024\n"), "MPICH 4.2.1");
   EXPECT_EQ(mpi_name("Intel(R) MPI Library 2021.11 for Linux* OS\n"),
@@ -155,7 +155,7 @@ std::string said_of(const Variables& variables, int size = 1) {
   return said;
 }
 
-TEST(LaunchedRanks, ThatDoNotKnowOfEachOtherAreAnError) {
+TEST(LaunchedRanks, ThatCannotFindEachOtherAreAnError) {
   const Variables launchers[] = {
       // srun without PMIx, and variables of older versions.
       {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
@@ -178,7 +178,7 @@ TEST(LaunchedRanks, ThatDoNotKnowOfEachOtherAreAnError) {
   }
 }
 
-TEST(LaunchedRanks, OneProcessInAnAllocationOfManyTasksMayWorkAlone) {
+TEST(LaunchedRanks, ASingleProcessInAnAllocationOfManyTasksIsAccepted) {
   const Variables alone[] = {
       {},
       // Batch scripts in old and new versions; a shell of salloc.

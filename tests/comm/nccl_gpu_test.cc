@@ -60,7 +60,7 @@ class Nccl : public testing::Test {
   std::unique_ptr<device::Collectives> nccl_;
 };
 
-TEST_F(Nccl, OneRanksSumIsItself) {
+TEST_F(Nccl, OneRankKeepsItsDataInEveryCollective) {
   expect_unchanged_in_every_dtype([&](void* data, int64_t count, DType dtype) {
     nccl_->all_reduce_sum(data, count, dtype);
     nccl_->reduce_scatter_sum(data, count, dtype);

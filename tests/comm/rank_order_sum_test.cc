@@ -44,7 +44,7 @@ TEST(RankOrderSum, RoundsF16Once) {
 }
 
 // The emulator is the oracle; it has no blocks and levels.
-TEST(RankOrderSum, InBF16HasTheBitsOfTheEmulatedSum) {
+TEST(RankOrderSum, HasTheBitsOfTheEmulatedSumInBF16) {
   constexpr int kCount = 300;  // more than a block
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
@@ -65,7 +65,7 @@ TEST(RankOrderSum, InBF16HasTheBitsOfTheEmulatedSum) {
   }
 }
 
-TEST(RankOrderSum, OfOneChunkHasTheBitsOfARow) {
+TEST(RankOrderSum, OneChunkHasTheBitsOfARow) {
   std::mt19937 engine(4);
   std::normal_distribution<float> normal;
   std::vector<BFloat16> parts(37 * 5);

@@ -18,7 +18,7 @@ TEST(StallMessage, NamesOperationsAndRanks) {
             "rank 7 in none");
 }
 
-TEST(StallMessage, SaysWhatToDo) {
+TEST(StallMessage, NamesTheSettingOfTheLimit) {
   EXPECT_THAT(stall_message(0, 600, {"a barrier", ""}), HasSubstr("run.stall_seconds"));
 }
 

@@ -20,7 +20,7 @@ Comparison example() {
   return comparison;
 }
 
-TEST(ComparisonTest, IsJudgedByWhatCountsAlone) {
+TEST(ComparisonTest, OnlyTheJudgedQuantitiesDecide) {
   Comparison comparison = example();
   ASSERT_EQ(comparison.worse_than(0.19).size(), 1u);
   EXPECT_EQ(comparison.worse_than(0.19).front()->name, "time to train");
@@ -62,7 +62,7 @@ TEST(ComparisonTest, EqualSidesPassNineteenOfTwentyGates) {
   EXPECT_GE(failed, 1) << "chance would find nothing in 400 gates";
 }
 
-TEST(ComparisonTest, ADifferenceThatIsNoNumberIsNone) {
+TEST(ComparisonTest, AnInfiniteDifferenceCountsAsMissing) {
   const Quantity quantity =
       make_quantity("seconds", "", Better::kLower, {.values = {1e-300}}, {.values = {1e50}});
   EXPECT_FALSE(quantity.difference());
@@ -76,7 +76,7 @@ TEST(ComparisonTest, WithoutAnIntervalTheDifferenceDecides) {
   EXPECT_EQ(comparison.worse_than(0.1).size(), 1u);
 }
 
-TEST(ComparisonReport, TextSaysWhatCameOfTheScoreAndWhy) {
+TEST(ComparisonReport, TextExplainsTheChangeInScore) {
   const std::string text = comparison_text({example()});
   EXPECT_THAT(text, HasSubstr("+20.00 %"));
   EXPECT_THAT(text, HasSubstr("B's score is 20.00 % slower than A's"));

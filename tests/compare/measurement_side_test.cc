@@ -27,7 +27,7 @@ TEST(MeasurementSideTest, ReadsDocumentsThatFollowEachOther) {
   EXPECT_FALSE(side.numbers.contains("lengths.0"));
 }
 
-TEST(MeasurementSideTest, ObjectsWhoseFirstTextsAreAlikeHaveNamesOfTheirOwn) {
+TEST(MeasurementSideTest, ObjectsWithEqualFirstTextsGetDifferentNames) {
   const TemporaryFolder folder;
   const auto file = folder.write("a.json", R"({"operations": [
     {"operation": "linear", "where": "output", "seconds": 1},
@@ -58,7 +58,7 @@ constexpr char kGoogleBenchmark[] = R"({"context": {"date": "today", "host_name"
     {"name": "adam/elements:8_mean", "run_type": "aggregate", "aggregate_name": "mean",
      "real_time": 9.0, "cpu_time": 4.0, "time_unit": "us"}]})";
 
-TEST(MeasurementSideTest, TakesTheTimesOfGoogleBenchmark) {
+TEST(MeasurementSideTest, ReadsTheTimesOfGoogleBenchmark) {
   const TemporaryFolder folder;
   const auto file = folder.write("a.json", std::string(kGoogleBenchmark) + kGoogleBenchmark);
   const MeasurementSide side = read_measurement_side(file);
@@ -83,7 +83,7 @@ TEST(MeasurementSideTest, RefusesABenchmarkThatFailed) {
               HasSubstr("unknown unit of time 'h'"));
 }
 
-TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
+TEST(MeasurementSideTest, NamesFileAndOffsetOfWrongJson) {
   const TemporaryFolder folder;
   const auto broken = folder.write("broken.json", R"({"a": 1} {"a": )");
   EXPECT_THAT(error_of([&] { read_measurement_side(broken); }),
@@ -110,7 +110,7 @@ TEST(MeasurementSideTest, RefusesObjectsOfVeryManyKeys) {
               HasSubstr("wide.json: offset 9: the object has more keys"));
 }
 
-TEST(MeasurementSideTest, NamesWhatNothingMeasures) {
+TEST(MeasurementSideTest, NamesImpossibleMeasurements) {
   const TemporaryFolder folder;
   const auto huge =
       folder.write("huge.json", R"({"seconds": {"step": 1}} {"seconds": {"step": 1e308}})");
@@ -139,7 +139,7 @@ MeasurementSide side(std::map<std::string, std::vector<double>> numbers) {
   return {.name = "side", .documents = 10, .numbers = std::move(numbers)};
 }
 
-TEST(CompareMeasurements, KeepsWhatDiffersAndKnowsWhichIsBetter) {
+TEST(CompareMeasurements, KeepsDifferingNumbersAndKnowsWhichIsBetter) {
   MeasurementSide a = side({{"step_seconds", {2}},
                             {"tokens_per_second", {100}},
                             {"ranks", {2}},
@@ -161,7 +161,7 @@ TEST(CompareMeasurements, KeepsWhatDiffersAndKnowsWhichIsBetter) {
                                       "the sides differ in device: cpu and gpu"}));
 }
 
-TEST(CompareMeasurements, OnlyChoosesByName) {
+TEST(CompareMeasurements, OnlySelectsMeasurementsByName) {
   const MeasurementSide a = side({{"forward_seconds", {2}}, {"backward_seconds", {4}}});
   const MeasurementSide b = side({{"forward_seconds", {3}}, {"backward_seconds", {5}}});
   const Comparison comparison = compare_measurements(a, b, {"forward"});

@@ -116,7 +116,7 @@ TEST(CompareResults, TheScoreIsTheOlympicMean) {
   EXPECT_TRUE(comparisons.front().notes.empty()) << comparisons.front().notes.front();
 }
 
-TEST(CompareResults, NotesWhatAReaderShouldKnow) {
+TEST(CompareResults, NotesDifferencesBetweenTheSides) {
   const TemporaryFolder folder;
   std::vector<RunTimes> runs = ten_runs({2, 8, 100, 900});
   write_runs(folder, "a", runs);
@@ -142,7 +142,7 @@ TEST(CompareResults, RefusesOtherTargets) {
               ::testing::HasSubstr("bert is trained to 0.72 in a and to 0.33 in b"));
 }
 
-TEST(CompareResults, RefusesSeveralSystemsAndNothingInCommon) {
+TEST(CompareResults, RefusesSeveralSystemsAndSidesWithoutACommonResult) {
   const TemporaryFolder folder;
   write_runs(folder, "a", {{2, 8, 100, 900}});
   write_runs(folder, "b", {{2, 8, 100, 900}});

@@ -34,7 +34,7 @@ TEST(RunPhasesTest, SplitsTheTimeOfARun) {
   EXPECT_DOUBLE_EQ(phases->training(), 64);
 }
 
-TEST(RunPhasesTest, LeavesOutWhatIsNotLogged) {
+TEST(RunPhasesTest, LeavesOutPhasesWithoutEvents) {
   const auto phases =
       phases_of({event("run_start", 10), event("eval_accuracy", 40), event("run_stop", 84)});
   ASSERT_TRUE(phases);
@@ -43,7 +43,7 @@ TEST(RunPhasesTest, LeavesOutWhatIsNotLogged) {
   EXPECT_DOUBLE_EQ(phases->training(), 74);
 }
 
-TEST(RunPhasesTest, IsOfTheLastRun) {
+TEST(RunPhasesTest, DescribesTheLastRun) {
   const auto phases =
       phases_of({event("run_start", 10), event("eval_start", 15), event("eval_stop", 18),
                  event("run_start", 20), event("epoch_start", 21), event("run_stop", 50)});

@@ -52,7 +52,7 @@ TEST(MannWhitneyTest, CountsPairsOfVeryManyValues) {
   EXPECT_DOUBLE_EQ(mann_whitney(a, b)->u, 0.5 + 199'999.0 * 200'000 / 2);
 }
 
-TEST(MannWhitneyTest, SaysNothingOfEqualOrMissingValues) {
+TEST(MannWhitneyTest, FindsNoDifferenceInEqualOrMissingValues) {
   EXPECT_EQ(mann_whitney({2, 2, 2}, {2, 2})->p, 1);
   EXPECT_FALSE(mann_whitney({}, {1}));
 }
@@ -65,7 +65,7 @@ TEST(RatioTestTest, IsEmptyForFewValuesAndForACenterOfZero) {
   EXPECT_TRUE(test_ratio({.values = {1, 2, 3}}, {.values = {1, 2, 3}}));
 }
 
-TEST(RatioTestTest, IsThePointIfNothingVaries) {
+TEST(RatioTestTest, IntervalIsAPointIfNothingVaries) {
   const auto test = test_ratio({.values = {2, 2, 2}}, {.values = {3, 3, 3}});
   EXPECT_DOUBLE_EQ(test->interval.low, 0.5);
   EXPECT_DOUBLE_EQ(test->interval.high, 0.5);
@@ -75,7 +75,7 @@ TEST(RatioTestTest, IsThePointIfNothingVaries) {
 
 // Values of scipy.stats.ttest_ind with equal_var=False, without and with trim=0.2. Near 1e6,
 // logarithms differ like the values, except for a factor.
-TEST(RatioTestTest, IsWelchsAndYuensTest) {
+TEST(RatioTestTest, MatchesWelchsAndYuensTests) {
   Sample a{.values = {1e6 + 1, 1e6 + 4, 1e6 + 2, 1e6 + 8, 1e6 + 5}};
   Sample b{.values = {1e6 + 6, 1e6 + 9, 1e6 + 7, 1e6 + 12, 1e6 + 8}};
   EXPECT_NEAR(test_ratio(a, b)->p, 0.025760196779998332, 1e-5);
@@ -111,7 +111,7 @@ class Coverage : public ::testing::Test {
   SplitMix64 random_{7};
 };
 
-TEST_F(Coverage, OfMeansIsNinetyFiveOfAHundred) {
+TEST_F(Coverage, IntervalsOfMeansCoverNinetyFivePercent) {
   for (const auto& draw : draws_) {
     for (const int values : {5, 9, 20}) {
       const double share = coverage(values, 0, draw);
@@ -121,7 +121,7 @@ TEST_F(Coverage, OfMeansIsNinetyFiveOfAHundred) {
   }
 }
 
-TEST_F(Coverage, OfOlympicMeansIsNinetyFiveOfAHundredToo) {
+TEST_F(Coverage, IntervalsOfOlympicMeansCoverNinetyFivePercent) {
   for (const auto& draw : draws_) {
     for (const int values : {9, 10, 20}) {
       const double share = coverage(values, 1, draw);
@@ -134,7 +134,7 @@ TEST_F(Coverage, OfOlympicMeansIsNinetyFiveOfAHundredToo) {
 }
 
 // Values of statsmodels.stats.multitest.multipletests(p, method="holm").
-TEST(Holm, MultipliesByTheTestsThatAreLeft) {
+TEST(Holm, MultipliesByTheNumberOfRemainingTests) {
   const std::vector<double> adjusted = holm({0.01, 0.04, 0.03, 0.005, 0.5});
   const std::vector<double> expected = {0.04, 0.09, 0.09, 0.025, 0.5};
   ASSERT_EQ(adjusted.size(), expected.size());

@@ -6,7 +6,7 @@
 namespace strata::config {
 namespace {
 
-TEST(ConfigReference, TheDocumentIsWhatTheCodeSays) {
+TEST(ConfigReference, TheDocumentIsUpToDate) {
   EXPECT_EQ(read_file(std::filesystem::path(STRATA_SOURCE_DIR) / "docs" / "config.md"),
             config_reference())
       << "docs/config.md is old; write it again with: strata train --describe-config > "

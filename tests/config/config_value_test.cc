@@ -53,7 +53,7 @@ TEST(ConfigValue, PathsAreRelativeToTheBase) {
   EXPECT_THROW(value_of("''").path(""), Error);
 }
 
-TEST(ConfigValue, AScalarIsAListOfOneAndAnEmptyListIsNone) {
+TEST(ConfigValue, AScalarIsAListOfOneAndAnEmptyListIsRefused) {
   EXPECT_EQ(value_of("a").list("").size(), 1u);
   EXPECT_EQ(value_of("[a, b]").list("").size(), 2u);
   EXPECT_THROW(value_of("[]").list("a list"), Error);

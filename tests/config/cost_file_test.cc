@@ -39,7 +39,7 @@ TEST_F(CostFile, AutoIsTheDefault) {
   EXPECT_EQ(cost.quadratic, loadbalance::CostModel{}.quadratic);
 }
 
-TEST_F(CostFile, AModelMayStandInTheConfiguration) {
+TEST_F(CostFile, TheConfigurationMayContainAModel) {
   const loadbalance::CostModel cost = read("{linear: 2e-5, quadratic: 0}");
   EXPECT_EQ(cost.linear, 2e-5);
   EXPECT_EQ(cost.quadratic, 0);

@@ -307,7 +307,7 @@ TEST(RunConfigChecks, OnlyGpusCaptureGraphs) {
   EXPECT_EQ(conflict_of(config), "");
 }
 
-TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
+TEST(RunConfigChecks, OptionsMustBelongToTheBackend) {
   RunConfig config;
   config.device.options = {{"epilogues", "never"}};
   EXPECT_EQ(conflict_of(config),

@@ -138,7 +138,7 @@ TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
             std::filesystem::current_path() / "cost 5$");
 }
 
-TEST_F(RunConfigTest, PathsOfAResolvedConfigurationStandForThemselves) {
+TEST_F(RunConfigTest, PathsOfAResolvedConfigurationAreNotExpanded) {
   for (const char* name : {"$HOME", "a/${DATA}/x", "part-*", "x?y", "[0-9]"}) {
     RunConfig config = load(kSmallest);
     config.data.train = {directory_ / name};
@@ -228,7 +228,7 @@ TEST_F(RunConfigTest, AMissingKeyIsNamed) {
             "run.yaml: data.train: is missing; give a path or a list of paths");
 }
 
-TEST_F(RunConfigTest, WhatIsNoYamlOrNoConfigurationIsAnError) {
+TEST_F(RunConfigTest, AFileThatIsNotYamlOrNoConfigurationIsAnError) {
   EXPECT_THAT(error_of("run: [1\n"), HasSubstr("run.yaml:2: not valid YAML"));
   EXPECT_THAT(error_of(""), HasSubstr("run.yaml: is not a configuration"));
   EXPECT_THAT(error_of("- a\n- b\n"), HasSubstr("run.yaml: is not a configuration"));
@@ -313,7 +313,7 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
   }
 }
 
-TEST_F(RunConfigTest, DerivedValues) {
+TEST_F(RunConfigTest, GlobalBatchSizeAndOtherValuesAreDerived) {
   RunConfig config = load(kSmallest);
   config.batch.micro_batch = 8;
   config.batch.gradient_accumulation_steps = 3;
@@ -334,7 +334,7 @@ TEST_F(RunConfigTest, DerivedValues) {
   EXPECT_EQ(eval_interval_samples(config, 2), 400);
 }
 
-TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
+TEST(RunConfigFiles, ShippedConfigurationsAreValid) {
   int files = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/scripts/configs")) {
@@ -346,7 +346,7 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
 }
 
 // A GPU prepares shapes before the clock starts, and the host does not wait for it in every step.
-TEST(RunConfigFiles, ThoseForGpusAreComplete) {
+TEST(RunConfigFiles, ConfigurationsForGpusAreComplete) {
   struct File {
     const char* name;
     int ranks;

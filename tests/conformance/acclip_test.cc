@@ -33,7 +33,7 @@ TEST_P(AcClip, UpdatesWeightsAndState) {
   }
 }
 
-TEST_P(AcClip, StartsFromNothing) {
+TEST_P(AcClip, FirstStepStartsFromZeroState) {
   UpdateInputs state(backend(), 100);
   state.start_from_nothing();
   expect_conforms(

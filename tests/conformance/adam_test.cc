@@ -28,7 +28,7 @@ TEST_P(Adam, UpdatesWeightsAndMoments) {
   }
 }
 
-TEST_P(Adam, StartsFromNothing) {
+TEST_P(Adam, FirstStepStartsFromZeroState) {
   UpdateInputs state(backend(), 100);
   state.start_from_nothing();
   expect_conforms(

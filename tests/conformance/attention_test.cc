@@ -192,7 +192,7 @@ bool sums_rounded_context(const BackendOptions& options) {
 // magnitudes m: 2 (d + n) 2^-24 m. A row of d_query then has an error of scale times this times a
 // mean of keys. d_key has the same of queries, because columns of nearly uniform probabilities add
 // up to less than 2.
-TEST_P(Attention, GradientsOfNearlyEqualTokensAreMoreThanRounding) {
+TEST_P(Attention, GradientsOfNearlyEqualTokensAreAccurate) {
   for (const Packed& batch : packed_batches()) {
     for (const Heads& shape : kHeads) {
       if (batch.max_length == 512 || (few_shapes() && shape.hidden > 128)) continue;

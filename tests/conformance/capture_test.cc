@@ -67,7 +67,7 @@ class Capture : public Conformance {
 
 constexpr float kRates[] = {0.1f, 0.02f, 0.003f};
 
-TEST_P(Capture, ReplaysDoWhatIssuingDoesWithWhatMemoryHoldsByThen) {
+TEST_P(Capture, ReplaysMatchIssuedWorkWithTheCurrentMemory) {
   for (const float rate : kRates) {
     set_learning_rate(rate);
     issue();
@@ -84,7 +84,7 @@ TEST_P(Capture, ReplaysDoWhatIssuingDoesWithWhatMemoryHoldsByThen) {
   EXPECT_TRUE(finish() == issued);
 }
 
-TEST_P(Capture, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
+TEST_P(Capture, CallsOutsideTheCaptureRunInOrderInEveryReplay) {
   const float* next_rate = nullptr;
   const auto issue_with_call = [&] {
     backend().convert(Stream::kCompute, {source_, 0.5f, gradients_});
@@ -112,7 +112,7 @@ TEST_P(Capture, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
   EXPECT_TRUE(finish() == issued);
 }
 
-TEST_P(Capture, WhatIsKeptDoesNotRun) {
+TEST_P(Capture, CapturedWorkDoesNotRun) {
   const auto before = [&] {
     SetUp();
     return finish();
@@ -133,7 +133,7 @@ TEST_P(Capture, WorkOnTheReduceStreamFollowsAReplay) {
   EXPECT_GT(norm_squared, 0);
 }
 
-TEST_P(Capture, AnErrorWhileKeepingLeavesTheBackendUsable) {
+TEST_P(Capture, AnErrorDuringCaptureLeavesTheBackendUsable) {
   const auto attempt = [&] {
     return backend().capture([&] {
       issue();

@@ -101,7 +101,7 @@ TEST_P(Classifier, EvaluationNeedsNoGradients) {
 }
 
 // The margin of the preferred class is large enough for the comparison of counts above.
-TEST_P(Classifier, CountsAreNotAMatterOfRounding) {
+TEST_P(Classifier, CountsDoNotDependOnRounding) {
   for_every_shape([&](const Shape& shape) {
     const Problem problem(backend(), shape);
     const auto results = run_on_reference([&](Bench& bench) {

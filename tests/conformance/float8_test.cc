@@ -163,7 +163,7 @@ TEST_P(Float8, WeightGradient) {
 // ---- Operations that write their operands
 
 // This happens before the first copy, in a model's first step.
-TEST_P(Float8, ProductsThatAreNotRoundedYetAreLookedAt) {
+TEST_P(Float8, AmaxIsMeasuredBeforeTheFirstRounding) {
   const Shape shape{48, 128, 96};
   Inputs inputs(backend(), 4);
   const HostMatrix x = inputs.compute(shape.tokens, shape.in);

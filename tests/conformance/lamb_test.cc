@@ -25,7 +25,7 @@ LambDirection place(const UpdateInputs& state, Bench& bench) {
 
 class Lamb : public ConformanceOf<Operation::kLambDirection> {};
 
-TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
+TEST_P(Lamb, TheDirectionReplacesTheGradientAndItsNormIsSummed) {
   for (const int64_t size : kLambSizes) {
     const UpdateInputs state(backend(), size);
     for (const int64_t step : {1, 2, 1000}) {
@@ -43,7 +43,7 @@ TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
   }
 }
 
-TEST_P(Lamb, TheDirectionStartsFromNothing) {
+TEST_P(Lamb, TheFirstDirectionStartsFromZeroState) {
   UpdateInputs state(backend(), 100);
   state.start_from_nothing();
   expect_conforms(backend(), [&](Bench& bench) {
@@ -114,7 +114,7 @@ std::vector<RangeOfTensors> ranges_of_tensors() {
           RangeOfTensors({4, 8, 4096, 16}), RangeOfTensors(many)};
 }
 
-TEST_P(Lamb, DirectionsOfManyTensorsAreThoseOfEach) {
+TEST_P(Lamb, DirectionsOfManyTensorsMatchThoseOfSingleTensors) {
   for (const RangeOfTensors& range : ranges_of_tensors()) {
     const UpdateInputs state(backend(), range.total());
     for (const int64_t begin : {0, 1, 4}) {

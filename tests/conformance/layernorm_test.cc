@@ -172,7 +172,7 @@ TEST_P(PreNorm, ForwardKeepsTheSum) {
   });
 }
 
-TEST_P(PreNorm, BackwardAddsWhatElseTheSumsGradientIs) {
+TEST_P(PreNorm, BackwardAddsTheOtherGradientOfTheSum) {
   for_every_case([&](const Case& c) {
     const Values values(backend(), c);
     const Saved saved(backend(), c, values);

@@ -63,8 +63,8 @@ TEST_P(Memory, HostMemoryForCopiesIsAlignedAndRoundTrips) {
   }
 }
 
-// Gradient buckets and system descriptions rely on these.
-TEST_P(Memory, IsTheHostsOrAnAccelerators) {
+// Gradient buckets and system descriptions rely on memory_is_host() and accelerator().
+TEST_P(Memory, BelongsToTheHostOrAnAccelerator) {
   const std::optional<Accelerator> accelerator = backend().accelerator();
   EXPECT_EQ(accelerator.has_value(), !backend().memory_is_host());
   if (accelerator) {
@@ -108,7 +108,7 @@ TEST_P(Memory, CopyingNothingIsAllowed) {
   EXPECT_EQ(download(backend(), buffer.data(), before.size()), before) << "nothing changed";
 }
 
-TEST_P(Memory, MoreThanThereIsIsAnError) {
+TEST_P(Memory, AnImpossibleAllocationIsAnError) {
   EXPECT_THROW(backend().allocate(size_t{1} << 60), Error);
 }
 
@@ -139,7 +139,7 @@ TEST_P(Memory, EventZeroHasPassed) {
 }
 
 // Marks must be on the host's clock, whatever the device's.
-TEST_P(Memory, MarksAreWhenStreamsGetToThem) {
+TEST_P(Memory, MarksHaveTheTimeAtWhichTheStreamReachesThem) {
   constexpr int64_t kSize = 1 << 20, kTolerance = 1'000'000;
   Buffer x(backend(), kSize * sizeof(float));
   const Tensor all{x.data(), DType::kF32, 1, kSize};

@@ -20,8 +20,9 @@ struct Packed {
   int32_t max_length = 0;
 };
 
-// One token; one sequence; 128 + 1; the shortest among the longest; a mixture; an empty one last.
-// A single sequence, and a batch whose last sequence is empty, if few_shapes() asks for no more.
+// Returns these batches: one token; one sequence; 128 + 1; the shortest among the longest; a
+// mixture; one whose last sequence is empty. With few_shapes(), returns only a single sequence and
+// a batch whose last sequence is empty.
 std::vector<Packed> packed_batches();
 
 // True if the environment requests few and small shapes (STRATA_CONFORMANCE_SHAPES=few), because

@@ -49,7 +49,7 @@ TEST_P(Rows, ScatterAdd) {
 }
 
 // These are gradients of parameters.
-TEST_P(Rows, OfTheMasterDtype) {
+TEST_P(Rows, WorkInTheMasterDtype) {
   for_every_shape([&](const Shape& shape) {
     Inputs inputs(backend(), 4);
     const HostMatrix x = inputs.master(shape.tokens, shape.hidden);
@@ -66,7 +66,7 @@ TEST_P(Rows, OfTheMasterDtype) {
 }
 
 // Padding of a batch consists of such rows.
-TEST_P(Rows, OfNumberMinusOneAreZeroAndAddNothing) {
+TEST_P(Rows, NumberMinusOneGivesZerosAndAddsNothing) {
   for (const int64_t hidden : {64, 90}) {
     Inputs inputs(backend(), 3);
     const HostMatrix x = inputs.compute(20, hidden), dy = inputs.compute(9, hidden);

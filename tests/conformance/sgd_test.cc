@@ -22,7 +22,7 @@ class Sgd : public ConformanceOf<Operation::kSgdUpdate> {};
 
 TEST_P(Sgd, UpdatesWeightsAndVelocity) { expect_update_conforms(backend(), placed_sgd); }
 
-TEST_P(Sgd, StartsFromNothing) {
+TEST_P(Sgd, FirstStepStartsFromZeroState) {
   UpdateInputs state(backend(), 100);
   state.start_from_nothing();
   expect_conforms(

@@ -48,7 +48,7 @@ struct UpdateInputs {
   HostMatrix weights, gradients, first_moment, second_moment;
 };
 
-// For an update that needs no sums over tensors; `place(state, bench)` makes it.
+// Checks an update that needs no sums over tensors. `place(state, bench)` makes it.
 template <typename Place>
 void expect_update_conforms(Backend& backend, const Place& place) {
   for (const int64_t size : {1, 7, 32, 1000, 4099, 40001}) {

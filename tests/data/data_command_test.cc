@@ -60,7 +60,7 @@ class DataCommand : public testing::Test {
   int exit_code_ = 0;
 };
 
-TEST_F(DataCommand, PrepareMakesBothFilesAndSumsThemUp) {
+TEST_F(DataCommand, PrepareWritesBothFilesAndASummary) {
   const auto summary = nlohmann::json::parse(prepare("--json"));
   EXPECT_EQ(summary["skipped"], false);
   EXPECT_EQ(summary["train"]["documents"], 8);
@@ -72,7 +72,7 @@ TEST_F(DataCommand, PrepareMakesBothFilesAndSumsThemUp) {
   EXPECT_TRUE(contains(prepare("--force"), "always guessing"));
 }
 
-TEST_F(DataCommand, InfoCountsWhatTheFileHolds) {
+TEST_F(DataCommand, InfoCountsTheContentsOfAFile) {
   prepare("--format mlperf-varlen");
   EXPECT_TRUE(contains(data::error_of([&] { run("info " + file("out/train.hdf5")); }),
                        "has variable-length rows"));
@@ -101,7 +101,7 @@ TEST_F(DataCommand, ConvertKeepsEverySample) {
             data::InstanceForm::kMlperfFixed);
 }
 
-TEST_F(DataCommand, ShowPrintsWhatTheModelSeesAndWhatStoodThere) {
+TEST_F(DataCommand, ShowPrintsMaskedAndOriginalTokens) {
   prepare("");
   const std::string arguments = "show " + file("out/eval.hdf5") + " 0 --vocab " + file("vocab.txt");
   const std::string text = run(arguments);
@@ -142,7 +142,7 @@ TEST_F(DataCommand, CompareSaysWhetherSamplesAreTheSame) {
   EXPECT_TRUE(contains(json["difference"], "sample 0: ")) << json;
 }
 
-TEST_F(DataCommand, CompareTellsOrderFromContent) {
+TEST_F(DataCommand, CompareDistinguishesOrderFromContent) {
   const data::Instances all = data::sample_instances(3);
   data::Instances turned;
   for (const size_t sample : {2, 0, 1}) turned.append(all, sample);
@@ -159,7 +159,7 @@ TEST_F(DataCommand, CompareTellsOrderFromContent) {
 }
 
 // Blocks of ``` in docs/data.md show commands after "$ " and their output. Seconds may differ.
-TEST_F(DataCommand, TheDocumentShowsWhatIsPrinted) {
+TEST_F(DataCommand, TheDocumentShowsTheActualOutput) {
   const std::filesystem::path golden = data::kGolden;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::copy_file(golden / "reference/mlperf_reference.txt", directory_ / "example.txt");
@@ -207,7 +207,7 @@ TEST_F(DataCommand, ShapesArePrintedForTheRunOrAsJson) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + std::ssize(json["shapes"]));
 }
 
-TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
+TEST_F(DataCommand, PrepareWarnsOfBadEncodingAndUnusableText) {
   std::string text;
   for (size_t i = 0; i < 1000; ++i) text += data::word(i % 26) + " a b c d\n\n";
   write_file_atomically(directory_ / "text.txt", text + "caf\xe9\n");
@@ -222,7 +222,7 @@ TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
                        "2 of the vocabulary's 33 entries have capital letters"));
 }
 
-TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
+TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndNamesUnofficialText) {
   const std::filesystem::path golden = data::kGolden;
   std::filesystem::create_directories(directory_ / "text");
   std::filesystem::copy_file(golden / "reference/mlperf_reference.txt",

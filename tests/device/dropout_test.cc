@@ -27,7 +27,7 @@ TEST(Philox, GivesThePublishedAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(DropoutBits, EightNeighbouringColumnsAreTheHalvesOfOnePhiloxBlock) {
+TEST(DropoutBits, OnePhiloxBlockServesEightNeighbouringColumns) {
   const uint64_t key = 0x0123456789abcdef, sample = 0xfedcba9876543210;
   const uint32_t row = 77, first_column = 40;
   const Words words = philox4x32<kDropoutRounds>({first_column / 8, row, 0x76543210, 0xfedcba98},
@@ -56,7 +56,7 @@ TEST(Dropout, ProbabilitiesNextToOneKeepA65536thAtLeast) {
   EXPECT_EQ(dropout.keep_scale(), 65536.0f);
 }
 
-TEST(DropoutBits, ReachAThresholdWhereTheyAreNoSmaller) {
+TEST(DropoutBits, ReachEveryThresholdUpToTheirValue) {
   const DropoutBits bits(dropout_round_keys(5), 6, 7, 8);
   for (uint32_t column = 0; column < 8; ++column) {
     const uint32_t exactly = bits.of(column);
@@ -117,7 +117,7 @@ TEST(DropoutKey, EverySeedStepLayerAndSiteHasItsOwn) {
   EXPECT_EQ(keys.size(), 3u * 50 * 24 * 4);
 }
 
-TEST(DropoutKey, IsOfTheStepThatMemoryHoldsWhenTheOperationRuns) {
+TEST(DropoutKey, UsesTheStepInMemoryWhenTheOperationRuns) {
   uint64_t memory = dropout_step_key(1, 2);
   const uint64_t place = dropout_place(3, DropoutSite::kOutput);
   const Dropout dropout{0.1f, value_at(&memory), place};

@@ -58,7 +58,7 @@ TEST(BFloat16, RoundingCarriesIntoTheExponent) {
   EXPECT_EQ(rounded(0x3fffffff), 0x4000);  // just below 2
 }
 
-TEST(BFloat16, TooLargeForItBecomesInfinity) {
+TEST(BFloat16, NumbersBeyondTheRangeBecomeInfinity) {
   EXPECT_EQ(rounded(0x7f7f7fff), 0x7f7f);  // its largest finite value
   EXPECT_EQ(rounded(0x7f7f8000), 0x7f80);
   EXPECT_EQ(rounded(0x7f7fffff), 0x7f80);  // the largest float
@@ -127,7 +127,7 @@ TEST(Float16, RoundsFloatsAsTheCompilerDoes) {
   }
 }
 
-TEST(Float16, HalfWayRoundsToEvenAndTheFloatsBesideItToTheNearest) {
+TEST(Float16, HalfWayRoundsToEvenAndItsNeighboursToTheNearest) {
   for (uint16_t bits = 0; bits < 0x7bff; ++bits) {
     const float half_way = (from_float16(bits) + from_float16(static_cast<uint16_t>(bits + 1))) / 2;
     const auto even = static_cast<uint16_t>(bits + (bits & 1));
@@ -138,7 +138,7 @@ TEST(Float16, HalfWayRoundsToEvenAndTheFloatsBesideItToTheNearest) {
   }
 }
 
-TEST(Float16, TooLargeForItBecomesInfinity) {
+TEST(Float16, NumbersBeyondTheRangeBecomeInfinity) {
   EXPECT_EQ(to_float16(65504.0f), 0x7bff);
   EXPECT_EQ(to_float16(std::nextafter(65520.0f, 0.0f)), 0x7bff);
   EXPECT_EQ(to_float16(65520.0f), 0x7c00);

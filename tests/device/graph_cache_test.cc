@@ -30,7 +30,7 @@ class GraphCacheTest : public testing::Test {
   int sum_ = 0, issued_ = 0;
 };
 
-TEST_F(GraphCacheTest, WorkIsIssuedTwiceAndThenReplayedWithWhatMemoryHolds) {
+TEST_F(GraphCacheTest, WorkIsIssuedTwiceThenReplayedOnTheCurrentMemory) {
   GraphCache graphs(backend_);
   for (int i = 1; i <= 5; ++i) run(graphs, 3, i);
   backend_.synchronize(Stream::kCompute);
@@ -39,7 +39,7 @@ TEST_F(GraphCacheTest, WorkIsIssuedTwiceAndThenReplayedWithWhatMemoryHolds) {
   EXPECT_EQ(graphs.launched(), 3);
 }
 
-TEST_F(GraphCacheTest, OfEveryKeyItsOwnWork) {
+TEST_F(GraphCacheTest, EveryKeyHasItsOwnGraph) {
   GraphCache graphs(backend_);
   for (int i = 0; i < 4; ++i) {
     run(graphs, 1, 1);
@@ -61,7 +61,7 @@ TEST_F(GraphCacheTest, NoMoreKeysAreKeptThanAllowed) {
   EXPECT_EQ(issued_, 10);
 }
 
-TEST_F(GraphCacheTest, WorkMayBeKeptBeforeItIsAskedFor) {
+TEST_F(GraphCacheTest, WorkMayBeCapturedBeforeItRuns) {
   GraphCache graphs(backend_, 2);
   const auto capture = [&](int key) { return graphs.capture({key, 7}, [this] { issue(); }); };
   EXPECT_TRUE(capture(1));
@@ -81,7 +81,7 @@ TEST_F(GraphCacheTest, WorkMayBeKeptBeforeItIsAskedFor) {
   EXPECT_EQ(graphs.launched(), 3);
 }
 
-TEST_F(GraphCacheTest, WhatFailsIsNotKept) {
+TEST_F(GraphCacheTest, FailedWorkIsNotKept) {
   GraphCache graphs(backend_);
   run(graphs, 3, 1);
   EXPECT_THROW(graphs.run({3, 7}, [] { fail("no further"); }), Error);
@@ -172,7 +172,7 @@ TEST_F(GraphCacheTest, ALargeDeviceReservesTwoGigabytes) {
   EXPECT_EQ(graphs.captured().graphs, 2);
 }
 
-TEST_F(GraphCacheTest, WorkThatFindsNoMemoryForItsGraphIsIssuedInstead) {
+TEST_F(GraphCacheTest, WorkIsIssuedIfItsGraphFindsNoMemory) {
   SmallDevice device(host_, 25, 160);
   GraphCache graphs(device);
   EXPECT_EQ(sum_of_four_keys(device, graphs), 12);
@@ -180,7 +180,7 @@ TEST_F(GraphCacheTest, WorkThatFindsNoMemoryForItsGraphIsIssuedInstead) {
   EXPECT_EQ(graphs.captured().free_at_stop, 5);
 }
 
-TEST_F(GraphCacheTest, ADeviceThatDoesNotTellItsMemoryIsCapturedWithoutALookAtIt) {
+TEST_F(GraphCacheTest, ADeviceThatDoesNotReportItsMemoryHasNoLimit) {
   GraphCache graphs(backend_);
   for (int i = 1; i <= 3; ++i) run(graphs, 3, i);
   EXPECT_EQ(graphs.captured().graphs, 1);
@@ -188,7 +188,7 @@ TEST_F(GraphCacheTest, ADeviceThatDoesNotTellItsMemoryIsCapturedWithoutALookAtIt
   EXPECT_EQ(graphs.captured().free_at_stop, std::nullopt);
 }
 
-TEST_F(GraphCacheTest, ADeviceThatKeepsNothingIsAnError) {
+TEST_F(GraphCacheTest, ADeviceThatCannotCaptureIsAnError) {
   GraphCache graphs(host_);
   graphs.run({1}, [] {});
   EXPECT_THROW(graphs.run({1}, [] {}), Error);

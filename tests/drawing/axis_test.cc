@@ -35,7 +35,7 @@ TEST(LinearAxis, MayBeginAtZero) {
   EXPECT_GT(linear_axis({-5, 5}, true).place(0), 0.4) << "values below it are shown";
 }
 
-TEST(LinearAxis, OneValueAndNoneHaveAnAxis) {
+TEST(LinearAxis, ASingleValueAndNoValuesHaveAnAxis) {
   for (const std::vector<double>& values : {std::vector<double>{}, {0.0}, {7.0}, {7.0, 7.0}}) {
     const Axis axis = linear_axis(values, false);
     expect_within(axis, values);
@@ -43,8 +43,9 @@ TEST(LinearAxis, OneValueAndNoneHaveAnAxis) {
   }
 }
 
-// Ticks of such an axis would be closer than numbers are, and counting through them would not end.
-TEST(LinearAxis, ValuesThatHardlyDifferAreTakenForOne) {
+// Such ticks would be closer together than neighbouring numbers, and a loop over them would not
+// end.
+TEST(LinearAxis, NearlyEqualValuesCountAsOne) {
   const double above = std::nextafter(1e17, 2e17), least = 5e-324;
   for (const std::vector<double>& values :
        {std::vector<double>{1e17, above}, {-above, -1e17}, {-least, least}, {0, least}}) {
@@ -54,7 +55,7 @@ TEST(LinearAxis, ValuesThatHardlyDifferAreTakenForOne) {
   }
 }
 
-TEST(TimeAxis, IsLogarithmicWhereValuesAreFarApart) {
+TEST(TimeAxis, IsLogarithmicIfValuesAreFarApart) {
   const std::vector<double> values = {0.18, 255};
   const Axis axis = time_axis(values);
   expect_within(axis, values);
@@ -62,14 +63,14 @@ TEST(TimeAxis, IsLogarithmicWhereValuesAreFarApart) {
   EXPECT_NEAR(axis.ticks.front(), 0.2, 1e-12);
 }
 
-TEST(TimeAxis, IsLinearFromZeroElsewhere) {
+TEST(TimeAxis, IsOtherwiseLinearFromZero) {
   const Axis axis = time_axis({10, 100});
   EXPECT_EQ(axis.place(0), 0);
   EXPECT_NEAR(axis.place(100) - axis.place(50), axis.place(50), 1e-12);
   EXPECT_FALSE(is_far_apart({0, 100})) << "there is no logarithm of zero";
 }
 
-TEST(TimeAxis, ManyPowersHaveATickEach) {
+TEST(TimeAxis, EveryOneOfManyPowersHasATick) {
   for (const double tick : time_axis({1e-3, 1e4}).ticks) {
     EXPECT_NEAR(std::log10(tick), std::round(std::log10(tick)), 1e-9);
   }

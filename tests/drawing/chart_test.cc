@@ -39,7 +39,7 @@ TEST(XyChart, NamesEverySystemThatFits) {
   EXPECT_EQ(occurrences(many, ">system 89</text>"), 0u);
 }
 
-TEST(XyChart, LabelsThatAreTooLongForThePictureAreFewer) {
+TEST(XyChart, LongLabelsAreFewer) {
   Chart chart = lines(60);
   const size_t named = occurrences(xy_chart(chart).elements, "rotate(-55");
   for (EndLabel& label : chart.labels) label.owner.name += std::string(100, 'x');
@@ -90,8 +90,8 @@ TEST(XyChart, NamesOfPointsDoNotCoverThoseOfGuides) {
   EXPECT_EQ(occurrences(svg, ">a point</text>"), 0u);
 }
 
-// Their lines may lie closely together.
-TEST(XyChart, TextOfALevelAndOfABandStandAtOppositeSides) {
+// The lines of a level and of a band may lie close together.
+TEST(XyChart, TextsOfLevelsAndBandsAreAtOppositeSides) {
   Chart chart = lines(1);
   chart.levels = {{0.5, "target 0.5"}};
   chart.band = {0.49, 1, "stretched 9 x"};
@@ -149,7 +149,7 @@ TEST(XyChart, ShowsLevelsBandsUprightsAndColumns) {
   EXPECT_EQ(occurrences(svg, "class=\"column\""), 2u);
 }
 
-TEST(XyChart, HasAPlaceForEveryNumber) {
+TEST(XyChart, DrawsNumbersOfAnySize) {
   Chart chart = lines(1);
   std::vector<double> values;
   for (const double value : {1e300, -1e308, 0.0, 5.0, double(INFINITY), double(NAN)}) {

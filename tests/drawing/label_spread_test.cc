@@ -12,19 +12,19 @@ namespace {
 using Places = std::vector<double>;
 using testing_support::error_of;
 
-TEST(LabelSpread, LabelsWithRoomStandWhereTheyWantTo) {
+TEST(LabelSpread, LabelsWithEnoughRoomDoNotMove) {
   EXPECT_EQ(spread_labels({1, 3, 9}, 2, 0, 10), Places({1, 3, 9}));
   EXPECT_EQ(spread_labels({}, 2, 0, 10), Places());
   EXPECT_EQ(spread_labels({4}, 2, 4, 4), Places({4}));
 }
 
-TEST(LabelSpread, ThoseThatCollideShareTheWay) {
+TEST(LabelSpread, CollidingLabelsMoveEquallyFar) {
   EXPECT_EQ(spread_labels({5, 5}, 2, 0, 10), Places({4, 6}));
   EXPECT_EQ(spread_labels({5, 5, 5, 9}, 2, 0, 10), Places({3, 5, 7, 9}));
   EXPECT_EQ(spread_labels({5, 5, 6.5}, 2, 0, 10), Places({3.5, 5.5, 7.5}));
 }
 
-TEST(LabelSpread, OrderIsKeptAndTheEndsAreToo) {
+TEST(LabelSpread, KeepsTheOrderAndStaysWithinTheEnds) {
   EXPECT_EQ(spread_labels({6, 5, 4}, 3, 0, 10), Places({8, 5, 2}));
   EXPECT_EQ(spread_labels({-5, 0, 20}, 2, 0, 10), Places({0, 2, 10}));
   EXPECT_EQ(spread_labels({9, 9.5, 10}, 2, 0, 10), Places({6, 8, 10}));
@@ -40,7 +40,7 @@ TEST(LabelSpread, MoreThanFitAreAnError) {
 }
 
 // Moving a label, or neighbours together, never brings the labels nearer to their wanted places.
-TEST(LabelSpread, NoOtherPlacesAreNearer) {
+TEST(LabelSpread, NoOtherPositionsAreNearer) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> anywhere(-1, 11);
   for (int repeat = 0; repeat < 200; ++repeat) {

@@ -13,7 +13,7 @@ TEST(OwnerLabel, CutsTheNameAndNeverItsDetail) {
   EXPECT_EQ(Owner::coloured(0, "a longer text").label(10), "a lo...ext");
 }
 
-TEST(ColoursFor, GiveEachSystemItsOwnWhileTheyLast) {
+TEST(ColoursFor, GiveEverySystemItsOwnIfThereAreEnough) {
   EXPECT_EQ(colours_for({{"a", "x"}, {"b", "y"}, {"a", "x"}}), (std::vector<int>{0, 1, 0}));
   std::vector<NamedSystem> systems;
   for (int i = 0; i <= kColours; ++i) systems.push_back({"system " + std::to_string(i), "x"});

@@ -21,7 +21,7 @@ Drawing some_drawing() {
   return {100, 50, begin_group({2, 1, "a"}) + mark_at(Shape::kDot, 10, 10, "tip") + kEndGroup};
 }
 
-TEST(Picture, InAPageTellsAScreenReaderWhatItShows) {
+TEST(Picture, HasADescriptionForScreenReaders) {
   const std::string html = in_page(some_drawing(), {"A <title>", "what \"it\" shows"});
   EXPECT_EQ(occurrences(html, "role=\"img\" viewBox=\"0 0 100 50\""), 1u);
   EXPECT_EQ(occurrences(html, "aria-label=\"A &lt;title&gt;. what &quot;it&quot; shows\""), 1u);
@@ -84,7 +84,7 @@ TEST_F(WritePicture, AConverterGetsTheSvgAndItsOutputIsThePicture) {
   EXPECT_EQ(read("a.pdf"), "--format=pdf\n" + svg_file(some_drawing()));
 }
 
-TEST_F(WritePicture, WhereOneConverterFailsTheNextIsTried) {
+TEST_F(WritePicture, IfOneConverterFailsTheNextIsTried) {
   add_program("rsvg-convert", "echo no fonts >&2; exit 3");
   add_program("inkscape", "exit 0");
   write_file_atomically(directory_ / "a.png", "of yesterday");
@@ -106,7 +106,7 @@ TEST_F(WritePicture, ProgramsInFoldersRelativeToTheCurrentOneAreNotRun) {
   fs::current_path(before);
 }
 
-TEST_F(WritePicture, RealConvertersKnowAllThatIsWritten) {
+TEST_F(WritePicture, RealConvertersAcceptEveryElement) {
   ::setenv("PATH", path_.c_str(), 1);
   if (find_program("rsvg-convert").empty()) GTEST_SKIP() << "rsvg-convert is not installed";
   write("a.png");

@@ -139,7 +139,7 @@ TEST(RowChart, HatchingStaysInsideItsBar) {
   EXPECT_GT(points, 20u);
 }
 
-TEST(RowChart, LongNamesLoseTheirMiddleAndShowItWhenPointedAt) {
+TEST(RowChart, LongNamesAreShortenedAndHaveATooltip) {
   const std::string name(100, 'x');
   RowChart chart = one_row({});
   chart.rows[0].owner.name = name;

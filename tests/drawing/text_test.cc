@@ -5,13 +5,13 @@
 namespace strata::drawing {
 namespace {
 
-TEST(Escape, MarkupIsText) {
+TEST(Escape, EscapesMarkup) {
   EXPECT_EQ(escape("<b a=\"1\" c='2'>&amp;"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;");
 }
 
 TEST(Escape, KeepsTextOfEveryScript) { EXPECT_EQ(escape("Zürich 東京 😀"), "Zürich 東京 😀"); }
 
-TEST(Escape, ReplacesWhatIsNoUtf8) {
+TEST(Escape, ReplacesInvalidUtf8) {
   const std::string replaced = "\xEF\xBF\xBD";
   EXPECT_EQ(escape("a\xFF"
                    "b"),
@@ -23,7 +23,7 @@ TEST(Escape, ReplacesWhatIsNoUtf8) {
       << "beyond Unicode";
 }
 
-TEST(Escape, ReplacesWhatTurnsTextAround) {
+TEST(Escape, ReplacesControlAndDirectionCharacters) {
   for (const char* control : {"\x1B", "\x7F", "\u202E", "\u2066", "\u200B", "\uFEFF", "\u0085"}) {
     EXPECT_EQ(escape(std::string("a") + control + "b"), "a\uFFFDb");
   }
@@ -37,7 +37,7 @@ TEST(Escape, CutsByCharacters) {
   EXPECT_EQ(escape(std::string(5'000'000, '<')).size(), kLongestText * 4 + 3);
 }
 
-TEST(ShortNumber, HasFourDigitsOrAsManyAsAreAsked) {
+TEST(ShortNumber, HasFourDigitsOrTheRequestedNumber) {
   EXPECT_EQ(short_number(0.721234, 6), "0.721234");
   EXPECT_EQ(short_number(0.17954), "0.1795");
   EXPECT_EQ(short_number(9999), "9999");

@@ -46,16 +46,16 @@ class CudnnChoice : public testing::Test {
 
 using device::cuda::AttentionKernel;
 
-TEST_F(CudnnChoice, ServesWhereNothingIsDropped) {
+TEST_F(CudnnChoice, IsUsedWithoutDropout) {
   EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.1f), (Operations{0, 1}));
   EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.0f), (Operations{2, 1}));
 }
 
-TEST_F(CudnnChoice, ServesNoOneWhoWantsCodes) {
+TEST_F(CudnnChoice, IsNotUsedForFp8Outputs) {
   EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.0f, true), (Operations{0, 0}));
 }
 
-TEST_F(CudnnChoice, WithoutPlansIsAnErrorWhereItWasAskedForAndElseNotMissed) {
+TEST_F(CudnnChoice, MissingPlansAreAnErrorOnlyIfItIsRequested) {
   emulated_cuda::cudnn_has_no_plans = true;
   EXPECT_EQ(operations(AttentionKernel::kFastest, 0.0f), (Operations{0, 0}));
   EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.1f, true), (Operations{0, 0})) << "not for it";
@@ -63,7 +63,7 @@ TEST_F(CudnnChoice, WithoutPlansIsAnErrorWhereItWasAskedForAndElseNotMissed) {
   emulated_cuda::cudnn_has_no_plans = false;
 }
 
-TEST_F(CudnnChoice, WithoutMemoryForItsWorkspaceOtherKernelsGoOn) {
+TEST_F(CudnnChoice, OtherKernelsRunIfItsWorkspaceFindsNoMemory) {
   emulated_cuda::cudnn_workspace_bytes = int64_t{1} << 60;
   for (const AttentionKernel wanted : {AttentionKernel::kFastest, AttentionKernel::kCudnn}) {
     testing::internal::CaptureStderr();
@@ -77,7 +77,7 @@ TEST_F(CudnnChoice, WithoutMemoryForItsWorkspaceOtherKernelsGoOn) {
   emulated_cuda::cudnn_workspace_bytes = 0;
 }
 
-TEST_F(CudnnChoice, IsNotAskedWhereAnotherIsWanted) {
+TEST_F(CudnnChoice, IsNotUsedIfAnotherKernelIsRequested) {
   EXPECT_EQ(operations(AttentionKernel::kMma, 0.0f), (Operations{0, 0}));
   EXPECT_EQ(operations(AttentionKernel::kPlain, 0.0f), (Operations{0, 0}));
 }
@@ -194,7 +194,7 @@ TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
   EXPECT_EQ(emulated_cuda::cudnn_operations, 0);
 }
 
-TEST_F(AttentionChoice, ResultsThatAreNotFiniteDecideNothing) {
+TEST_F(AttentionChoice, InfiniteResultsDoNotChooseAKernel) {
   const auto gpu = backend();
   const double infinite = std::numeric_limits<double>::infinity();
   testing::internal::CaptureStderr();

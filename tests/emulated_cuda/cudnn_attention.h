@@ -3,7 +3,7 @@
 
 namespace emulated_cuda {
 
-// Makes it drop half of all probabilities without being asked.
+// Makes the stand-in drop half of all probabilities without being asked.
 inline bool cudnn_is_wrong = false;
 
 }  // namespace emulated_cuda

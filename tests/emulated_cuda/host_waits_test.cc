@@ -101,7 +101,7 @@ TEST_F(CudaHostWaits, OperationsGraphsAndTheStopwatchAreWatched) {
 }
 
 // The message of a stalled job distinguishes them.
-TEST_F(CudaHostWaits, WaitsSayInWhichOperation) {
+TEST_F(CudaHostWaits, WaitsNameTheirOperation) {
   double value = 0;
   const Buffer memory(*backend_, 64);
   backend_->copy_to_host(Stream::kCompute, &value, memory.data(), sizeof value);

@@ -54,7 +54,7 @@ void expect_exact(Backend& backend, const Product& p) {
   }
 }
 
-TEST(Matmul, WhatIsFastestForSomeRowsServesTheirNeighbours) {
+TEST(Matmul, TheFastestAlgorithmIsReusedForSimilarNumbersOfRows) {
   for (const int64_t in : {32, 40, 64}) {
     const auto backend = make_cuda_backend(DType::kBF16, 0);
     for (const int64_t out : {8, 16, 24, 40, 48, 72}) {
@@ -116,7 +116,7 @@ class MatmulChoice : public testing::Test {
   }
 };
 
-TEST_F(MatmulChoice, WithoutMemoryForATrialIsCublasltsFirst) {
+TEST_F(MatmulChoice, WithoutMemoryForTrialsTheFirstAlgorithmIsUsed) {
   set_times({100, 50, 99});
   Matmul matmul(nullptr, {});
   emulated_cuda::failing_allocations = 1;

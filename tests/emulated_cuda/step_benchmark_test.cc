@@ -24,12 +24,12 @@ int launches(int steps, config::Precision precision) {
 
 // Each batch is issued once, captured and launched once, and then launched for the measurement. An
 // odd number of batches is filled up by one step, so that batches return to their slots.
-TEST(StepBenchmark, MeasuresLaunchesAfterOneRoundThatIssuesAndOneThatCaptures) {
+TEST(StepBenchmark, MeasuresLaunchesAfterAnIssuingAndACapturingRound) {
   EXPECT_EQ(launches(4, config::Precision::kBf16), 4 + 4);
   EXPECT_EQ(launches(5, config::Precision::kBf16), 6 + 5);
 }
 
-TEST(StepBenchmark, InFloat8TheFirstStepOnlyLooks) {
+TEST(StepBenchmark, InFloat8TheFirstStepOnlyMeasuresAmax) {
   EXPECT_EQ(launches(4, config::Precision::kFp8), 4 + 4);
 }
 

@@ -124,7 +124,7 @@ TEST_P(CudaTrainer, StepsWithoutMemoryForTheirGraphsHaveTheSameBits) {
   }
 }
 
-TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
+TEST_P(CudaTrainer, HasTheLossesOfTheProcessor) {
   const auto cpu = device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32});
   const TrainingHistory expected = train(config(), *cpu, *communicator_, *source_, 7, kSteps);
   const double bound = GetParam().precision == config::Precision::kFp32 ? 1e-4 : 0.03;
@@ -132,7 +132,7 @@ TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
 }
 
 // Here the host waits for a step's reductions before its updates.
-TEST(CudaTraining, InFp16LearnsWhatTheProcessorLearnsAndSkipsWhatItSkips) {
+TEST(CudaTraining, Fp16HasTheLossesAndSkippedStepsOfTheProcessor) {
   const auto communicator = comm::make_single_communicator();
   const auto source = open_small(counting_instances(48));
   for (const auto clip : {config::ClipMode::kNone, config::ClipMode::kAfterAllReduce,

@@ -82,8 +82,8 @@ class FakeSystem final : public SystemUnderTest {
   int64_t step_ = 0;
 };
 
-// One rank at a time. Rank 0 leaves its broadcasts behind, and a rank that runs after it receives
-// them in turn.
+// Ranks run one at a time. Rank 0 stores its broadcasts, and a rank that runs later receives them
+// in order.
 class FakeCommunicator final : public Communicator {
  public:
   // Adds barriers to `calls`.
@@ -147,7 +147,7 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
   }
 
   FakeSystem system_;
-  int rank_ = 0;  // that run() is
+  int rank_ = 0;  // the rank that run() simulates
   std::deque<std::string> broadcasts_;
   config::RunConfig config_;
 };

@@ -77,7 +77,7 @@ class ProgressTest : public testing::Test {
   TimePoint now_{seconds(1000)};
 };
 
-TEST_F(ProgressTest, ElsewhereThanOnATerminalPlainLinesComeEveryFewSeconds) {
+TEST_F(ProgressTest, WithoutATerminalPlainLinesAppearEveryFewSeconds) {
   Stream stream = Stream::pipe();
   Progress progress(options(stream, 100));
   for (int step = 1; step <= 11; ++step) {
@@ -112,7 +112,7 @@ TEST_F(ProgressTest, WithoutAStepInTheWindowNoTimeLeftIsKnown) {
   EXPECT_EQ(stream.arrived(), "train: step 0/100, 0.0 sequences/s\n");
 }
 
-TEST_F(ProgressTest, ATotalThatIsALimitGivesTheLongestTimeLeft) {
+TEST_F(ProgressTest, AnUpperLimitGivesTheLongestTimeLeft) {
   Stream stream = Stream::pipe();
   ProgressOptions limit = options(stream, 7300);
   limit.may_end_earlier = true;
@@ -188,7 +188,7 @@ TEST_F(ProgressTest, ADumbTerminalGetsPlainLines) {
   EXPECT_EQ(stream.arrived(), "train: step 1/10, 1.0 sequences/s, 0:45 left\r\n");
 }
 
-TEST_F(ProgressTest, AReaderThatIsGoneEndsNothing) {
+TEST_F(ProgressTest, AClosedPipeDoesNotEndTheProgram) {
   const auto previous = std::signal(SIGPIPE, SIG_IGN);
   Stream stream = Stream::pipe();
   Progress progress(options(stream, 10));
@@ -200,7 +200,7 @@ TEST_F(ProgressTest, AReaderThatIsGoneEndsNothing) {
 }
 
 // Rates exclude the time before the first step, and evaluations.
-TEST_F(ProgressTest, RatesAreOfTheStepsAlone) {
+TEST_F(ProgressTest, RatesCountOnlySteps) {
   Stream stream = Stream::pipe();
   Progress progress(options(stream, 10));
   progress.begin_phase("warm-up");
@@ -233,7 +233,7 @@ TEST_F(ProgressTest, ABarNamesThePhase) {
   EXPECT_THAT(stream.arrived(), HasSubstr("] step 5/10, evaluation"));
 }
 
-TEST_F(ProgressTest, ADefaultOneShowsNothing) {
+TEST_F(ProgressTest, ADefaultProgressShowsNothing) {
   testing::internal::CaptureStderr();
   Progress progress;
   progress.begin_phase("warm-up");

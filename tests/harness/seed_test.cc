@@ -7,13 +7,13 @@
 namespace strata::harness {
 namespace {
 
-TEST(Seed, AConfiguredOneIsKeptAndDiffersBetweenExperiments) {
+TEST(Seed, AConfiguredSeedIsKeptAndCountsUpByExperiment) {
   EXPECT_EQ(experiment_seed(42, 0), 42u);
   EXPECT_EQ(experiment_seed(42, 3), 45u);
 }
 
 // The probability of eight equal draws of 32 bits is 2^-224.
-TEST(Seed, TheSystemsDiffer) {
+TEST(Seed, RandomSeedsDiffer) {
   std::set<uint64_t> seeds;
   for (int i = 0; i < 8; ++i) seeds.insert(experiment_seed(std::nullopt, 0));
   EXPECT_GT(seeds.size(), 1u);

@@ -30,7 +30,7 @@ class TimeToTrain : public TimeToTrainTest {
   }
 };
 
-TEST_F(TimeToTrain, SaysWhatIsRemarkableAboutAStep) {
+TEST_F(TimeToTrain, PrintsRemarksOfAStep) {
   system_.remarkable_step = 4;
   const std::string text = said([&] { run(); });
   const size_t at = text.find("step 4: took a turn\n");
@@ -141,7 +141,7 @@ TEST_F(TimeToTrain, ALargeStepMayPassSeveralIntervals) {
   EXPECT_EQ(std::ranges::count(timed_events(), "eval_start"), 3);
 }
 
-TEST_F(TimeToTrain, CacheClearIsTrueOnlyWhereItIs) {
+TEST_F(TimeToTrain, CacheClearIsLoggedAsTrueOnlyIfItSucceeded) {
   system_.data = {directory_ / "nowhere"};
   EXPECT_THAT(said([&] { run(); }), HasSubstr("rank 0: the page cache was not cleared: "));
   EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"cache_clear\", \"value\": false"));
@@ -154,7 +154,7 @@ TEST_F(TimeToTrain, CacheClearIsTrueOnlyWhereItIs) {
   EXPECT_THAT(read_file(tree().log(0)), HasSubstr("\"cache_clear\", \"value\": true"));
 }
 
-TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
+TEST_F(TimeToTrain, ARunDescribesItselfAndItsProgress) {
   const std::string text = said([&] { run(); });
   size_t at = 0;
   for (const char* line :
@@ -171,7 +171,7 @@ TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
 }
 
 // Each of these may take minutes.
-TEST_F(TimeToTrain, ShowsWhatIsDoneBeforeTheClockRuns) {
+TEST_F(TimeToTrain, ShowsThePhasesBeforeTheClockStarts) {
   const std::string text = said([&] { run(); });
   size_t at = 0;
   for (const char* phase : {": clearing the page cache\n", ": reading weights\n", ": warm-up\n"}) {
@@ -202,7 +202,7 @@ TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
 }
 
 // The log marks the evaluation at the step limit as such.
-TEST_F(TimeToTrain, AnEvaluationOffTheCadenceIsNoSuccess) {
+TEST_F(TimeToTrain, AnEvaluationOutsideTheScheduleIsNoSuccess) {
   for (const auto division : {config::Division::kOpen, config::Division::kClosed}) {
     config_.run.output = directory_ / name_of(division);
     config_.run.division = division;
@@ -221,7 +221,7 @@ TEST_F(TimeToTrain, AnEvaluationOffTheCadenceIsNoSuccess) {
   }
 }
 
-TEST_F(TimeToTrain, BeforeTheFirstEvaluationIsDueNothingIsASuccess) {
+TEST_F(TimeToTrain, NoRunSucceedsBeforeItsFirstScheduledEvaluation) {
   config_.target.start_eval_at_sample = 150;
   config_.target.max_steps = 14;
   EXPECT_FALSE(run()[0].reached_target) << "14 % at 140 samples";
@@ -255,7 +255,7 @@ TEST_F(TimeToTrain, ABlockStartSaysHowManySamplesTheBlockTrainsOn) {
   EXPECT_EQ(counts, (std::vector<int64_t>{30, 20, 30, 20, 20}));
 }
 
-TEST_F(TimeToTrain, EndsWhereTheLossIsNoLongerANumber) {
+TEST_F(TimeToTrain, EndsIfTheLossIsNotFinite) {
   system_.diverges_at = 4;
   const auto results = run();
   EXPECT_FALSE(results[0].reached_target);
@@ -287,7 +287,7 @@ TEST_F(TimeToTrain, ContinuesWithTheExperimentsThatAreMissing) {
   EXPECT_THROW(run(ExistingResults::kKeep), Error) << "another configuration";
 }
 
-TEST_F(TimeToTrain, ContinuingSetsAnInterruptedExperimentAsideAndRunsItAgain) {
+TEST_F(TimeToTrain, ContinuingArchivesAnInterruptedExperimentAndRunsItAgain) {
   config_.run.experiments = 3;
   system_.fails_at = 4;
   EXPECT_EQ(testing_support::error_of([&] { run(); }), "the device is gone");
@@ -341,7 +341,7 @@ TEST_F(TimeToTrain, AnOutputThatAnotherJobWritesIsRefused) {
   EXPECT_NO_THROW(OutputLock{tree().results()}) << "it is still held";
 }
 
-TEST_F(TimeToTrain, TellsTheSystemWhatToWrite) {
+TEST_F(TimeToTrain, RequestsTheConfiguredFiles) {
   run();
   EXPECT_EQ(system_.files_.checkpoint, "");
   EXPECT_EQ(system_.files_.timeline, "");

@@ -184,7 +184,7 @@ TEST(Layers, AFolderUsesOnlyFoldersBelowIt) {
   EXPECT_GT(includes, 1000) << "the includes were not found";
 }
 
-TEST(Layers, NoFolderShowsMoreFilesThanAReaderCanTakeIn) {
+TEST(Layers, FoldersHaveAtMostTwentyTwoFiles) {
   constexpr int kMost = 22;
   std::map<std::string, int> files;
   for (const std::string& file : files_of_rooms()) {
@@ -194,7 +194,7 @@ TEST(Layers, NoFolderShowsMoreFilesThanAReaderCanTakeIn) {
   for (const auto& [folder, count] : files) EXPECT_LE(count, kMost) << folder;
 }
 
-TEST(Layers, EveryFolderSaysWhatLivesThere) {
+TEST(Layers, EveryFolderHasAShortReadme) {
   constexpr int kMostLines = 5;
   for (const std::string& room : kOrder) {
     if (!fs::exists(kRoot / room)) continue;
@@ -248,7 +248,7 @@ TEST(Documents, NameTestsThatExist) {
 
 // fmt::join is declared in <fmt/ranges.h> since {fmt} 11. Another file of a unity build may hide a
 // missing include.
-TEST(Includes, FilesThatJoinRangesNameTheHeader) {
+TEST(Includes, FilesThatCallFmtJoinIncludeItsHeader) {
   const std::string call = std::string("fmt::") + "join(";
   int joining = 0;
   for (const std::string& file : files_of_rooms({"tests", "examples"})) {
@@ -262,9 +262,9 @@ TEST(Includes, FilesThatJoinRangesNameTheHeader) {
   EXPECT_GT(joining, 40);
 }
 
-// Two users of one machine share the folder for temporary files, so every name in it is one that no
-// other process has.
-TEST(TemporaryFiles, HaveNamesThatTheSystemOrTheProcessNumberMakesUnique) {
+// Two users of one machine share the folder for temporary files. So the system makes every name in
+// it unique, or the name contains the process number.
+TEST(TemporaryFiles, HaveUniqueNames) {
   const std::regex place(R"((temp_directory_path|TempDir)\((error|ignored)?\)[^;]*;)");
   int places = 0;
   for (const std::string& file : files_of_rooms({"tests"})) {
@@ -273,7 +273,7 @@ TEST(TemporaryFiles, HaveNamesThatTheSystemOrTheProcessNumberMakesUnique) {
     for (std::sregex_iterator match(text.begin(), text.end(), place), end; match != end; ++match) {
       ++places;
       const std::string statement = match->str();
-      // A folder alone is the caller's to make a name in.
+      // The statement only returns the folder; its caller makes the name.
       if (statement.find('"') == std::string::npos) continue;
       EXPECT_TRUE(statement.find("XXXXXX") != std::string::npos ||
                   statement.find("pid()") != std::string::npos ||
@@ -317,7 +317,7 @@ TEST(Comments, BeginWithTheirSubject) {
 }
 
 // The list in docs/architecture.md leads from Trainer::step to the Adam kernel.
-TEST(Documents, OneStepIsReadInEighteenFiles) {
+TEST(Documents, TheWalkThroughOneStepNamesAtMostEighteenFiles) {
   const std::string text = read_file(kRoot / "docs" / "architecture.md");
   const size_t begin = text.find("## One step"), end = text.find("## One MLPerf run");
   ASSERT_LT(begin, end);

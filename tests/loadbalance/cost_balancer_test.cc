@@ -67,7 +67,7 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
 }
 
 // Half the samples are alike and one is far longer: the last rounds even out the first ones.
-TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
+TEST(CostBalancer, EvensOutTheRestAfterTheLongestSample) {
   Lengths lengths(64, 100);
   lengths[5] = 160;
   for (int i = 32; i < 64; ++i) lengths[i] = static_cast<uint16_t>(40 + 2 * (i % 16));

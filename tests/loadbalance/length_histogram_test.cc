@@ -40,7 +40,7 @@ TEST_F(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
   }
 }
 
-TEST_F(LengthHistogram, EveryNumberOfSamplesIsReached) {
+TEST_F(LengthHistogram, ProportionsGiveAnyNumberOfSamples) {
   const auto histogram = parse("1 1\n2 1\n3 1\n");
   for (size_t samples = 0; samples < 50; ++samples) {
     int64_t reached = 0;
@@ -49,7 +49,7 @@ TEST_F(LengthHistogram, EveryNumberOfSamplesIsReached) {
   }
 }
 
-TEST_F(LengthHistogram, OfLengthsCountsThem) {
+TEST_F(LengthHistogram, CountsLengths) {
   const auto histogram = histogram_of(std::vector<uint16_t>{7, 512, 7, 65535});
   ASSERT_EQ(histogram.size(), 3u);
   EXPECT_EQ(histogram[0].length, 7);

@@ -7,7 +7,7 @@
 namespace strata::mllog {
 namespace {
 
-TEST(LogClock, AWallClockThatIsSetChangesNoTime) {
+TEST(LogClock, SettingTheWallClockDoesNotChangeTimes) {
   int64_t wall = 1'700'000'000'000, steady = 5'000;
   const LogClock clock([&] { return wall; }, [&] { return steady; });
   EXPECT_EQ(clock.now(), 1'700'000'000'000);
@@ -34,7 +34,7 @@ TEST(LogClock, StartsNoEarlierThanItIsTold) {
   EXPECT_EQ(clock.wall_clock_set_by(), 0) << "nobody has set the machine's clock";
 }
 
-TEST(LogClock, ByDefaultSaysWhatTimeItIs) {
+TEST(LogClock, ReturnsTheCurrentTimeByDefault) {
   const LogClock clock;
   const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(
                         std::chrono::system_clock::now().time_since_epoch())

@@ -35,7 +35,7 @@ TEST(LogReader, TakesTheLastTokenOfALine) {
   EXPECT_EQ(log.bad_line_count(), 0u);
 }
 
-TEST(LogReader, TellsWhatTheLastTokenOfALineHides) {
+TEST(LogReader, NamesEventsHiddenByTheLastTokenOfALine) {
   const std::string key =
       "{\"namespace\": \"\", \"time_ms\": 5, \"event_type\": \"POINT_IN_TIME\", \"key\": ";
   const auto event = [&](const std::string& name) {
@@ -54,7 +54,7 @@ TEST(LogReader, TellsWhatTheLastTokenOfALineHides) {
   EXPECT_EQ(log.line_number(log.crowded_lines()[1].offset), 4u);
 }
 
-TEST(LogReader, SaysWhyItHasNoToken) {
+TEST(LogReader, ExplainsAMissingToken) {
   using namespace std::string_literals;
   for (const auto& [text, said] : std::map<std::string, std::string>{
            {"", "the file is empty"},
@@ -81,7 +81,7 @@ TEST(LogReader, EndsLinesAtCarriageReturnToo) {
   EXPECT_EQ(parse("\n\r\n\r" + event_line()).line_number(4), 3u);
 }
 
-TEST(LogReader, LetsNoiseNulsAndLatin1Pass) {
+TEST(LogReader, AcceptsNoiseNulsAndLatin1) {
   std::string noise(1000, '\0');
   noise += "caf\xE9 \xFF\xFE\n";
   const LogReader log = parse(noise + event_line(R"({"time_ms": 5, "key": "caf\u00e9", "value": ")"
@@ -177,7 +177,7 @@ TEST(LogReader, ReadsTimesAsPythonReadsFloats) {
   EXPECT_EQ(read("1" + std::string(400, '0')).bad_line_count(), 1u) << "an OverflowError there";
 }
 
-TEST(LogReader, RefusesWhatWouldExhaustTheStackOrPython) {
+TEST(LogReader, RefusesJsonThatIsTooDeepOrTooLongForPython) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_EQ(
       parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" + deep + "}"))

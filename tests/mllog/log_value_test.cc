@@ -20,14 +20,14 @@ TEST(LogValue, IsWrittenAsJsonOnOneLineOfAscii) {
             "[1,   {\"\\u00e9\": \"\\ufffd\"}]");
 }
 
-TEST(LogValue, AJsonThatIsNoneIsRefused) {
+TEST(LogValue, InvalidJsonIsRefused) {
   for (const char* text : {"", "{", "[1] 2", "\"a\nb\"", "nul", "{1: 2}"}) {
     EXPECT_THROW(to_json(Json{text}), Error) << text;
     EXPECT_THROW(parse_value(text), Error) << text;
   }
 }
 
-TEST(LogValue, WhatIsWrittenIsRead) {
+TEST(LogValue, WrittenValuesAreReadBack) {
   const EventValue values[] = {std::monostate(),
                                true,
                                int64_t{-5},
@@ -48,7 +48,7 @@ TEST(LogValue, NumbersTakeTheTypeThatHoldsThem) {
   EXPECT_TRUE(std::isnan(std::get<double>(parse_value("NaN"))));
 }
 
-TEST(LogValue, AFieldIsFoundByItsDecodedNameTheLastOfSeveral) {
+TEST(LogValue, TheLastFieldWithADecodedNameIsFound) {
   const char* object = R"({ "a": 1, "\u0062": [2, {"a": 3}] , "a" : "4"})";
   EXPECT_EQ(find_field(object, "a"), R"("4")");
   EXPECT_EQ(find_field(object, "b"), R"([2, {"a": 3}])");

@@ -96,7 +96,7 @@ TEST_F(LogWriterTest, TimesNeverFall) {
 }
 
 // The clock of the machine that continues may be an hour behind.
-TEST_F(LogWriterTest, AReopenedLogGoesOnFromItsLastEventNotBefore) {
+TEST_F(LogWriterTest, AReopenedLogContinuesFromTheTimeOfItsLastEvent) {
   const auto clock = [](int64_t wall, const int64_t& now) {
     return LogClock([wall] { return wall; }, [&now] { return now; });
   };
@@ -128,7 +128,7 @@ TEST_F(LogWriterTest, AReopenedLogGoesOnFromItsLastEventNotBefore) {
   EXPECT_EQ(events[3]["time_ms"], 20'000'000);
 }
 
-TEST_F(LogWriterTest, TheLatestTimeIsOfWholeLinesAndOfTimesThatCanBe) {
+TEST_F(LogWriterTest, TheLatestTimeIgnoresIncompleteLinesAndImpossibleTimes) {
   write_file_atomically(path_, "");
   EXPECT_EQ(latest_time_ms(path_), 0);
   const auto line = [](const char* time) {
@@ -182,7 +182,7 @@ TEST_F(LogWriterTest, AFullDeviceIsReported) {
 }
 
 // A file-size limit inside a line makes that line's write stop half way.
-TEST_F(LogWriterTest, WhereTheDiskFillsUpWholeLinesRemain) {
+TEST_F(LogWriterTest, CompleteLinesRemainIfTheDiskFillsUp) {
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
@@ -249,7 +249,7 @@ TEST_F(FullDisk, LinesWaitUntilThereIsSpace) {
                 path_.string() + ": the events that waited for space are written\n");
 }
 
-TEST_F(FullDisk, NoMoreLinesWaitThanMay) {
+TEST_F(FullDisk, OnlyTheAllowedNumberOfBytesWaits) {
   LogWriter log(path_);
   log.let_lines_wait(1000);
   log.event("key", 0);

@@ -46,7 +46,7 @@ TEST_F(RoundTrip, TheReaderFindsWhatTheWriterWrote) {
   EXPECT_EQ(parse_value(log.events()[2].value), EventValue(int64_t{12}));
 }
 
-TEST_F(RoundTrip, AnEventThatIsNoJsonIsNamedAndLeavesTheLogWhole) {
+TEST_F(RoundTrip, AnEventWithInvalidJsonIsNamedAndNotWritten) {
   LogWriter log(path_);
   log.event("seed", 1);
   try {
@@ -60,7 +60,7 @@ TEST_F(RoundTrip, AnEventThatIsNoJsonIsNamedAndLeavesTheLogWhole) {
 }
 
 // Metadata may hold a field with one of the record's own names.
-TEST_F(RoundTrip, AReopenedLogGoesOnAtTheLastEventsTime) {
+TEST_F(RoundTrip, AReopenedLogContinuesAtTheTimeOfTheLastEvent) {
   {
     LogWriter log(path_, one_second_an_event());
     log.event("seed", Json{R"({"time_ms": 9999999999999})"}, {{"time_ms", 9'999'999'999'999}});

@@ -151,7 +151,7 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
 }
 
 // A rank keeps only its shards of weights and gradients, one after another.
-TEST_F(Adam, ArenasOfShardsAreUpdatedInTheirPlaces) {
+TEST_F(Adam, ArenasOfShardsAreUpdatedInPlace) {
   const auto whole = make_adam(backend_, arena_, segments(), kOptions);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients.memory(), i, 0.5 + i);

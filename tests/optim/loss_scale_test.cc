@@ -16,7 +16,7 @@ TEST(LossScale, IsHalvedByAStepThatOverflows) {
   EXPECT_EQ(scale.skipped_steps, 2);
 }
 
-TEST(LossScale, IsDoubledAfterEveryGrowthStepsCleanOnes) {
+TEST(LossScale, IsDoubledAfterTheConfiguredNumberOfCleanSteps) {
   LossScale scale{.scale = 8};
   std::vector<float> scales;
   for (int step = 0; step < 7; ++step) {

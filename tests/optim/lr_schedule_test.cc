@@ -21,7 +21,7 @@ const std::map<std::string, LrScheduleOptions> kCases = {
 };
 
 // The golden file is from tests/golden/optim/lr_schedule.py.
-TEST(LrSchedule, EqualsTheSchedulersOfTheCodesThatDefineThem) {
+TEST(LrSchedule, MatchesTheOriginalSchedulers) {
   std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/optim/lr_schedule.csv");
   std::string name, step, rate;
   int rows = 0;

@@ -13,7 +13,7 @@ namespace {
 using testing_support::error_of;
 
 // Returns a step of a machine that takes 3 ms for a sample and 20 for a step. Every further
-// micro-batch repeats half of the latter, and several nodes add 5 ms.
+// micro-batch repeats half of the time per step, and several nodes add 5 ms.
 MeasuredStep step_of(int64_t ranks, int64_t nodes, double batch, int64_t micro_batches = 1) {
   MeasuredStep step{.name = "made",
                     .ranks = ranks,
@@ -38,7 +38,7 @@ TEST(Calibration, TellsTheThreeCostsApart) {
   for (const double residual : calibration.residuals) EXPECT_NEAR(residual, 0, 1e-9);
 }
 
-TEST(Calibration, AnEvaluationsSamplesCountAThird) {
+TEST(Calibration, EvaluatedSamplesCountAsAThird) {
   // 10 steps of 4 samples and 20 ms, then 10,000 / 3 samples on 100 ranks with 3 ms each, and 20
   // ms.
   std::vector<MeasuredStep> steps = {step_of(100, 1, 400), step_of(100, 1, 4000)};
@@ -87,7 +87,7 @@ TEST(Calibration, OneBatchSizeIsRefusedWithTheReason) {
   EXPECT_NE(error_of([] { calibrate({}); }), "");
 }
 
-TEST(Calibration, StepsThatAreNoneOrGetFasterWithMoreSamplesAreRefused) {
+TEST(Calibration, EmptyStepsAndStepsThatGetFasterAreRefused) {
   std::vector<MeasuredStep> steps = {step_of(8, 1, 80), step_of(8, 1, 800)};
   steps[0].seconds = 0;
   EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("0 s per step"));
@@ -95,7 +95,7 @@ TEST(Calibration, StepsThatAreNoneOrGetFasterWithMoreSamplesAreRefused) {
   EXPECT_THAT(error_of([&] { calibrate(steps); }), HasSubstr("do not take longer"));
 }
 
-TEST(Calibration, ResidualsMakeTheError) {
+TEST(Calibration, TheErrorIsComputedFromResiduals) {
   std::vector<MeasuredStep> steps = {step_of(8, 1, 80), step_of(8, 1, 240), step_of(8, 1, 800)};
   EXPECT_EQ(calibrate(steps).step_error, 0.02) << "as published series were off";
   steps[1].seconds *= 1.3;
@@ -109,7 +109,7 @@ TEST(Calibration, ResidualsMakeTheError) {
 
 // Draws steps with errors, calibrates from them and predicts another: the spread of predictions and
 // of the step itself is the predicted error.
-TEST(Calibration, PredictedErrorsAreThoseOfDraws) {
+TEST(Calibration, PredictedErrorsMatchRandomDraws) {
   const std::vector<MeasuredStep> exact = {step_of(8, 1, 448), step_of(8, 1, 64),
                                            step_of(64, 8, 512)};
   const auto seconds_of = [](const StepCosts& costs, const CostTerms& shares) {
@@ -138,7 +138,7 @@ TEST(Calibration, PredictedErrorsAreThoseOfDraws) {
 }
 
 TEST(Calibration, UnmeasuredCostsMakePredictionsUncertain) {
-  // One node tells nothing of several, and two near batches little of a small one.
+  // One node gives no information on several nodes, and two similar batches little on a small one.
   const Calibration one = calibrate(std::vector{step_of(8, 1, 448), step_of(8, 1, 64)});
   EXPECT_GT(predicted_error(one, {8, 1, 1}, 44e-3, 8), 0.15);
   EXPECT_LT(predicted_error(one, {8, 1, 0}, 44e-3, 8), 0.04);
@@ -146,7 +146,7 @@ TEST(Calibration, UnmeasuredCostsMakePredictionsUncertain) {
   EXPECT_GT(predicted_error(near, {4, 1, 0}, 32e-3, 8), 0.5);
 }
 
-TEST(Calibration, SaysIfCommunicationAndConstantAreNotToldApart) {
+TEST(Calibration, ReportsIfCommunicationAndConstantCannotBeSeparated) {
   EXPECT_TRUE(calibrate(std::vector{step_of(8, 1, 448), step_of(8, 1, 64)}).tells_nodes_apart);
   const std::vector<MeasuredStep> apart = {step_of(8, 1, 448), step_of(8, 1, 64),
                                            step_of(64, 8, 512)};

@@ -27,7 +27,7 @@ std::optional<int64_t> first_of(const std::vector<int64_t>& all, double batch, d
   return std::nullopt;
 }
 
-TEST(FewestRanks, AreTheFirstThatKeepTheTime) {
+TEST(FewestRanks, AreTheFirstRanksWithinTheTime) {
   const std::vector<int64_t> all = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
   for (const double seconds : {60.0, 130.0, 400.0, 1000.0, 3000.0}) {
     const FewestRanks found = fewest_ranks(planner(), {1024}, {}, seconds);
@@ -40,7 +40,7 @@ TEST(FewestRanks, AreTheFirstThatKeepTheTime) {
 }
 
 // Nodes of eight: 448 samples are seven nodes times 8, which 16 and 32 ranks divide, too.
-TEST(FewestRanks, FillNodesAndTakeEquallyManySamples) {
+TEST(FewestRanks, FillNodesAndDivideTheBatchEvenly) {
   const FewestRanks found = fewest_ranks(planner(), {448}, {}, 350);
   ASSERT_TRUE(found.expected);
   EXPECT_EQ(found.expected->input.ranks,

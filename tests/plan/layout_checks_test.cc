@@ -9,7 +9,7 @@
 namespace strata::plan {
 namespace {
 
-TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
+TEST(LayoutChecks, RefusesImpossibleLayoutsByOption) {
   const std::vector<std::pair<Layout, std::string>> refused = {
       {{.stages = 3, .micro_batches = 4}, "--stages 3: does not divide 8 ranks"},
       {{.stages = 2, .micro_batches = 1}, "--stages 2: needs at least as many"},
@@ -39,7 +39,7 @@ TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
             "--stages 3: does not divide 1 rank");
 }
 
-TEST(LayoutChecks, TakesTheOthers) {
+TEST(LayoutChecks, AcceptsPossibleLayouts) {
   for (const Layout& layout :
        {Layout{}, Layout{.stages = 2, .modular = true, .micro_batches = 2},
         Layout{.micro_batches = 2, .order = Order::kLayer, .sharding = Sharding::kAll},

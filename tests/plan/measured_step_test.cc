@@ -26,7 +26,7 @@ TEST(MeasuredStep, IsReadFromTheBenchmarksOutput) {
   EXPECT_EQ(step.steps_per_evaluation, 0);
 }
 
-TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
+TEST(MeasuredStep, OtherFilesAreRefusedByNameWithARemedy) {
   std::string none(kStep), negative(kStep), empty(kStep);
   none.replace(none.find("sequences"), 9, "sentences");
   negative.replace(negative.find("0.5"), 3, "-50");
@@ -55,7 +55,7 @@ std::string with_bytes(const std::string& bytes) {
   return text.insert(1, "\"parameter_bytes\": " + bytes + ", ");
 }
 
-TEST(MeasuredStep, OfAnotherModelIsRefused) {
+TEST(MeasuredStep, AStepOfAnotherModelIsRefused) {
   const auto check = [](const std::string& text, const ModelShape& shape = {}) {
     check_model(parse_measured_step(text, "step.json"), shape);
   };

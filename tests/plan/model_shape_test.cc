@@ -12,7 +12,7 @@ constexpr const char* kConfig =
     R"({"vocab_size": 30522, "hidden_size": 1024, "num_hidden_layers": 24,
         "num_attention_heads": 16, "intermediate_size": 4096, "max_position_embeddings": 512})";
 
-TEST(ModelShape, OfBertLargeIsTheDefault) {
+TEST(ModelShape, TheDefaultIsBertLarge) {
   const ModelShape shape = parse_model_shape(kConfig, "config.json"), large;
   EXPECT_EQ(shape.parameters, large.parameters);
   EXPECT_EQ(shape.layer_parameters, large.layer_parameters);
@@ -22,7 +22,7 @@ TEST(ModelShape, OfBertLargeIsTheDefault) {
   EXPECT_EQ(shape.mean_tokens, large.mean_tokens);
 }
 
-TEST(ModelShape, AnythingElseIsRefusedWithTheKey) {
+TEST(ModelShape, OtherFilesAreRefusedWithTheKey) {
   std::string none(kConfig), negative(kConfig), odd(kConfig);
   none.replace(none.find("hidden_size"), 6, "forbid");
   negative.replace(negative.find(": 24") + 2, 2, "-4");

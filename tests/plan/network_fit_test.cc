@@ -14,8 +14,8 @@ using ::strata::testing::published_round;
 
 Network a100_cards() { return {.domain = 8, .cards = 8, .card = {5e-6, 25e9}}; }
 
-// Returns steps of 3 ms a sample and 20 ms a step. On several nodes a step takes 2 ms longer, and
-// what `network` exposes.
+// Returns steps of 3 ms per sample and 20 ms per step. On several nodes a step takes 2 ms more,
+// plus the communication that `network` exposes.
 std::vector<MeasuredStep> steps_on(const Network& network) {
   std::vector<MeasuredStep> steps;
   for (const auto& [nodes, samples] : {std::pair(1, 48.0), {8, 48.0}, {16, 8.0}, {128, 4.0}}) {
@@ -48,7 +48,7 @@ std::string notes_of(const Planner& planner) {
   return text;
 }
 
-TEST(NetworkFit, WhatTheNetworkDoesNotExplainStays) {
+TEST(NetworkFit, UnexplainedTimeBetweenNodesIsKept) {
   const Planner planner = planner_for(steps_on(a100_cards()), a100_cards());
   const StepCosts& costs = planner.calibration.costs;
   EXPECT_NEAR(costs.per_sample, 3e-3, 1e-5);
@@ -57,7 +57,7 @@ TEST(NetworkFit, WhatTheNetworkDoesNotExplainStays) {
   EXPECT_THAT(notes_of(planner), HasSubstr("2.0 ms are added"));
 }
 
-TEST(NetworkFit, OneNodeLeavesItAllToTheNetwork) {
+TEST(NetworkFit, StepsOfOneNodeLeaveCommunicationToTheNetwork) {
   const std::vector<MeasuredStep> steps = {
       {.name = "a", .ranks = 8, .batch = 80, .seconds = 0.05},
       {.name = "b", .ranks = 8, .batch = 240, .seconds = 0.11}};
@@ -101,7 +101,7 @@ TEST(NetworkFit, PredictsAPublishedSystemFromItsCards) {
     EXPECT_NEAR(checked.step_error(), 0, 0.08);
     EXPECT_EQ(checked.prediction.step.exposed, planner.predict(1024, 4096, {}).step.exposed);
   }
-  // One rank's share of one card, without a fast domain, is what these systems do not have.
+  // These systems have fast domains, so a flat network with one card per rank contradicts them.
   Planner planner = fitted;
   planner.network = flat_network({5e-6, 25e9});
   fit_beside_network(planner);

@@ -58,7 +58,7 @@ TEST(RunTime, ARoundWithoutReferencePointsIsRefusedByName) {
   EXPECT_THAT(error, HasSubstr("--samples"));
 }
 
-TEST(RunTime, GivenSamplesAreKnownAsWellAsTheirMean) {
+TEST(RunTime, GivenSamplesHaveTheErrorOfTheirMean) {
   EXPECT_DOUBLE_EQ(given_samples(3e6, 3e5, 9).error, 0.1 / 3);
   EXPECT_EQ(given_samples(3e6, 0, 0).error, 0);
 }

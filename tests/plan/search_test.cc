@@ -18,7 +18,7 @@ Planner cluster_planner() {
   return planner;
 }
 
-TEST(Search, WithMemoryAndAFreeNetworkOneStageAndOneMicroBatchAreFastest) {
+TEST(Search, OneStageIsFastestWithEnoughMemoryAndAFreeNetwork) {
   Planner fast = cluster_planner();
   fast.network = flat_network({0, 1e15});
   const SearchResult result = search(fast, {{64}, {4096}, 1e12});
@@ -66,7 +66,7 @@ TEST(Search, IsExhaustive) {
 }
 
 // The oracle simulates the imbalance of every layout.
-TEST(Search, SkipsNoImbalanceThatMatters) {
+TEST(Search, SkipsImbalanceOnlyIfItDoesNotMatter) {
   Planner uneven = cluster_planner();
   uneven.strategy = "random";
   uneven.calibration.costs.per_step = 2e-3;
@@ -129,7 +129,7 @@ TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
   EXPECT_LT(result.cheapest.rank_seconds(), result.fastest.rank_seconds());
 }
 
-TEST(Search, WhatCannotBeIsRefusedWithTheReason) {
+TEST(Search, ImpossibleSearchesAreRefusedWithTheReason) {
   using testing_support::error_of;
   const std::string error = error_of([] { search(cluster_planner(), {{64}, {4096}, 1e6}); });
   EXPECT_THAT(error, HasSubstr("the smallest needs"));

@@ -77,7 +77,7 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
       << "forward goes beside it once more";
 }
 
-// Not even what rounding leaves of sums of times.
+// Rounding errors of sums of times must not appear as exposed time.
 TEST_F(StepTimeOverANetwork, ASingleRankExposesNothing) {
   for (const auto sharding :
        {Sharding::kNone, Sharding::kState, Sharding::kGradients, Sharding::kAll}) {
@@ -91,7 +91,7 @@ TEST_F(StepTimeOverANetwork, ASingleRankExposesNothing) {
 }
 
 // `strata bench overlap` counts as many in BERT-large's own layout.
-TEST(GradientBuckets, AreAsManyAsTheModelHas) {
+TEST(GradientBuckets, HaveTheNumberOfTheModelsBuckets) {
   const std::pair<double, size_t> cases[] = {{25e6, 26}, {50e6, 13}, {100e6, 7}, {150e6, 5}};
   for (const auto& [bytes, buckets] : cases) {
     const std::vector<Bucket> made = gradient_buckets({}, bytes);
@@ -126,7 +126,7 @@ TEST_F(StepTimeOverANetwork, BucketsEachCostAMessage) {
   EXPECT_NEAR(with_latency(1e-3) - with_latency(0), 6 * 8e-3, 1e-12);
 }
 
-TEST_F(StepTimeOverANetwork, AClipModeSaysWhenItBegins) {
+TEST_F(StepTimeOverANetwork, TheClipModeDecidesWhenCommunicationBegins) {
   EXPECT_NEAR(exposed({.clip = Clip::kBeforeAllReduce}), 1.8, 1e-12);
   EXPECT_NEAR(exposed({.clip = Clip::kBeforeAllReduce}, 1e9), 1.8e-3, 1e-12);
   EXPECT_EQ(exposed({.clip = Clip::kAfterAllReduce}), exposed({.clip = Clip::kNone}));
@@ -145,7 +145,7 @@ TEST_F(StepTimeOverANetwork, UpdatesFillTheWaitUnlessAllAwaitTheNorm) {
   EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.8 - 0.9 * 0.02, 1e-12);
 }
 
-TEST_F(StepTimeOverANetwork, TiedEmbeddingSplitLeavesTheRowsThatOccur) {
+TEST_F(StepTimeOverANetwork, TiedEmbeddingSplitLeavesOnlyTheSparseRowsExposed) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
   // 0.1 x 5e5 / 100 = 500 words; 500 tokens have 500 (1 - 1 / e) different ones.
@@ -240,7 +240,7 @@ TEST_F(StepTimeOverANetwork, OneStageIsNoPipeline) {
   }
 }
 
-TEST_F(StepTimeOverANetwork, AStageThatFollowsSendsLast) {
+TEST_F(StepTimeOverANetwork, TheLastStageMaySendLast) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
   // Four micro-batches of five layers take 5 ms each in backward; the last has a message of 0.25
@@ -248,14 +248,14 @@ TEST_F(StepTimeOverANetwork, AStageThatFollowsSendsLast) {
   EXPECT_NEAR(exposed({.stages = 2, .micro_batches = 4}, 2e7), 44e-3 - 0.8 * 4.75e-3, 1e-12);
 }
 
-TEST(StepTime, RecomputingGoesForwardOnceMore) {
+TEST(StepTime, RecomputingAddsOneForward) {
   ModelShape shape;
   shape.heads_share = 0;
   EXPECT_NEAR(predict_step(machine(), shape, {.batch = 10, .layout = {.recompute = true}}).total(),
               40e-3 + 20e-3, 1e-12);
 }
 
-TEST(StepTime, ModulesTakeTurnsOrRunBackwardAtOnce) {
+TEST(StepTime, ModulesRunBackwardInTurnOrAtOnce) {
   ModelShape shape;
   shape.heads_share = 0;
   StepInput input{.ranks = 2, .nodes = 2, .batch = 10, .layout = {.modules = 3}};
@@ -264,7 +264,7 @@ TEST(StepTime, ModulesTakeTurnsOrRunBackwardAtOnce) {
   EXPECT_NEAR(predict_step(machine(), shape, input).total(), 10e-3 + 20e-3 * 2 / 3 + 20e-3, 1e-12);
 }
 
-TEST(StepTime, StagesWaitAndShareTheirLayersLaunches) {
+TEST(StepTime, StagesWaitAndShareTheConstantOfTheirLayers) {
   StepInput input{.ranks = 8,
                   .nodes = 1,
                   .batch = 320,
@@ -283,7 +283,7 @@ TEST(StepTime, StagesWaitAndShareTheirLayersLaunches) {
   EXPECT_NEAR(predict_step(machine(), {}, input).bubble, 120e-3 * 0.032, 1e-12);
 }
 
-TEST(StepTime, ImbalanceIsTheStrategysAtThatSize) {
+TEST(StepTime, ImbalanceDependsOnStrategyAndRanks) {
   const double random = simulated_imbalance("random", 256, 1024);
   const double planned = simulated_imbalance("planned", 256, 1024);
   EXPECT_GT(random, 1.3) << "of 256 ranks one draws four long samples";
@@ -294,7 +294,7 @@ TEST(StepTime, ImbalanceIsTheStrategysAtThatSize) {
   EXPECT_GE(simulated_imbalance("planned", 16, 1e12), 1) << "no memory for so many";
 }
 
-TEST(StepTime, MemoryIsSharedAsZeroDoes) {
+TEST(StepTime, MemoryIsShardedAsInZero) {
   ModelShape shape;
   shape.parameters = 1e9;
   StepInput input{.ranks = 4, .batch = 4};

@@ -94,7 +94,7 @@ TEST_F(Page, ShowsWhatTheReviewFinds) {
 
 // 16 x 10 accelerator-minutes are fewer than 8 x 21. So the guide ends in the former's dot, and
 // begins at eight accelerators, below the other's.
-TEST_F(Page, AGuideLeadsFromTheFewestAcceleratorMinutes) {
+TEST_F(Page, TheGuideShowsTheFewestAcceleratorMinutes) {
   write_big_and_small();
   const std::string html = page();
   const size_t chart = html.find("minutes to train over accelerators, bert");
@@ -131,7 +131,7 @@ TEST_F(Page, SaysWhatFailedAndWhy) {
   EXPECT_TRUE(has(shown, "Runs that have not ended")) << "a log without events";
 }
 
-TEST_F(Page, RunsThatAreTooFewDoNotConvergeTooFast) {
+TEST_F(Page, TooFewRunsAreNotJudgedForConvergence) {
   write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
   folder_.write("Acme/systems/x.json", R"({"division": "closed", "system_name": "S"})");
   const ReportData data = read_report_data(
@@ -141,7 +141,7 @@ TEST_F(Page, RunsThatAreTooFewDoNotConvergeTooFast) {
   EXPECT_TRUE(has(shown, "too few runs to compare with the reference")) << shown;
 }
 
-TEST_F(Page, ShowsWhereARunIs) {
+TEST_F(Page, ShowsTheProgressOfARun) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
   folder_.write("Acme/results/x/bert/result_0.steps.jsonl",
                 "{\"step\": 41, \"seconds\": 1, \"masked_lm_loss\": 6.25, \"tokens\": 300}\n"
@@ -157,7 +157,7 @@ TEST_F(Page, ShowsWhereARunIs) {
 }
 
 // One run is in progress, others are missing, and there is no problem.
-TEST_F(Page, AWatchedRunIsNoFailure) {
+TEST_F(Page, AnUnfinishedRunIsNoProblemWhileWatching) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
   folder_.write("Acme/systems/x.json", R"({"division": "open", "system_name": "S"})");
   for (const bool first_is_over : {false, true}) {
@@ -186,7 +186,7 @@ TEST_F(Page, AWatchedRunIsNoFailure) {
 }
 
 // Colours and the labelled run are those of `strata plot curves`.
-TEST_F(Page, ColoursAndMedianRunsAreThoseOfPlots) {
+TEST_F(Page, HasTheColoursAndMedianRunsOfPlots) {
   // By the first benchmark's score 'noisy' would come second: its runs take 5, 6 and 30 minutes.
   for (int i = 0; i < 3; ++i) {
     write_run(folder_, "Acme", "noisy", i, log_of({{1, 0.5}, {i == 2 ? 30.0 : 5.0 + i, 0.73}}));
@@ -228,7 +228,7 @@ TEST_F(Page, EveryPictureHasItsData) {
 }
 
 // A submitter's logs must not run code in another's browser.
-TEST_F(Page, HostileTextIsText) {
+TEST_F(Page, EscapesHostileText) {
   const std::string markup = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>";
   const std::string json_markup =
       "\\\"'></title></style><script>alert(1)</script>\\n\\r\\u202e\\u0000<svg onload=alert(3)>";
@@ -268,7 +268,7 @@ TEST_F(Page, MegabytesAreCut) {
   EXPECT_LT(page().size(), 200'000u);
 }
 
-TEST_F(Page, LogsWithoutEvaluationsAndOfOtherBenchmarksHaveAPlace) {
+TEST_F(Page, ShowsLogsWithoutEvaluationsAndOfOtherBenchmarks) {
   BertLog log = BertLog::passing();
   log.without("eval_accuracy");
   write_run(folder_, "Acme", "x", 0, log.text());
@@ -305,7 +305,7 @@ TEST_F(Page, NumbersOfEverySizeMakeAPage) {
   }
 }
 
-TEST_F(Page, APlanStandsBesideWhatHappened) {
+TEST_F(Page, ShowsAPlanBesideTheMeasuredRun) {
   write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
   write_system(folder_, "Acme", "x", "GPU", 8);
   const auto plan = [](double ranks) {
@@ -339,7 +339,7 @@ TEST_F(Page, MeasurementsStandSideBySide) {
   }
 }
 
-TEST_F(Page, SystemsByBenchmarksStandFirst) {
+TEST_F(Page, BeginsWithATableOfSystemsByBenchmarks) {
   write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
   BertLog other = BertLog::passing();
   other.set("submission_benchmark", "\"resnet\"");
@@ -360,7 +360,7 @@ TEST_F(Page, OneBenchmarkHasNoTableOfBenchmarks) {
   EXPECT_FALSE(has(page(), "systems by benchmarks"));
 }
 
-TEST_F(Page, OtherTargetsHaveTablesAndPicturesOfTheirOwn) {
+TEST_F(Page, EveryTargetHasItsOwnTablesAndPictures) {
   const auto with_target = [](const char* target) {
     BertLog named = BertLog::passing();
     named.events.insert(named.events.begin() + 3, {"quality_target", target, "", 1.7e12});
@@ -416,7 +416,7 @@ TEST_F(Page, FactorsHaveFourDigits) {
   EXPECT_TRUE(has(html, ">1.031</td>")) << html.substr(html.find("<caption>"), 3000);
 }
 
-TEST_F(Page, APlanIsHeldAgainstTheSystemsThatItWasCalibratedFrom) {
+TEST_F(Page, APlanIsComparedWithItsCalibrationSystems) {
   for (const char* submitter : {"Acme", "Bolt"}) {
     for (const int ranks : {8, 16}) {
       const std::string system = "n" + std::to_string(ranks);
@@ -497,7 +497,7 @@ TEST(PageColours, EveryLabelHasAContrastOfFourAndAHalf) {
   }
 }
 
-TEST(MessagePage, IsWholeAndRefreshes) {
+TEST(MessagePage, HasItsTextAndRefreshes) {
   const std::string html = make_message_page("no <logs> yet", {.title = "T", .refresh_seconds = 2});
   EXPECT_TRUE(has(html, "no &lt;logs&gt; yet"));
   EXPECT_TRUE(has(html, "data-refresh=\"2\""));

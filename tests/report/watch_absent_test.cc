@@ -5,7 +5,7 @@
 namespace strata::report {
 namespace {
 
-TEST(AbsentReportServer, SaysThatItWasLeftOutAndWhatElseToDo) {
+TEST(AbsentReportServer, NamesTheMissingServerAndARemedy) {
   const auto text = [] { return std::string(); };
   try {
     ReportServer server({}, text, text);

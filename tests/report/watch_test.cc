@@ -87,7 +87,7 @@ TEST_F(Watch, ServesOnePage) {
   EXPECT_EQ(head.find("<p>"), head.npos);
 }
 
-TEST_F(Watch, MakesThePageAnewWhereSomethingChanged) {
+TEST_F(Watch, MakesANewPageIfSomethingChanged) {
   const std::string get = std::string("GET / HTTP/1.1") + kHost;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(status(get), 200);
   EXPECT_EQ(made_, 1);
@@ -98,7 +98,7 @@ TEST_F(Watch, MakesThePageAnewWhereSomethingChanged) {
   EXPECT_EQ(made_, 2);
 }
 
-TEST_F(Watch, IsOnlyRead) {
+TEST_F(Watch, AcceptsOnlyRequestsToRead) {
   for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"}) {
     EXPECT_EQ(status(std::string(method) + " / HTTP/1.1" + kHost), 405) << method;
   }
@@ -115,7 +115,7 @@ TEST_F(Watch, ServesNoOtherPlace) {
 }
 
 // A page of another site whose name resolves to this machine must not read this page.
-TEST_F(Watch, AnswersToItsOwnNamesAlone) {
+TEST_F(Watch, AnswersOnlyToItsOwnHostNames) {
   const auto of_host = [&](const std::string& host) {
     return status("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
   };
@@ -207,7 +207,7 @@ size_t bytes_until_end(int socket) {
   return all;
 }
 
-TEST_F(Watch, OthersAreServedWhileManyClientsTrickle) {
+TEST_F(Watch, SlowClientsDoNotBlockOthers) {
   std::vector<int> slow;
   for (int i = 0; i < 200; ++i) {
     slow.push_back(connect_to(server_));
@@ -242,7 +242,7 @@ struct Impatient {
                       }};
 };
 
-TEST(WatchLimits, ARequestThatTricklesEnds) {
+TEST(WatchLimits, ASlowRequestIsEnded) {
   Impatient impatient;
   const int socket = connect_to(impatient.server);
   EXPECT_TRUE(send_text(socket, "GET / HTTP/1.1\r\n"));
@@ -255,7 +255,7 @@ TEST(WatchLimits, ARequestThatTricklesEnds) {
   ::close(socket);
 }
 
-TEST(WatchLimits, AReaderWhoStopsDoesNotGetTheRest) {
+TEST(WatchLimits, AReaderThatStopsIsDisconnected) {
   Impatient impatient;
   const int socket = connect_to(impatient.server);
   EXPECT_TRUE(send_text(socket, std::string("GET / HTTP/1.1") + kHost));
@@ -264,7 +264,7 @@ TEST(WatchLimits, AReaderWhoStopsDoesNotGetTheRest) {
   ::close(socket);
 }
 
-TEST(WatchLimits, WaitingForThePageIsNotTheClientsTime) {
+TEST(WatchLimits, WaitingForThePageDoesNotCountAsTheClientsTime) {
   Impatient impatient{.making = std::chrono::milliseconds(1500)};
   const std::string request = "GET / HTTP/1.1\r\nConnection: close" + std::string(kHost);
   const int first = connect_to(impatient.server);
@@ -287,7 +287,7 @@ TEST_F(Watch, TwoCannotHaveOnePort) {
   EXPECT_NE(error.find("--port"), error.npos);
 }
 
-TEST_F(Watch, ListensOnAddressesAlone) {
+TEST_F(Watch, ListensOnlyOnAddresses) {
   const auto text = [] { return std::string(); };
   for (const char* address : {"localhost", "", "1.2.3", "::g"}) {
     EXPECT_THROW(ReportServer({.address = address}, text, text), Error) << address;

@@ -112,7 +112,7 @@ TEST(PublishedScores, OwnRulesGiveTheOfficialBertScores) {
   compare("v2.0", "bert", 53);
 }
 
-TEST(PublishedScores, AllScoresAreTheOfficialOnes) {
+TEST(PublishedScores, AllScoresMatchTheOfficialScores) {
   if (published_round("v1.1").empty() || published_round("v2.0").empty())
     GTEST_SKIP() << "the published rounds are absent";
   if (official_package().empty())

@@ -96,7 +96,7 @@ Score too_fast() {
   return score;
 }
 
-TEST(ScoreReport, ATableOfScoresWithoutNotesIsTheTableAlone) {
+TEST(ScoreReport, ScoresWithoutNotesAreOnlyATable) {
   Score score = complete();
   score.committee_scaling = 1;
   score.rcp.scaling = 1;
@@ -108,7 +108,7 @@ TEST(ScoreReport, ATableOfScoresWithoutNotesIsTheTableAlone) {
       "olympic  passed  256    640          0.7         2.5\n");
 }
 
-TEST(ScoreReport, NotesAreGroupedByWhatTheySay) {
+TEST(ScoreReport, EqualNotesAreGrouped) {
   EXPECT_EQ(
       score_table({complete(), plain(), none("a"), none("b"), too_fast()}),
       R"(submitter  system  benchmark  division  accelerators  runs  minutes  factor  RCP-scaled  mean     RCP         batch  to converge  seq/s/acc.  energy kJ
@@ -143,7 +143,7 @@ convergence check failed:
 )");
 }
 
-TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
+TEST(ScoreReport, ShowsTheTargetAndDifferingSettings) {
   Score score = complete();
   score.target = 0.72;
   score.differing_settings = {"global_batch_size is 256 and 512"};
@@ -160,7 +160,7 @@ TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
 }
 
 // Submitter, system and benchmark of two rows are the same.
-TEST(ScoreReport, SystemsOfOneNameAreToldApartByTheirFolders) {
+TEST(ScoreReport, SystemsOfOneNameHaveTheirFolders) {
   std::vector<Score> scores = {complete(), complete(), plain()};
   scores[0].folder.submitter_path = "/runs/before/Strata";
   scores[1].folder.submitter_path = "/runs/after/Strata";
@@ -184,7 +184,7 @@ TEST(ScoreReport, CsvHasACellForEveryColumn) {
             "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,,1,,,,,,,,,,\n");
 }
 
-TEST(ScoreReport, NamesTheFirstRunWhoseTimesAreNoDates) {
+TEST(ScoreReport, NamesTheFirstRunWithTimesThatAreNotDates) {
   Score score = complete();
   EXPECT_THAT(score_table({score}), Not(HasSubstr("not dates")));
   for (RunScore& run : score.runs) run.odd_time = "time_ms is 5, which looks like weeks";

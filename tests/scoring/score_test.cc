@@ -94,7 +94,7 @@ TEST(Score, ASwitchWithoutAnEstimateAddsNoEnergy) {
   EXPECT_EQ(switch_energy(mllog::LogReader::from_text("", "sw_0.txt"), 1000), 0);
 }
 
-TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
+TEST(Score, ARunWithoutAPositiveDurationDoesNotCount) {
   for (const double ms : {0.0, -20000.0}) {
     const TemporaryFolder folder;
     write_runs(folder, {1000});
@@ -110,7 +110,7 @@ TEST(Score, ARunThatByItsTimesTookNoneOrLessDoesNotCount) {
   }
 }
 
-TEST(Score, TimesThatAreNoDatesAreNamed) {
+TEST(Score, TimesThatAreNotDatesAreReported) {
   for (const auto& [factor, said] : std::map<double, std::string>{
            {1e-3, "looks like seconds"}, {1, ""}, {1e3, "looks like microseconds"}}) {
     const TemporaryFolder folder;
@@ -125,7 +125,7 @@ TEST(Score, TimesThatAreNoDatesAreNamed) {
   }
 }
 
-TEST(Score, WhereNoFolderCanBeJudgedTheFirstReasonIsSaid) {
+TEST(Score, TheFirstReasonIsReportedIfNoFolderCanBeScored) {
   const TemporaryFolder folder;
   folder.write("a/result_0.txt", "no log");
   folder.write("b/result_0.txt", "no log");
@@ -141,7 +141,7 @@ TEST(Score, CommitteeScalingIsApplied) {
   EXPECT_THAT(score_table({score_one(folder)}), HasSubstr("1.5000"));
 }
 
-TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
+TEST(Score, AnInvalidFactorIsReportedAndNotApplied) {
   const TemporaryFolder folder;
   write_runs(folder, {1000, 2000});
   for (const auto& [json, reason] :
@@ -163,7 +163,7 @@ TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
   EXPECT_THAT(score_one(folder).scaling_problem, HasSubstr("is a device"));
 }
 
-TEST(Score, ADescriptionThatIsNoneIsSaidOnce) {
+TEST(Score, AnInvalidDescriptionIsReportedOnce) {
   const TemporaryFolder folder;
   write_runs(folder, {1000, 2000});
   EXPECT_EQ(score_one(folder).system.problem, "");
@@ -222,7 +222,7 @@ TEST(Score, AReasonIsASentenceOfItsOwn) {
   }
 }
 
-TEST(Score, NumbersOfASystemAreWhatPythonMakesOfThem) {
+TEST(Score, NumbersOfASystemAreReadAsInPython) {
   const TemporaryFolder folder;
   write_runs(folder, {1000});
   const auto accelerators = [&](const std::string& nodes, const std::string& per_node) {
@@ -244,7 +244,7 @@ TEST(Score, NumbersOfASystemAreWhatPythonMakesOfThem) {
   EXPECT_FALSE(accelerators("-9223372036854775808", "-1"));
 }
 
-TEST(Score, OnlyWhatWasJudgedIsScaledByRcp) {
+TEST(Score, OnlyJudgedResultsAreScaledByRcp) {
   const TemporaryFolder folder;
   write_runs(folder, {1000, 2000}, "open");
   folder.write(std::string(kFolder) + "scaling.json", R"({"scaling_factor": 1.5})");
@@ -261,7 +261,7 @@ TEST(Score, OnlyWhatWasJudgedIsScaledByRcp) {
 }
 
 // A problem with a file only affects its own row.
-TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
+TEST(Score, AProblemWithOneFolderDoesNotAffectOthers) {
   const TemporaryFolder folder;
   write_runs(folder, {1000, 2000});
   const auto write = [&](const std::string& system, const std::string& name,
@@ -293,7 +293,7 @@ TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
   EXPECT_THAT(text, HasSubstr("holds no power_measurement_start"));
 }
 
-TEST(Score, PowerLogsThatAreNoneCostTheEnergyAlone) {
+TEST(Score, InvalidPowerLogsOnlyRemoveTheEnergy) {
   const TemporaryFolder folder;
   write_runs(folder, {1000});
   const auto event = [](const std::string& key, const std::string& value, double time_ms) {

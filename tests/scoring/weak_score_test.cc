@@ -36,7 +36,7 @@ Score score_models(const TemporaryFolder& folder) {
   return scores.at(0);
 }
 
-TEST(WeakScore, IsModelsScaleAndTimeForAll) {
+TEST(WeakScore, HasModelsScaleAndTimeForAllModels) {
   const TemporaryFolder folder;
   write_models(folder, 7);
   const Score score = score_models(folder);
@@ -68,7 +68,7 @@ TEST(WeakScore, ModelsOfDifferentScaleGiveNone) {
             "models were trained on different numbers of accelerators: 16 and 8");
 }
 
-TEST(WeakScore, AScaleThatNoLogSaysIsLeftOpen) {
+TEST(WeakScore, AScaleThatNoLogNamesStaysUnknown) {
   const TemporaryFolder folder;
   write_models(folder, 5);
   for (int i = 0; i < 5; ++i) {
@@ -84,7 +84,7 @@ TEST(WeakScore, AScaleThatNoLogSaysIsLeftOpen) {
 }
 
 // A processor counts as one accelerator.
-TEST(WeakScore, NoAcceleratorsCountAsOneANode) {
+TEST(WeakScore, ZeroAcceleratorsCountAsOnePerNode) {
   const auto log = mllog::LogReader::from_text(
       BertLog::line({"number_of_nodes", "3"}) + BertLog::line({"accelerators_per_node", "0"}),
       "log");

@@ -20,7 +20,7 @@ class FinalistsTest : public testing_support::TemporaryDirectory {
 };
 
 // scipy 1.16 computed the figures: stats.t.ppf, stats.ttest_ind(alternative="less").
-TEST_F(FinalistsTest, FiguresAreThoseOfScipy) {
+TEST_F(FinalistsTest, NumbersMatchScipy) {
   const int64_t won[] = {600, 640, 620, 700, 610}, base[] = {1120, 1072, 1168, 1120, 1216};
   for (uint64_t seed = 0; seed < 5; ++seed) {
     add(3, seed, won[seed]);
@@ -63,7 +63,7 @@ TEST_F(FinalistsTest, ReachingTheTargetComesFirst) {
   EXPECT_EQ(finalists[1].runs, 2);
 }
 
-TEST_F(FinalistsTest, SecondsCountWhereTheyAreTheObjective) {
+TEST_F(FinalistsTest, SecondsCountIfTheyAreTheObjective) {
   add(1, 0, 100, 9);
   add(2, 0, 200, 5);
   EXPECT_EQ(rank_finalists(plan_, log_)[0].trial, 1);

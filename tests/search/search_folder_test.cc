@@ -48,7 +48,7 @@ TEST_F(SearchFolderTest, IsForOneSearchAtATime) {
   error_of([&] { SearchFolder second(folder_, plan_); });
 }
 
-TEST_F(SearchFolderTest, AnothersFileIsNotReplacedAndLeftoversGo) {
+TEST_F(SearchFolderTest, OtherFilesAreNotReplacedAndLeftoversAreRemoved) {
   write_file_atomically(folder_ / "base.yaml", "mine: 1\n");
   write_file_atomically(folder_ / "plan.json.tmp.999999999.0", "half");
   const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
@@ -93,7 +93,7 @@ TEST_F(SearchFolderTest, RunsOfAnotherSearchAreRefused) {
                 "folder");
 }
 
-TEST_F(SearchFolderTest, TheWinnerIsAConfigurationThatSaysWhereItIsFrom) {
+TEST_F(SearchFolderTest, TheWinnerIsAConfigurationWithItsOrigin) {
   SearchFolder folder(folder_, plan_);
   folder.write_winner({{"optimizer.lr", "0.125"}}, "one\ntwo");
   const auto winner = config::load_run_config(folder.winner());
@@ -102,7 +102,7 @@ TEST_F(SearchFolderTest, TheWinnerIsAConfigurationThatSaysWhereItIsFrom) {
   EXPECT_EQ(read_file(folder.winner()).substr(0, 12), "# one\n# two\n");
 }
 
-TEST_F(SearchFolderTest, TellsItsPlan) {
+TEST_F(SearchFolderTest, ReadsItsPlanBack) {
   plan_.objective = Objective::kSeconds;
   { SearchFolder folder(folder_, plan_); }
   const SearchPlan plan = read_plan(folder_);

@@ -82,7 +82,7 @@ TEST_F(SearchPlanTest, ReadsEveryKey) {
   EXPECT_EQ(plan.space[4].choices[0], "[128, 512]");
 }
 
-TEST_F(SearchPlanTest, ARunHasWhatIsFixedAndThenItsSettings) {
+TEST_F(SearchPlanTest, ARunHasFixedValuesThenItsOwnSettings) {
   const SearchPlan plan = load(kPlan);
   EXPECT_EQ(configuration_of(plan).batch.micro_batch, 8);
   const auto run = configuration_of(plan, {{"optimizer.lr", "0.25"}, {"batch.micro_batch", "2"}});
@@ -90,7 +90,7 @@ TEST_F(SearchPlanTest, ARunHasWhatIsFixedAndThenItsSettings) {
   EXPECT_EQ(run.batch.micro_batch, 2);
 }
 
-TEST_F(SearchPlanTest, WhatIsLeftOutHasADefault) {
+TEST_F(SearchPlanTest, MissingKeysHaveDefaults) {
   const SearchPlan plan = load(
       "config: run.yaml\nrungs: {trials: 3, samples: [10]}\n"
       "space:\n  - {key: optimizer.lr, uniform: [0.1, 0.2]}\n");
@@ -138,7 +138,7 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
             "space.yaml: finals.samples: 150 are fewer than the last rung's 200");
 }
 
-TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
+TEST_F(SearchPlanTest, RefusesImpossibleTrialsBeforeTheFirstRun) {
   EXPECT_THAT(refused("key: optimizer.beta2", "key: optimizer.beta3"),
               HasSubstr("optimizer.beta3"));
   // Some trials draw a norm of 0 or less.
@@ -151,7 +151,7 @@ TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
               HasSubstr("ranks: 2 is not a multiple of the 3 ranks of a replica"));
 }
 
-TEST(SearchPlans, TheOnesInTheTreeAreValid) {
+TEST(SearchPlans, ShippedSearchPlansAreValid) {
   int files = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/scripts/configs")) {

@@ -50,7 +50,7 @@ std::string line_of(const std::string& svg, int trial) {
   return svg.substr(begin, end - begin);
 }
 
-TEST_F(SearchPlotTest, ALineATrialOverItsAxes) {
+TEST_F(SearchPlotTest, EveryTrialHasALineOverTheAxes) {
   add_some();
   const drawing::Plot plot = plot_search(plan_, log_);
   EXPECT_EQ(plot.drawn, 6u);

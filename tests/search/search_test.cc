@@ -120,7 +120,7 @@ TEST_F(SearchTest, FindsTheBestOfAllTrials) {
   EXPECT_LT(std::abs(std::log10(rate / kBestRate)), 0.4);
 }
 
-TEST_F(SearchTest, TheConfigurationAsItIsIsInTheFinals) {
+TEST_F(SearchTest, TheUnchangedConfigurationIsInTheFinals) {
   TrialLog log(file());
   SyntheticRunner runner(1);
   ASSERT_TRUE(run_search(plan(), log, runner, hooks()));
@@ -165,7 +165,7 @@ TEST_F(SearchTest, AnEndedSearchMakesNoRun) {
   EXPECT_EQ(again.started, 0);
 }
 
-TEST_F(SearchTest, RunsThatFailedAreLastAndMadeAgain) {
+TEST_F(SearchTest, FailedRunsRankLastAndAreRepeated) {
   TrialLog log(file());
   SyntheticRunner runner(1);
   runner.failing = {4, 5, 6, 8, 10};  // includes the best trial
@@ -199,7 +199,7 @@ TEST_F(SearchTest, ASearchWhoseRunsAllFailSaysWhy) {
             "rung 0: all 27 runs failed; the first error: no luck");
 }
 
-TEST_F(SearchTest, OneInEtaGoesOn) {
+TEST_F(SearchTest, OneTrialInEtaAdvances) {
   TrialLog log(file());
   SyntheticRunner runner(3);
   ASSERT_TRUE(run_search(plan(), log, runner, hooks()));

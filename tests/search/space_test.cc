@@ -52,7 +52,7 @@ TEST(Space, ATrialIsTheSameWheneverItIsDrawn) {
   EXPECT_NE(draw(all, 7, 3), draw(all, 8, 3));
 }
 
-TEST(Space, TheSmallestNumbersAreNumbers) {
+TEST(Space, VerySmallNumbersStayInTheirRange) {
   for (const Distribution distribution : {Distribution::kUniform, Distribution::kLogUniform}) {
     const Dimension small{
         .key = "optimizer.lr", .distribution = distribution, .low = 1e-320, .high = 1e-310};
@@ -64,7 +64,7 @@ TEST(Space, TheSmallestNumbersAreNumbers) {
   }
 }
 
-TEST(Space, AKeyMoreLeavesTheOthersAsTheyWere) {
+TEST(Space, AnotherKeyDoesNotChangeTheOthers) {
   auto more = space();
   more.insert(more.begin(), {.key = "clip.mode", .choices = {"none", "after_allreduce"}});
   for (int trial = 0; trial < 20; ++trial) {

@@ -61,7 +61,7 @@ TEST_F(TrialLogTest, TheLaterLineOfARunCounts) {
   EXPECT_EQ(again.find({1, 0, 5})->result.ending, Ending::kMissed);
 }
 
-TEST_F(TrialLogTest, ALineThatACrashHasCutIsMadeAgain) {
+TEST_F(TrialLogTest, ALineCutByACrashIsRepeated) {
   {
     TrialLog log(file_);
     log.add(run(1, 0, Ending::kMissed, 0.2));
@@ -82,7 +82,7 @@ TEST_F(TrialLogTest, ALineThatACrashHasCutIsMadeAgain) {
 }
 
 // Simulates a disk that fills up in the middle of a line.
-TEST_F(TrialLogTest, ALineThatThereIsNoRoomForLeavesNoneOfItself) {
+TEST_F(TrialLogTest, ALineWithoutSpaceLeavesNoPartOfItself) {
   TrialLog log(file_);
   log.add(run(1, 0, Ending::kMissed, 0.2));
   const std::string before = read_file(file_);

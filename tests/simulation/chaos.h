@@ -14,10 +14,10 @@ namespace strata::simulation {
 // Thread-safe: each number depends only on the seed and a count.
 class Chaos {
  public:
-  // The process kills itself at its `dies_at`th moment; 0: never.
+  // The process kills itself in call number `dies_at` of moment(); 0: never.
   Chaos(uint64_t seed, int64_t dies_at) : seed_(seed), dies_at_(dies_at) {}
 
-  // A moment. One in eight pauses for up to 200 us.
+  // Called at every operation that may be interrupted. One call in eight pauses for up to 200 us.
   void moment() {
     const int64_t count = ++count_;
     if (count == dies_at_) ::kill(::getpid(), SIGKILL);

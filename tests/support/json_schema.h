@@ -21,7 +21,7 @@ inline bool has_json_schema() {
   return there;
 }
 
-// Does nothing without jsonschema; JsonSchemas.AreThere reports that.
+// Does nothing without jsonschema; JsonSchemas.CanBeChecked reports that.
 inline void expect_schema(const std::string& name, const std::string& json) {
   if (!has_json_schema()) return;
   const std::string file = ::testing::TempDir() + "strata.json." + std::to_string(::getpid());

@@ -53,7 +53,7 @@ TEST_F(BertSystemTest, EndsAtTheStepLimitWithoutTheTarget) {
   EXPECT_TRUE(std::filesystem::exists(results[0].log));
 }
 
-TEST_F(BertSystemTest, EndsWhereTheLossIsNoLongerANumber) {
+TEST_F(BertSystemTest, EndsIfTheLossIsNotFinite) {
   config_.target.max_steps = 1000;
   config_.optimizer.lr = 1e30;
   const auto results = run();
@@ -77,7 +77,7 @@ TEST_F(BertSystemTest, EndsAtTheFirstEvaluationThatReachesTheTarget) {
 }
 
 // The open division only warns, so that speed can be measured.
-TEST_F(BertSystemTest, SettingsThatMeanNothingAreRefusedInTheClosedDivision) {
+TEST_F(BertSystemTest, TheClosedDivisionRefusesTrainingOnEvaluationData) {
   config_.data.eval = config_.data.train;
   const Ranks ranks{*communicator_};
   testing::internal::CaptureStderr();
@@ -120,7 +120,7 @@ TEST_F(BertSystemTest, ExperimentsStartAfresh) {
             second);
 }
 
-TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
+TEST_F(BertSystemTest, ReportsAnIncompleteStepTrace) {
   const Ranks ranks{*communicator_};
   BertSystem system(config_, ranks);
   system.prepare(7, {.step_trace = "/dev/full"}, [](const std::string&) {});
@@ -132,7 +132,7 @@ TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
             "\nstrata: /dev/full: step 1 is missing: No space left on device\n");
 }
 
-TEST_F(BertSystemTest, ACheckpointIsTakenWhateverTheStepTraceLacks) {
+TEST_F(BertSystemTest, ACheckpointIsTakenEvenIfTheStepTraceIsIncomplete) {
   const Ranks ranks{*communicator_};
   for (const auto& trace : {directory_ / "steps.jsonl", std::filesystem::path("/dev/full")}) {
     BertSystem system(config_, ranks);
@@ -145,7 +145,7 @@ TEST_F(BertSystemTest, ACheckpointIsTakenWhateverTheStepTraceLacks) {
 }
 
 // The CPU backend has nothing to tune and nothing to capture.
-TEST_F(BertSystemTest, AWarmUpThatTriedNothingSaysNothingOfIt) {
+TEST_F(BertSystemTest, AWarmUpWithoutTrialsPrintsNothing) {
   config_.initialization.warmup_steps = 1;
   const Ranks ranks{*communicator_};
   BertSystem system(config_, ranks);
@@ -153,7 +153,7 @@ TEST_F(BertSystemTest, AWarmUpThatTriedNothingSaysNothingOfIt) {
   system.warm_up([](const std::string& line) { ADD_FAILURE() << line; });
 }
 
-TEST_F(BertSystemTest, KnowsWhatALogSaysOfIt) {
+TEST_F(BertSystemTest, KnowsTheFactsForTheLog) {
   const Ranks ranks{*communicator_};
   BertSystem system(config_, ranks);
   const std::vector<std::string> tensors = system.tensors();
@@ -204,9 +204,9 @@ TEST_F(BertSystemTest, DoesNotLookIntoTheDataBeforeItStarts) {
   EXPECT_GE(system.evaluate(), 0);
 }
 
-class GoingOn : public BertSystemTest {
+class ResumedBertSystem : public BertSystemTest {
  protected:
-  GoingOn() {
+  ResumedBertSystem() {
     const Ranks ranks{*communicator_};
     BertSystem system(config_, ranks);
     system.prepare(7, {}, [](const std::string&) {});
@@ -224,7 +224,7 @@ class GoingOn : public BertSystemTest {
   const std::filesystem::path folder_ = directory_ / "checkpoint";
 };
 
-TEST_F(GoingOn, TheSameModelIsGoneOnWith) {
+TEST_F(ResumedBertSystem, ContinuesWithTheSameModel) {
   const auto facts = this->facts();
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->step, 1);
@@ -232,7 +232,7 @@ TEST_F(GoingOn, TheSameModelIsGoneOnWith) {
 }
 
 // The models have the same number of parameters.
-TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
+TEST_F(ResumedBertSystem, RefusesAnotherModelAndNamesTheDifference) {
   const std::string model = read_file(directory_ / "model.json");
   const std::pair<const char*, const char*> changes[] = {
       {R"("num_attention_heads": 1)", "num_attention_heads is 1, was 2"},

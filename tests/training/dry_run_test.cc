@@ -80,7 +80,7 @@ TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
     EXPECT_TRUE(any_has(run.problems, part)) << part << testing::PrintToString(run.problems); \
   } while (false)
 
-TEST_F(DryRunTest, SamplesThatAreTrainedOnAreNoEvaluationData) {
+TEST_F(DryRunTest, TrainingSamplesInTheEvaluationDataAreAProblem) {
   std::filesystem::copy(directory_ / "data.hdf5", directory_ / "copy.hdf5");
   config_.data.eval = {directory_ / "copy.hdf5"};
   EXPECT_PROBLEM(
@@ -98,7 +98,7 @@ TEST_F(DryRunTest, SamplesThatAreTrainedOnAreNoEvaluationData) {
   EXPECT_EQ(checked().problems, std::vector<std::string>()) << "it is not evaluated";
 }
 
-TEST_F(DryRunTest, AFileThatIsTrainedOnIsNoEvaluationDataByAnyName) {
+TEST_F(DryRunTest, ATrainingFileAsEvaluationDataIsAProblemUnderAnyName) {
   std::filesystem::create_symlink(directory_ / "data.hdf5", directory_ / "link.hdf5");
   std::filesystem::create_directory(directory_ / "folder");
   std::filesystem::create_hard_link(directory_ / "data.hdf5", directory_ / "folder" / "a.hdf5");
@@ -156,7 +156,7 @@ TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {
   EXPECT_PROBLEM("was made from other data (46 samples), not from data.train (48 samples)");
 }
 
-TEST_F(DryRunTest, WhatIsNotThereIsCalledMissingByItsKey) {
+TEST_F(DryRunTest, MissingFilesAreNamedWithTheirKeys) {
   config_.data.train = {directory_ / "none.hdf5"};
   EXPECT_PROBLEM("none.hdf5: no such file or folder; 'strata data mlperf' makes MLPerf's data set");
   config_.data.train = {directory_ / "data.hdf5"};

@@ -50,7 +50,7 @@ TEST_F(Evaluation, TakesTheFirstSamples) {
   EXPECT_EQ(losses.masked_lm.count, masked);
 }
 
-TEST_F(Evaluation, SeesTheModelAsItIsNow) {
+TEST_F(Evaluation, UsesTheCurrentWeights) {
   Evaluator evaluator(model_, *source_, 0, 8, *communicator_);
   const double before = evaluator.evaluate().mean_loss();
   EXPECT_EQ(evaluator.evaluate().mean_loss(), before) << "dropout in an evaluation?";

@@ -178,7 +178,7 @@ TEST(Fp16, ASkippedStepDoesNotAdvanceAdam) {
 }
 
 // binary16 has 11 digits, bf16 8, f32 24. The oracle computes in double, without a scale.
-TEST(Fp16, LossesAreThoseOfDouble) {
+TEST(Fp16, LossesMatchThoseInDouble) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
   for (const auto clip : {kNone, kAfterAllReduce}) {
@@ -202,7 +202,7 @@ TEST(Fp16, LossesAreThoseOfDouble) {
 
 // Without scaling, such small gradients would be lost; scaling by powers of two changes nothing
 // else.
-TEST(Fp16, TheScaleMakesNoDifferenceWhereNothingIsTooSmallOrTooLarge) {
+TEST(Fp16, TheScaleDoesNotMatterWithoutUnderflowAndOverflow) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
   config::RunConfig config = fp16_run(world->size());

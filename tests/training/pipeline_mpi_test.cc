@@ -111,7 +111,7 @@ const auto kCases =
                     Case{kModular, ClipMode::kAfterAllReduce, kClips, OptimizerKind::kMadgrad});
 INSTANTIATE_TEST_SUITE_P(Cases, PipelineTraining, kCases, name_of_case);
 
-TEST_P(PipelineTraining, EqualsThatOfWholeModels) {
+TEST_P(PipelineTraining, MatchesTrainingOfWholeModels) {
   constexpr double kBound = 1e-5;
   for (const int stages : this->stages()) {
     SCOPED_TRACE(fmt::format("{} stages", stages));
@@ -144,7 +144,7 @@ TEST_P(PipelineTraining, EqualsThatOfWholeModels) {
 
 // Compares one step in double: a replica's gradients, or, with two replicas, their mean, which
 // ranks exchange in f32.
-TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
+TEST_P(PipelineTraining, GradientsMatchOneRankWithTheWholeBatch) {
   if (GetParam().clip != ClipMode::kNone) return;
   for (const int stages : this->stages()) {
     SCOPED_TRACE(fmt::format("{} stages", stages));

@@ -53,7 +53,7 @@ class StandardizationOverRanks : public testing::Test {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(96));
 };
 
-TEST_F(StandardizationOverRanks, OfTokensIsTheSameHoweverBatchesAreCut) {
+TEST_F(StandardizationOverRanks, OfTokensDoesNotDependOnTheMicroBatches) {
   const TrainingHistory single_rank = on(*single_, run(Axis::kToken, 1, 1));
   EXPECT_LE(largest_difference(on(*world_, run(Axis::kToken, world_->size(), 1)), single_rank),
             kSame);
@@ -64,7 +64,7 @@ TEST_F(StandardizationOverRanks, OfTokensIsTheSameHoweverBatchesAreCut) {
       << "the loss has changed nothing";
 }
 
-TEST_F(StandardizationOverRanks, OfUnitsIsOfAMicroBatch) {
+TEST_F(StandardizationOverRanks, OfUnitsIsComputedPerMicroBatch) {
   const TrainingHistory whole = on(*single_, run(Axis::kUnit, 1, 1));
   // The micro-batches are the same, whichever rank has them.
   const int ranks = world_->size();

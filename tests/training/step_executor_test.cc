@@ -116,7 +116,7 @@ TEST_F(StepExecutorTest, EveryOrderOfWorkTrainsTheSameBits) {
 }
 
 // Recomputed forwards are issued and launched in their places.
-TEST_F(StepExecutorTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAnother) {
+TEST_F(StepExecutorTest, RecomputedActivationsDoNotOverwriteOtherMicroBatches) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const auto cpu = make_backend(small_run());
   const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches), *cpu);
@@ -163,7 +163,7 @@ TEST_F(StepExecutorTest, TheFirstMicroBatchMayHaveNoMaskedPosition) {
   EXPECT_EQ(train(layer_order(blocks, kMicroBatches, false)), expected);
 }
 
-TEST_F(StepExecutorTest, WhatIsReadyAheadOfTheUpdatesSegmentCannotBeCaptured) {
+TEST_F(StepExecutorTest, BlocksReadyBeforeTheUpdateSegmentCannotBeCaptured) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const auto backend = make_backend(small_run());
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4), {.in_flight = 2});

@@ -202,7 +202,7 @@ std::map<std::string, int> spans_of(const Timeline& timeline, int rank) {
   return spans;
 }
 
-TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
+TEST_P(TrainerOnStreams, ATimelineHasTheWorkOfTheDevice) {
   const auto cpu = make_backend(config(false, 0));
   const TrainingHistory plain = train(config(false, 0), *cpu);
   for (const bool graphs : with_and_without_graphs()) {

@@ -94,7 +94,7 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
-// A GPU's host waits in a copy to pageable memory, and nobody would notice the endless wait.
+// The host waits for the GPU in a copy to pageable memory. Nothing would report an endless wait.
 TEST_P(TrainerModes, StepsCopyLossesAndNormsToPinnedMemory) {
   config::RunConfig config = mode_config();
   config.log.loss_interval_steps = 1;
@@ -189,8 +189,8 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
-// Sums in another order may round a value to another eight-bit number in the end, after which
-// losses differ by 1e-4. A mistake makes them differ by 1e-5 in the second step.
+// Sums in another order may finally round a value to another eight-bit number. Losses then differ
+// by 1e-4. A mistake makes them differ by 1e-5 in the second step.
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;
@@ -217,14 +217,14 @@ TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
   }
 }
 
-TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
+TEST_F(TrainerTest, LearnsToPredictTheData) {
   config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const bert::Losses before = run(config, 7, 0).evaluation, after = run(config, 7, 40).evaluation;
   EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
 }
 
-TEST_F(TrainerTest, LearnsInFloat8WhatItLearnsInThirtyTwo) {
+TEST_F(TrainerTest, HasSimilarLossesInFloat8AndFloat32) {
   config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const TrainingHistory exact = run(config, 7, 40);

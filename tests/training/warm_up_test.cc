@@ -82,7 +82,7 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   testing_support::DeferredBackend deferred(*cpu_, 3);
   EXPECT_EQ(run(launched, deferred).weights, issued.weights);
   const int first_is_issued =
-      GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only looks
+      GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only measures amax
   EXPECT_EQ(deferred.launches(), (kWarmUpSteps - first_is_issued) * GetParam().accumulation);
 }
 
@@ -136,7 +136,7 @@ class TryingDevice : public testing_support::DeferredBackend {
   int allocations_ = 0, classified_ = 0;
 };
 
-TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
+TEST_P(WarmUpTest, NoTrialsOrAllocationsFollow) {
   config::RunConfig cold = config(1);
   for (const int64_t round_tokens : {1, 16}) {
     cold.batch.round_tokens = round_tokens;
@@ -163,7 +163,7 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
   }
 }
 
-TEST_P(WarmUpTest, TakesAsManyStepsAsItIsToldTo) {
+TEST_P(WarmUpTest, RunsTheConfiguredNumberOfSteps) {
   const auto classified = [&](int steps) {
     const config::RunConfig config = this->config(steps);
     TryingDevice device(*cpu_, 1, 0);

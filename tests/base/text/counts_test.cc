@@ -52,7 +52,7 @@ TEST(Counts, ChooseTheFormOfTheNoun) {
   EXPECT_EQ(noun_of(5, "log"), "logs");
 }
 
-TEST(Counts, ManyTextsAreTheFirstAndTheNumberOfTheOthers) {
+TEST(Counts, AListIsShortenedToItsFirstTextAndACount) {
   EXPECT_EQ(first_and_count({}, "reason"), "");
   EXPECT_EQ(first_and_count(std::vector<std::string>{"a"}, "reason"), "a");
   EXPECT_EQ(first_and_count(std::vector<std::string>{"a", "b"}, "reason"), "a (and 1 more reason)");

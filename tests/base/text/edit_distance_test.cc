@@ -20,7 +20,7 @@ TEST(EditDistance, CountsChangedAddedAndLeftOutBytes) {
   }
 }
 
-TEST(EditDistance, BeyondTheMostIsOnlyKnownToBeBeyondIt) {
+TEST(EditDistance, ADistanceAboveTheLimitIsOnlyReportedAsAboveIt) {
   EXPECT_GT(edit_distance("", "abc", 2), 2u);
   EXPECT_GT(edit_distance("abc", "xyz", 2), 2u);
   EXPECT_EQ(edit_distance("abc", "xyz", 3), 3u);

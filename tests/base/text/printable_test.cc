@@ -44,7 +44,7 @@ TEST(Printable, TextCannotSteerATerminal) {
   }
 }
 
-TEST(Printable, ANameInAnErrorForgesNoLine) {
+TEST(Printable, ANameInAnErrorCannotForgeALine) {
   EXPECT_EQ(printable_error("a\npassed x\nstrata: b\n  indented\n\n::error::c\x1b"),
             "a\n| passed x\nstrata: b\n  indented\n\n| ::error::c\\x1b");
   EXPECT_EQ(printable_error(""), "");
@@ -61,7 +61,7 @@ TEST(Printable, ALineIsCutBetweenCharacters) {
   EXPECT_EQ(one_line(std::string(5000, 'a')).size(), 4099u);
 }
 
-TEST(Printable, EveryByteIsShownOnce) {
+TEST(Printable, EveryByteIsShownAsPrintableUtf8) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string shown = one_line(std::string("a") + static_cast<char>(byte) + 'b');
     EXPECT_TRUE(is_utf8(shown)) << byte;

@@ -18,7 +18,7 @@ const AccumulationBenchmark& drawn() {
 }
 
 // The closed form for one level, 0.74 / 256 sqrt(1024 / 6), and for two.
-TEST(AccumulationBenchmark, HasTheClosedForms) {
+TEST(AccumulationBenchmark, SumErrorHasTheClosedForm) {
   EXPECT_NEAR(sum_error(7, 1024, 0), 0.03776, 1e-5);
   EXPECT_NEAR(sum_error(7, 4096, 64) / sum_error(7, 4096, 0), std::sqrt(128.0 / 4096), 1e-12);
   EXPECT_NEAR(sum_error(9, 1024, 4) / sum_error(9, 1024, 0), std::sqrt(20.0 / 1024), 1e-12);
@@ -48,7 +48,7 @@ double brute_force_variance(int64_t terms, int64_t chunk) {
 
 // Includes terms that are no power of the chunk: 4096 terms in chunks of 256 leave 16 sums, a level
 // that is not full. There, c log_c(n) instead of the sum over levels is 19 % off.
-TEST(AccumulationBenchmark, ClosedFormsAreThoseOfEveryAddition) {
+TEST(AccumulationBenchmark, ClosedFormsAgreeWithEveryAddition) {
   struct Case {
     int64_t terms, chunk;
     double bound;
@@ -69,7 +69,7 @@ TEST(AccumulationBenchmark, ClosedFormsAreThoseOfEveryAddition) {
 
 // A root mean square of 300 draws is known within 4 %, one standard deviation. Sums of 5 and 6 bits
 // are left out, because they swamp their terms, which the closed form ignores.
-TEST(AccumulationBenchmark, ErrorsAreThoseOfTheClosedForm) {
+TEST(AccumulationBenchmark, MeasuredErrorsAgreeWithTheClosedForm) {
   int compared = 0;
   for (const SumError& line : drawn().sums) {
     if (line.mantissa_bits < 7) continue;

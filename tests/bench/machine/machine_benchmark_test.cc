@@ -21,14 +21,14 @@ TEST(MachineBenchmarkTest, MeasuresEveryModelAtEverySize) {
     EXPECT_EQ(b.steps[i].model, "tiny");
     EXPECT_EQ(b.steps[i].tokens, i % 2 == 0 ? 64 : 100);
     EXPECT_GT(b.steps[i].share(), 0);
-    // Other programs can slow the peak's measurement down, but no wrong unit hides in this bound.
+    // Other programs can slow down the measurement of the peak. A wrong unit exceeds this bound.
     EXPECT_LT(b.steps[i].share(), 10);
   }
   EXPECT_EQ(std::ranges::count(described, "steps of tiny, 100 tokens"), 2);
   EXPECT_THAT(b.device, HasSubstr("1 thread"));
 }
 
-TEST(MachineBenchmarkTest, PeaksAreOfTheDtypesThatTheProcessorMultiplies) {
+TEST(MachineBenchmarkTest, PeaksAreMeasuredForTheDtypesOfTheProcessor) {
   const MachineBenchmark b = benchmark_machine(kSmall, [](const std::string&) {});
   const bool bf16 = device::find_backend("cpu").bf16_is_native();
   EXPECT_EQ(b.precision, bf16 ? "bf16" : "fp32");
@@ -38,7 +38,7 @@ TEST(MachineBenchmarkTest, PeaksAreOfTheDtypesThatTheProcessorMultiplies) {
 }
 
 // Sequences are no longer than the sizes allow.
-TEST(MachineBenchmarkTest, AttentionAndTheOptimizerAreTheFirstModels) {
+TEST(MachineBenchmarkTest, AttentionAndOptimizerUseTheFirstModel) {
   const MachineBenchmark b = benchmark_machine(kSmall, [](const std::string&) {});
   EXPECT_EQ(b.attention.length, 64);
   EXPECT_EQ(b.attention.head_size, 32);
@@ -52,7 +52,7 @@ TEST(MachineBenchmarkTest, AttentionAndTheOptimizerAreTheFirstModels) {
   EXPECT_EQ(b.libraries.front().first, "oneDNN");
 }
 
-TEST(MachineBenchmarkTest, RefusesNothingToMeasureAndModelsThatAreNotThere) {
+TEST(MachineBenchmarkTest, RefusesEmptyListsAndMissingModels) {
   const auto ignore = [](const std::string&) {};
   EXPECT_THROW(benchmark_machine({.models = {}}, ignore), Error);
   EXPECT_THROW(benchmark_machine({.tokens = {}}, ignore), Error);

@@ -16,7 +16,7 @@ double exposed(const std::vector<double>& seconds, const std::vector<double>& be
   return exposed_communication(seconds, before_end);
 }
 
-TEST(ExposedCommunication, IsWhatIsLeftWhenBackwardEnds) {
+TEST(ExposedCommunication, IsTheCommunicationLeftAfterBackward) {
   EXPECT_EQ(exposed({1, 1, 1}, {3, 2, 1}), 0);
   EXPECT_EQ(exposed({1, 1, 1}, {2, 1, 0}), 1) << "each waits for its layer";
   EXPECT_EQ(exposed({2, 2, 2}, {2, 1, 0}), 4) << "each waits for the one before";
@@ -25,7 +25,7 @@ TEST(ExposedCommunication, IsWhatIsLeftWhenBackwardEnds) {
 }
 
 // C = 8, tail 1/8: the larger of tail C and C - B.
-TEST(ExposedCommunication, OfManyLayersIsTheLargerOfTwoTerms) {
+TEST(ExposedCommunication, IsTheLargerOfTwoTermsForManyLayers) {
   constexpr int kLayers = 1000;
   for (const double backward : {2.0, 6.0, 7.5, 20.0}) {
     std::vector<double> seconds(kLayers, 7.0 / kLayers), before_end(kLayers);
@@ -107,7 +107,7 @@ class SimulatedPipeline {
   std::map<std::tuple<bool, int, int>, double> sent_;  // by direction, receiver, micro-batch
 };
 
-TEST(Bubble, HeadsFillTheTimeThatTheFirstStageWaits) {
+TEST(Bubble, HeadsRunWhileTheFirstStageWaits) {
   constexpr int kMicroBatches = 6;
   for (const auto pipeline : {bert::Pipeline::kContiguous, bert::Pipeline::kModular}) {
     for (const auto& [stages, layers] : {std::pair(2, 6), {2, 2}, {3, 6}, {4, 8}}) {

@@ -7,7 +7,7 @@ namespace {
 
 // Two replicas of two stages. The second has a tenth more to compute. Both wait an eighth of the
 // time that a stage takes for its layers.
-TEST(SlowestReplica, IsHeldAgainstItsOwnLayers) {
+TEST(SlowestReplica, IsComparedWithItsOwnLayers) {
   const double spans[] = {9, 8, 9.9, 9.8}, compute[] = {8.5, 8, 9.3, 8.8};
   const ReplicaTimes slowest = slowest_replica(spans, compute, 2);
   EXPECT_DOUBLE_EQ(slowest.span, 9.9);
@@ -16,7 +16,7 @@ TEST(SlowestReplica, IsHeldAgainstItsOwnLayers) {
   EXPECT_DOUBLE_EQ(slowest.span / slowest.layers - 1, 0.125);
 }
 
-TEST(SlowestReplica, LayersAreTheMeanOfStagesButTheFirst) {
+TEST(SlowestReplica, LayerTimeIsTheMeanOfAllStagesButTheFirst) {
   const double spans[] = {9, 1, 2, 3}, compute[] = {5, 6, 7, 8};
   const ReplicaTimes only = slowest_replica(spans, compute, 4);
   EXPECT_DOUBLE_EQ(only.layers, 7);

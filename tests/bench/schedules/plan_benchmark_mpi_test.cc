@@ -50,7 +50,7 @@ TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllow
   EXPECT_FALSE(result.skipped.empty());
 }
 
-TEST_F(PlanBenchmarkOverRanks, AtALinksSpeedAStepTakesAtLeastWhatItSends) {
+TEST_F(PlanBenchmarkOverRanks, AStepTakesAtLeastTheTimeToSendItsGradients) {
   if (ranks_.size() == 1) return;  // a single rank sends nothing
   options_.ranks = {2};
   options_.micro_batches = {1};

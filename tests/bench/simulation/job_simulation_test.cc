@@ -37,7 +37,7 @@ class SimulatedJob : public testing::Test {
               .intermediate_size = 256,
               .max_positions = 128};
   }
-  // `bytes_per_second` of each rank's link.
+  // Each rank's link sends `bytes_per_second`.
   JobInput input(int ranks, double bytes_per_second) const {
     return {.config = config_,
             .model = model_,
@@ -74,7 +74,7 @@ TEST_F(SimulatedJob, ComputesAsLongAsItsFlopsTake) {
 }
 
 // Without norms, clipping and updates, the closed form describes the same step.
-TEST_F(SimulatedJob, ExposesWhatTheClosedFormSays) {
+TEST_F(SimulatedJob, ExposedCommunicationAgreesWithTheClosedForm) {
   const double backward = 2.0 / 3 * layers_seconds();
   for (const char* backend : {"cpu", "cuda"}) {
     config_.device.backend = &device::find_backend(backend);
@@ -84,7 +84,7 @@ TEST_F(SimulatedJob, ExposesWhatTheClosedFormSays) {
       for (const double megabytes : {0.05, 0.19, 1.0}) {
         config_.reduce.bucket_megabytes = megabytes;
         for (const double share : {0.2, 1.0, 3.0}) {
-          const double sent = 4 * 1.5 * 625'000;  // bytes of a rank, about
+          const double sent = 4 * 1.5 * 625'000;  // about the bytes that a rank sends
           const double speed = sent / (share * backward);
           const JobSimulation job = simulated(4, speed);
           ASSERT_TRUE(job.exposed_formula.has_value());
@@ -119,7 +119,7 @@ TEST_F(SimulatedJob, StagesWaitAsLongAsThePaperSays) {
 }
 
 // Heads' parameters, which the closed form leaves out, are a fiftieth of all.
-TEST_F(SimulatedJob, ShardedWeightsArriveAsTheLayerByLayerFormSays) {
+TEST_F(SimulatedJob, ShardedStepsTakeTheTimeOfTheLayerByLayerForm) {
   config_.optimizer.sharded = config::Sharding::kAll;
   config_.batch.gradient_accumulation_steps = 2;
   const int ranks = 4;
@@ -227,7 +227,7 @@ TEST_F(SimulatedJob, ModulesRunBackwardAtOnceAfterTheirWarmUp) {
   EXPECT_NEAR(simulated(2, kNoLimit).step, forward + backward, 2 * heads_seconds());
 }
 
-TEST(TypicalLengths, HaveTheMixsMean) {
+TEST(TypicalLengths, HaveTheMeanOfTheLengthMix) {
   const auto mean = [](const std::vector<int32_t>& lengths) {
     return std::accumulate(lengths.begin(), lengths.end(), 0.0) /
            static_cast<double>(lengths.size());
@@ -257,7 +257,7 @@ TEST_F(SimulatedJob, ATimelineHasAllLanesInsideTheStep) {
 }
 
 // It is a constant of the step, not of each stage.
-TEST_F(SimulatedJob, AStepsConstantCountsOnce) {
+TEST_F(SimulatedJob, TheConstantTimeOfAStepCountsOnce) {
   config_.batch.gradient_accumulation_steps = 4;
   for (const int stages : {1, 2, 4}) {
     config_.parallel.stages = stages;
@@ -272,7 +272,7 @@ TEST_F(SimulatedJob, AStepsConstantCountsOnce) {
   }
 }
 
-TEST_F(SimulatedJob, RefusesASlowReplicaThatIsAlone) {
+TEST_F(SimulatedJob, RefusesASlowReplicaWithoutOtherReplicas) {
   JobInput input = this->input(1, kNoLimit);
   input.slowest = 2;
   EXPECT_THROW(simulate_job(input), Error);

@@ -8,7 +8,7 @@
 namespace strata::bert {
 namespace {
 
-TEST(Activations, OnlyWhatIsBorrowedLiesInTheLendersMemory) {
+TEST(Activations, OnlyBorrowedActivationsLieInTheLendersMemory) {
   const Golden golden(2);
   const auto backend = device::make_backend({"reference", device::DType::kF64});
   const Subject subject(*backend, golden.config, golden.batch);

@@ -55,8 +55,8 @@ TEST_F(Model, GradientsAddUpOverMicroBatchesAndDoNotDependOnTheirSplit) {
   EXPECT_EQ(a.next_sentence.count, b.next_sentence.count);
 }
 
-// Such a micro-batch may be the first of a step.
-TEST_F(Model, WithoutMaskedPositionsTheirGradientsAreZero) {
+// The first micro-batch of a step may have no masked position.
+TEST_F(Model, WithoutMaskedPositionsTheMaskedLmGradientsAreZero) {
   std::vector<data::PackedBatch> batches = split(golden_.batch);
   data::PackedBatch& unmasked = batches.front();
   unmasked.masked_positions.clear();
@@ -103,7 +103,7 @@ TEST_F(Model, RoundingABatchUpChangesNeitherLossesNorGradients) {
   EXPECT_EQ(a.next_sentence.count, b.next_sentence.count);
 }
 
-TEST_F(Model, GradientsOfWordsThatAreSummedApartCountAsTheirMemory) {
+TEST_F(Model, SplitWordGradientsCountAsGradientMemory) {
   const auto bytes = [&](WordGradient word_gradient) {
     return Subject(*backend_, golden_.config, golden_.batch, {.word_gradient = word_gradient})
         .model.gradient_bytes();
@@ -125,7 +125,7 @@ TEST_F(Model, WeightsOfAnotherModelAreRefused) {
 }
 
 // If backward is delayed, the heads' module updates the words, too.
-TEST_F(Model, AllOfABlockButTheWordsIsUntied) {
+TEST_F(Model, OnlyTheWordEmbeddingsAreTied) {
   const Subject subject = make_subject();
   const ParameterLayout& layout = subject.model.layout();
   for (const auto& block : subject.model.blocks()) {
@@ -155,7 +155,7 @@ TEST_F(Model, DropoutDependsOnSeedAndStep) {
   EXPECT_NE(loss_at(2, 1), loss);
 }
 
-TEST_F(Model, ABatchMayBeUploadedAheadOfTheLastOnesBackwardAndOfEvaluations) {
+TEST_F(Model, ABatchMayBeUploadedBeforeTheLastBackwardAndEvaluations) {
   Subject one_by_one = make_subject(), ahead = make_subject();
   TrainingStep step = mean_step(golden_.batch);
   const auto samples = split(golden_.batch);
@@ -191,7 +191,7 @@ TEST_F(Model, GradientsOfTwoStepsAreNotAdded) {
   EXPECT_THROW(subject.model.train(golden_.batch, step, {}), Error);
 }
 
-TEST_F(Model, OneBatchMayBeAheadAndOneMustBe) {
+TEST_F(Model, ExactlyOneBatchMustBeUploadedAhead) {
   Subject subject = make_subject();
   EXPECT_THROW(subject.model.begin({}), Error);
   subject.model.upload(golden_.batch);
@@ -262,7 +262,7 @@ class DropoutPlaces : public testing_support::DeferredBackend {
   std::vector<uint64_t> forward, backward;
 };
 
-TEST_F(Model, EveryPlaceHasADropoutMaskOfItsOwnAndBackwardTheSame) {
+TEST_F(Model, EverySiteHasItsOwnDropoutMaskInForwardAndBackward) {
   DropoutPlaces device(*backend_, 1);
   Subject subject(device, golden_.config, golden_.batch);
   subject.model.train(golden_.batch, mean_step(golden_.batch), {});
@@ -296,7 +296,7 @@ TEST_F(Model, GradientIsTheDerivativeOfTheLossUnderDropout) {
   EXPECT_NEAR((loss_at(kDistance) - loss_at(-kDistance)) / (2 * kDistance) / norm_squared, 1, 1e-6);
 }
 
-TEST_F(Model, BackwardReportsEveryGradientOnceInOrderAndFinal) {
+TEST_F(Model, BackwardReportsEveryFinalGradientOnceInOrder) {
   Subject subject = make_subject();
   std::vector<double> reported;
   subject.model.train(golden_.batch, mean_step(golden_.batch), [&](int64_t begin, int64_t end) {

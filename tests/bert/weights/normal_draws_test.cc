@@ -65,7 +65,7 @@ TEST(NormalDraws, HaveTheBitsOfSerialDrawsOverMillions) {
   EXPECT_EQ(differing(17, 0, 3'000'000), 0u);
 }
 
-TEST(NormalDraws, AreTheSameHoweverTheyAreCut) {
+TEST(NormalDraws, DoNotDependOnHowTheyAreSplit) {
   constexpr size_t kCount = 3001;
   std::vector<float> whole(kCount);
   draw_normals(3, 10, whole);

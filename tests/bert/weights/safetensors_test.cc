@@ -45,7 +45,7 @@ class Safetensors : public testing::Test {
   TemporaryFile file_{".safetensors"};
 };
 
-TEST_F(Safetensors, WhatIsWrittenIsReadAgain) {
+TEST_F(Safetensors, WrittenTensorsAreReadBack) {
   const std::vector<float> matrix{1, -2, 3.5f, 0, 1e-30f, 7}, vector{9, 8};
   const std::vector<NamedTensor> tensors{{"matrix", {2, 3}, matrix}, {"vector", {2}, vector}};
   write_safetensors(file_.path(), tensors);
@@ -61,7 +61,7 @@ TEST_F(Safetensors, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(two, vector);
 }
 
-TEST_F(Safetensors, IsWrittenTensorAfterTensorWithWhatItSaysOfItself) {
+TEST_F(Safetensors, TensorsAreWrittenOneByOneWithMetadata) {
   const std::vector<double> wide{1.5, -2};
   const std::vector<float> narrow{3};
   const std::vector<TensorEntry> entries{{"wide", "F64", {2}}, {"narrow", "F32", {1}}};

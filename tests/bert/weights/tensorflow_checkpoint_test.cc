@@ -134,7 +134,7 @@ TEST_F(TensorFlowCheckpointTest, EachDamagedByteOfTheIndexIsRefusedOrHarmless) {
   EXPECT_GT(refused, static_cast<int>(whole.size()) * 9 / 10);
 }
 
-TEST_F(TensorFlowCheckpointTest, WhatIsMissingIsNamed) {
+TEST_F(TensorFlowCheckpointTest, MissingFilesAreNamed) {
   fs::remove(data());
   expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), data().string()});
   fs::remove(index());
@@ -187,7 +187,7 @@ TEST_F(TensorFlowCheckpointTest, AVariableInSlicesIsRefused) {
 }
 
 // The shape needs 80 bytes, the size of the data file.
-TEST_F(TensorFlowCheckpointTest, APlaceThatNoFileHasIsRefused) {
+TEST_F(TensorFlowCheckpointTest, AnImpossibleTensorLocationIsRefused) {
   struct Place {
     int32_t file;
     int64_t begin, bytes;
@@ -210,7 +210,7 @@ TEST_F(TensorFlowCheckpointTest, APlaceThatNoFileHasIsRefused) {
   }
 }
 
-TEST_F(TensorFlowCheckpointTest, NothingElseIsTakenForOne) {
+TEST_F(TensorFlowCheckpointTest, OtherFilesAreRefused) {
   write_file_atomically(index(), std::string(4000, 'x'));
   expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
 }

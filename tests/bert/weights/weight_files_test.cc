@@ -60,7 +60,7 @@ class WeightFiles : public testing::Test {
   HostWeights weights_ = random_weights(layout_, 3);
 };
 
-TEST_F(WeightFiles, OtherFilesAreNamedWithWhatToDo) {
+TEST_F(WeightFiles, OtherFilesAreRefusedWithARemedy) {
   struct Case {
     const char* name;
     std::string bytes;
@@ -110,7 +110,7 @@ TEST_F(WeightFiles, AFolderIsNamedWithTheFileInIt) {
   expect_refused(folder_, {"/model.safetensors.index.json"});
 }
 
-TEST_F(WeightFiles, PartsOfATensorFlowCheckpointThatAreAloneAreNamed) {
+TEST_F(WeightFiles, SinglePartsOfATensorFlowCheckpointAreNamed) {
   expect_refused(write("model.ckpt-7.data-00000-of-00001", "x"),
                  {"part of a TensorFlow checkpoint", "model.ckpt-7.index is missing"});
   expect_refused(write("model.ckpt-8.meta", "x"), {"model.ckpt-8.index is missing"});

@@ -59,7 +59,7 @@ void rename(Tensors& tensors, const std::string& from, const std::string& to) {
   tensors = renamed;
 }
 
-TEST_F(Weights, RandomOnesHaveTheReferencesDistribution) {
+TEST_F(Weights, RandomWeightsHaveTheReferencesDistribution) {
   ParameterLayout layout(load_bert_config("tiny"));
   const HostWeights weights = random_weights(layout, 5);
   const Parameter& p = layout.word_embeddings;
@@ -93,7 +93,7 @@ TEST_F(Weights, TheSeedDecidesEveryBit) {
 
 // Results of truncated_normal(1, element) of tests/golden/bert/eval_step0.py. The first draws for
 // elements 0 and 15 lie beyond two deviations.
-TEST_F(Weights, TheFirstAreThoseOfTheSameDrawsInPython) {
+TEST_F(Weights, TheFirstWeightsMatchTheSameDrawsInPython) {
   const std::pair<size_t, double> expected[] = {{0, 0.009084840933488958},
                                                 {1, -0.026589282556338883},
                                                 {2, 0.00904346765445251},
@@ -102,7 +102,7 @@ TEST_F(Weights, TheFirstAreThoseOfTheSameDrawsInPython) {
   for (const auto& [element, value] : expected) EXPECT_FLOAT_EQ(weights_[element], value);
 }
 
-TEST_F(Weights, SavedOnesAreLoadedAgain) {
+TEST_F(Weights, SavedWeightsAreLoadedAgain) {
   save_weights(layout_, weights_, file_.path());
   const LoadedWeights loaded = load();
   EXPECT_EQ(loaded.values, weights_);
@@ -110,7 +110,7 @@ TEST_F(Weights, SavedOnesAreLoadedAgain) {
   EXPECT_TRUE(loaded.unused.empty());
 }
 
-TEST_F(Weights, AnEncodersFileLacksTheHeads) {
+TEST_F(Weights, AFileOfTheEncoderAloneInitialisesTheHeads) {
   write_file([](Tensors& tensors) {
     std::erase_if(tensors, [](const auto& entry) {
       return entry.first.starts_with("cls.") || entry.first.find("pooler") != std::string::npos;

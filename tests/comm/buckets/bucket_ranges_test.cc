@@ -19,7 +19,7 @@ TEST(BucketRanges, JoinsSmallRangesUntilABucketIsFull) {
   EXPECT_EQ(buckets({0, 40, 80, 120, 130}, 100), (Ranges{{0, 120}, {120, 130}}));
 }
 
-TEST(BucketRanges, OneBucketWhereEverythingFits) {
+TEST(BucketRanges, AnArenaThatFitsIsOneBucket) {
   EXPECT_EQ(buckets({0, 40, 80}, 1000), (Ranges{{0, 80}}));
 }
 
@@ -46,7 +46,7 @@ TEST(BucketRanges, BoundariesMustRiseFromZero) {
   EXPECT_THROW(buckets({0, 2}, 0), Error);
 }
 
-TEST(MakeBuckets, WhatIsFirstHasBucketsOfItsOwn) {
+TEST(MakeBuckets, TheFirstRangeHasItsOwnBuckets) {
   const std::vector<int64_t> boundaries = {0, 100, 400, 1000};
   EXPECT_EQ(make_buckets(boundaries, 1000, {400, 900}),
             (std::vector<Range>{{400, 900}, {0, 400}, {900, 1000}}));

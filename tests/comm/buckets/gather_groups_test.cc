@@ -17,13 +17,13 @@ const std::vector<int64_t> kBoundaries = {0, 20, 40, 140, 240, 300, 310};
 const Ranges kBuckets = {{0, 40}, {40, 104}, {104, 140}, {140, 240}, {240, 300}, {300, 310}};
 const Ranges kGroups = {{0, 40}, {40, 140}, {140, 240}, {240, 300}, {300, 310}};
 
-TEST(GatherGroups, BeginAndEndWithABlockAndABucket) {
+TEST(GatherGroups, BeginAndEndAtBlockAndBucketBoundaries) {
   EXPECT_EQ(make_gather_groups(kBoundaries, kBuckets), kGroups);
   EXPECT_EQ(make_gather_groups(std::vector<int64_t>{0, 7, 100}, {{0, 60}, {60, 100}}),
             (Ranges{{0, 100}}));
 }
 
-TEST(GatherGroups, NeighboursAndBothEndsAreInMemoryAtOnce) {
+TEST(GatherGroups, NeighboursAndBothEndsDoNotShareMemory) {
   const GatherGroupMemory memory = place_gather_groups(kGroups);
   EXPECT_EQ(memory.elements, 2 * 100 + 40 + 10);
   const auto at = [&](size_t group) {
@@ -46,7 +46,7 @@ TEST(GatherGroups, NeighboursAndBothEndsAreInMemoryAtOnce) {
   EXPECT_EQ(place_gather_groups({{0, 64}, {64, 96}}).elements, 96);
 }
 
-TEST(SharedBuffers, AWriteWaitsForWhatLiesThere) {
+TEST(SharedBuffers, AWriteWaitsForReductionsOfTheSameMemory) {
   const GatherGroupMemory memory = place_gather_groups(kGroups);
   const device::Arena arena({nullptr, device::DType::kF32, 1, memory.elements}, 310, memory.runs);
   const SharedBuffers buffers(arena.runs(), kBuckets);

@@ -113,7 +113,7 @@ std::vector<double> tolerances(std::vector<std::vector<double>> ranks, const Cas
   return result;
 }
 
-TEST_P(GradientBucketsOverRanks, ApplyWhatTheModeDefines) {
+TEST_P(GradientBucketsOverRanks, ApplyTheGradientsOfTheClipMode) {
   for (int step = 0; step < 3; ++step) {
     run_step(step);
     const auto ranks = all_ranks(step);
@@ -126,7 +126,7 @@ TEST_P(GradientBucketsOverRanks, ApplyWhatTheModeDefines) {
   }
 }
 
-TEST_P(GradientBucketsOverRanks, EndEveryStepWithTheSameBits) {
+TEST_P(GradientBucketsOverRanks, GiveAllRanksTheSameBits) {
   for (int step = 0; step < 3; ++step) {
     run_step(step);
     std::vector<double> first = step_.applied;
@@ -205,7 +205,7 @@ class Descent {
   GradientBuckets buckets_;
 };
 
-TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTheUpdates) {
+TEST_P(GradientBucketsOverRanks, ShardedStateGivesTheSameWeightsWithAShareOfTheUpdates) {
   Descent whole(*world_, GetParam(), false), shared_out(*world_, GetParam(), true);
   for (int step = 0; step < 3; ++step) {
     whole.run_step(step);
@@ -361,7 +361,7 @@ TEST_P(GradientBucketsOverRanks, ShardedGradientsAddUpOverRounds) {
   }
 }
 
-TEST(GradientBucketsInSharedBuffers, MemoryThatIsNotReducedIsNotWritten) {
+TEST(GradientBucketsInSharedBuffers, MemoryIsNotOverwrittenBeforeItIsReduced) {
   const auto world = make_mpi_communicator();
   if (world->size() == 1) GTEST_SKIP() << "one rank has all of them";
   BucketStep step;

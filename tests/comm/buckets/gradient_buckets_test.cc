@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsInEveryMode,
                                          ClipMode::kBucketBeforeAllReduce),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(GradientBucketsInEveryMode, OnASingleRankApplyTheDefinitionInPlace) {
+TEST_P(GradientBucketsInEveryMode, ApplyTheClipModeInPlaceOnASingleRank) {
   BucketStep step;
   const auto world = make_single_communicator();
   BucketOptions bf16 = options(GetParam());
@@ -122,7 +122,7 @@ TEST_P(GradientBucketsInEveryMode, UpdatesFollowTheirReduceUnlessTheNormNeedsAll
   EXPECT_EQ(updated_in_time, !needs_all);
 }
 
-TEST_P(GradientBucketsInEveryMode, UpdatesLeaveTheDeviceToBackward) {
+TEST_P(GradientBucketsInEveryMode, UpdatesDoNotDisturbBackwardOnTheDevice) {
   BucketStep step;
   std::atomic<bool> backward_ended = false, updated_during_backward = false;
   Signal reduced;
@@ -313,7 +313,7 @@ TEST(GradientBuckets, WrongReportsAreRefused) {
 }
 
 // The third of three ranges uses the memory of the first.
-TEST(GradientBuckets, MemoryMayBeWrittenAgainOnceWhatLaysThereIsReduced) {
+TEST(GradientBuckets, MemoryMayBeWrittenAgainAfterItsReduction) {
   const std::vector<int64_t> boundaries = {0, 64, 128, 192};
   for (const bool memory_is_host : {true, false}) {
     BucketStep step(DType::kF32, memory_is_host);

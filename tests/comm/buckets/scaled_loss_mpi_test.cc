@@ -119,14 +119,14 @@ INSTANTIATE_TEST_SUITE_P(Modes, ScaledLoss, testing::ValuesIn(cases()), [](const
          (param.param.sharded ? "_sharded" : "");
 });
 
-TEST_P(ScaledLoss, WhatIsAppliedIsClippedAndUnscaled) {
+TEST_P(ScaledLoss, AppliedGradientsAreClippedAndUnscaled) {
   for (int step = 0; step < 3; ++step) {
     run_step(step);
     expect_what_the_mode_defines(step);
   }
 }
 
-TEST_P(ScaledLoss, TheNormIsThatOfTheLossItself) {
+TEST_P(ScaledLoss, TheNormIsThatOfTheUnscaledLoss) {
   run_step(1);
   const std::optional<double> scaled = buckets_->gradient_norm();
   if (GetParam().clip == ClipMode::kNone) {
@@ -145,7 +145,7 @@ TEST_P(ScaledLoss, TheNormIsThatOfTheLossItself) {
   EXPECT_NEAR(*scaled / expected, 1, GetParam().reduce_dtype == DType::kF32 ? 1e-6 : 2e-3);
 }
 
-TEST_P(ScaledLoss, NothingIsUpdatedAnywhereWhereOneRankOverflows) {
+TEST_P(ScaledLoss, NoRankUpdatesIfOneRankOverflows) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<double> untouched(kGradients);
   int step = 0;
@@ -163,7 +163,7 @@ TEST_P(ScaledLoss, NothingIsUpdatedAnywhereWhereOneRankOverflows) {
 }
 
 // The gradients are finite on every rank, but their sum, or what is sent, exceeds f16.
-TEST_P(ScaledLoss, WhatOverflowsInTheReducedTypeCounts) {
+TEST_P(ScaledLoss, OverflowsInTheReduceDtypeCount) {
   std::vector<int64_t> all;
   for (int64_t i = 0; i < kGradients; i += 100) all.push_back(i);
   const bool clipped = GetParam().clip == ClipMode::kBeforeAllReduce ||
@@ -173,7 +173,7 @@ TEST_P(ScaledLoss, WhatOverflowsInTheReducedTypeCounts) {
   EXPECT_EQ(buckets_->overflowed(), narrow && !clipped);
 }
 
-TEST(ScaledLossAlone, IsRefusedByBucketsThatWereNotMadeForIt) {
+TEST(ScaledLossAlone, IsRefusedByBucketsWithoutLossScaling) {
   const auto world = make_mpi_communicator();
   for (const bool memory_is_host : {true, false}) {
     BucketStep step(DType::kF32, memory_is_host);

@@ -40,7 +40,7 @@ class StreamExecutorOverRanks : public testing::TestWithParam<DescentCase> {
 INSTANTIATE_TEST_SUITE_P(Modes, StreamExecutorOverRanks, testing::ValuesIn(descent_cases()),
                          [](const auto& param) { return name_of(param.param); });
 
-TEST_P(StreamExecutorOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
+TEST_P(StreamExecutorOverRanks, GivesTheBitsOfHostMemoryInAnyOrderOfStreams) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
                                       [](Stream, const std::function<void()>& work) { work(); });
@@ -208,7 +208,7 @@ TEST(NcclOverRanks, HalvesOfAnAllReduceAreTwoCollectivesAtMost) {
   }
 }
 
-TEST(NcclOverRanks, ReducesByAtMostSoManyThreadBlocks) {
+TEST(NcclOverRanks, LimitsThreadBlocksAsConfigured) {
   const auto world = make_mpi_communicator();
   if (world->size() == 1) GTEST_SKIP() << "with a single rank there is no NCCL";
   HostBackend host;
@@ -225,7 +225,7 @@ TEST(NcclOverRanks, ReducesByAtMostSoManyThreadBlocks) {
   EXPECT_EQ(limit_with({}), 0);
 }
 
-TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {
+TEST(NcclOverRanks, IsPassedTheWatchOfHostWaits) {
   const auto world = make_mpi_communicator();
   HostBackend host;
   DeferredBackend device(host, 1);
@@ -263,7 +263,7 @@ class RecordedWaits final : public device::HostWaits {
   std::function<std::string()> check_;
 };
 
-class NcclThatMayRefuse : public testing::Test {
+class NcclWithErrors : public testing::Test {
  protected:
   void SetUp() override {
     if (world_->size() == 1) GTEST_SKIP() << "one rank needs no NCCL";
@@ -288,7 +288,7 @@ class NcclThatMayRefuse : public testing::Test {
   void (*refuse_)(bool) = nullptr;
 };
 
-TEST_F(NcclThatMayRefuse, NamesTheRanksThatShareAGpu) {
+TEST_F(NcclWithErrors, NamesTheRanksThatShareAGpu) {
   refuse_(true);
   const bool has_own = world_->rank() > 1;
   const std::string error =
@@ -299,7 +299,7 @@ TEST_F(NcclThatMayRefuse, NamesTheRanksThatShareAGpu) {
                        "ranks 0 and 1 both use an H100 at 0000:1b:00.0; start one rank for each"));
 }
 
-TEST_F(NcclThatMayRefuse, TellsWhatEndsItsCollectives) {
+TEST_F(NcclWithErrors, ReportsErrorsOfItsCollectives) {
   const auto nccl = connect("");
   ASSERT_TRUE(waits_->checks());
   EXPECT_EQ(waits_->error(), "");
@@ -309,7 +309,7 @@ TEST_F(NcclThatMayRefuse, TellsWhatEndsItsCollectives) {
   EXPECT_THAT(error, HasSubstr("NCCL: a collective failed: "));
 }
 
-TEST_F(NcclThatMayRefuse, HasItsStartAndItsEndWatched) {
+TEST_F(NcclWithErrors, StartAndEndAreWatched) {
   auto nccl = connect("");
   EXPECT_TRUE(waits_->operations().contains("NCCL's start"));
   nccl.reset();

@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, ThreadExecutorInEveryMode, testing::ValuesIn(des
                          [](const auto& param) { return name_of(param.param); });
 
 // The executor waits for data that the host reads, sends or writes.
-TEST_P(ThreadExecutorInEveryMode, GivesTheSameBitsWhereTheDeviceIsLate) {
+TEST_P(ThreadExecutorInEveryMode, GivesTheSameBitsIfTheDeviceRunsLate) {
   TwinCommunicator two_ranks;
   testing_support::HostBackend host;
   Descent<testing_support::HostBackend> at_once(

@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, TiedRowsOverRanks, testing::ValuesIn(cases()),
                                   std::to_string(param.param.table.end);
                          });
 
-TEST_P(TiedRowsOverRanks, AreAppliedAsIfTheyHadBeenThereAllAlong) {
+TEST_P(TiedRowsOverRanks, AreAppliedAsPartOfTheWholeGradient) {
   GradientBuckets buckets(step_.backend, *world_, step_.gradients(), kBoundaries, options(),
                           step_.update());
   EXPECT_EQ(buckets.buckets().front().begin, table().begin) << "the table is reduced first";
@@ -138,7 +138,7 @@ TEST_P(TiedRowsOverRanks, AreAppliedAsIfTheyHadBeenThereAllAlong) {
   }
 }
 
-TEST(TiedRows, AreRefusedWhereTheyMakeNoSense) {
+TEST(TiedRows, WrongOptionsAreRefused) {
   const auto world = make_mpi_communicator();
   BucketStep step, on_device(DType::kF32, false);
   const device::Buffer sparse(step.backend, kGradients * sizeof(float));

@@ -115,7 +115,7 @@ TEST_P(WeightGathererOverRanks, SendsItsShardToEveryOtherRank) {
   EXPECT_EQ(world_->traffic()->bytes() - before, (world_->size() - 1) * kept * 4);
 }
 
-TEST_P(WeightGathererOverRanks, IsTimed) {
+TEST_P(WeightGathererOverRanks, ReportsTheTimesOfGathers) {
   executor_->time_steps(true);
   gather({3, 2}, [](int) {});
   const std::vector<OperationTime>& times = executor_->times();
@@ -128,7 +128,7 @@ TEST_P(WeightGathererOverRanks, IsTimed) {
   EXPECT_LE(times[0].end_ns, times[1].begin_ns);
 }
 
-TEST_P(WeightGathererOverRanks, BucketsLieInOneGatherGroup) {
+TEST_P(WeightGathererOverRanks, RefusesBucketsAcrossGatherGroups) {
   const std::vector<Range> across = {{0, 150}, {150, 512}};
   EXPECT_THROW(
       make_weight_gatherer(backend_, *world_, device::Arena(kept_.memory()), gathered_, across),

@@ -59,7 +59,7 @@ OperationList list_of(WeightGatherer& gatherer, std::function<void()> before,
   return list;
 }
 
-TEST(WeightGatherer, AnErrorReachesWhoeverWaitsForTheWeights) {
+TEST(WeightGatherer, AnErrorReachesTheUserOfTheWeights) {
   testing_support::HostBackend host;
   BrokenLink two_ranks;
   const Weights weights(host);
@@ -86,14 +86,14 @@ class Late final : public testing_support::DeferredBackend {
 
 // Gathers the weights at the time of the request. They reach a gather group's memory after its
 // earlier uses, and before its later ones.
-class WeightGathererOfALateDevice : public testing::TestWithParam<bool> {};
+class WeightGathererOnALateDevice : public testing::TestWithParam<bool> {};
 
-INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOfALateDevice, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOnALateDevice, testing::Bool(),
                          [](const auto& test) {
                            return test.param ? "of_the_host" : "of_the_device";
                          });
 
-TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
+TEST_P(WeightGathererOnALateDevice, IsInTheOrderOfTheComputeStream) {
   testing_support::HostBackend host;
   for (uint64_t seed = 0; seed < 16; ++seed) {
     Late late(host, seed, GetParam());

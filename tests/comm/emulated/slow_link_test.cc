@@ -41,7 +41,7 @@ TEST(SlowLink, HalvesTakeHalfTheTime) {
   EXPECT_EQ(values[999], 7.0f) << "the other rank's";
 }
 
-TEST(SlowLink, NeedsASpeed) {
+TEST(SlowLink, RefusesImpossibleSpeedsAndLatencies) {
   EXPECT_THROW(make_slow_link(make_single_communicator(), {0, 0}), Error);
   EXPECT_THROW(make_slow_link(make_single_communicator(), {1, -1}), Error);
 }

@@ -60,7 +60,7 @@ TEST_F(SlowMessagesOverRanks, ArriveWholeAndInOrderNoEarlierThanStated) {
 }
 
 // A message sent later without the link arrives earlier, which shows that send does not block.
-TEST_F(SlowMessagesOverRanks, TravelBesideWhatTheirRanksDo) {
+TEST_F(SlowMessagesOverRanks, TravelWhileTheirRanksDoOtherWork) {
   const auto messages = slow({.bytes_per_second = 1e6, .latency_seconds = 0.1})->make_messages();
   const auto at_once = world_->make_messages();
   std::vector<std::string> arrived;

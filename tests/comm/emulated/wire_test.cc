@@ -50,7 +50,7 @@ TEST(Wire, TransfersAtOnceShareItEvenly) {
 }
 
 // The total throughput is that of transfers one after the other.
-TEST(Wire, IsNeverIdleWhileThereIsSomethingToSend) {
+TEST(Wire, IsNeverIdleBeforeAllIsSent) {
   Wire wire;
   std::vector<Wire::Transfer> transfers;
   double sum = 0;

@@ -16,7 +16,7 @@ OperationTime took(int bucket, Operation::Kind kind, int64_t begin_ns, int64_t e
   return {kind, bucket, lane, begin_ns, end_ns};
 }
 
-TEST(ExposedCommunication, IsWhatRunsBesideNothing) {
+TEST(ExposedCommunication, IsTheTimeInWhichOnlyCommunicationRuns) {
   const std::vector<OperationTime> events = {took(0, kReduce, 100, 200),
                                              took(1, kReduce, 200, 350)};
   EXPECT_EQ(exposed_communication_ns(events, 0), 250);
@@ -25,7 +25,7 @@ TEST(ExposedCommunication, IsWhatRunsBesideNothing) {
   EXPECT_EQ(exposed_communication_ns({}, 0), 0);
 }
 
-TEST(ExposedCommunication, IsNotWhatRunsBesideAnUpdate) {
+TEST(ExposedCommunication, ExcludesTimeInWhichAnUpdateRuns) {
   const std::vector<OperationTime> events = {took(0, kUpdate, 120, 150), took(1, kReduce, 100, 200),
                                              took(0, kCastBack, 190, 260),
                                              took(2, kReduce, 200, 300)};

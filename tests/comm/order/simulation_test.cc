@@ -182,7 +182,7 @@ TEST(Simulation, RanksThatWaitForEverAreNamed) {
       Throws<Error>(Property(&Error::what, HasSubstr("rank 0, operation 1: reduce"))));
 }
 
-TEST(Simulation, RefusesCostsThatAreNoTimes) {
+TEST(Simulation, RefusesNegativeAndInfiniteCosts) {
   for (const double seconds : {-1.0, std::nan(""), HUGE_VAL}) {
     Rank rank;
     rank.compute(seconds);
@@ -191,8 +191,7 @@ TEST(Simulation, RefusesCostsThatAreNoTimes) {
   }
 }
 
-// Random lists: dependencies and lanes are respected, and no time is lost.
-TEST(Simulation, RefusesAComputeSpeedThatIsNoShare) {
+TEST(Simulation, RefusesAComputeSpeedOutsideZeroToOne) {
   Rank rank;
   rank.compute(1);
   for (const double speed : {0.0, -1.0, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
@@ -202,6 +201,7 @@ TEST(Simulation, RefusesAComputeSpeedThatIsNoShare) {
   }
 }
 
+// Dependencies and lanes are respected, and no time is lost.
 TEST(Simulation, RandomListsKeepTheirOrder) {
   std::mt19937 random(1);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -253,7 +253,7 @@ TEST(Simulation, RandomListsKeepTheirOrder) {
   }
 }
 
-TEST(Simulation, TimesAreThoseThatExecutorsReport) {
+TEST(Simulation, TimesHaveTheFormThatExecutorsReport) {
   Rank rank;
   const int backward = rank.compute(1);
   rank.reduce(2, {rank.clip(0.5, {backward})});

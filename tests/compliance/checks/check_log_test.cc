@@ -51,14 +51,14 @@ TEST(CheckLog, OpenLogPassesInEveryRoundWithBert) {
   }
 }
 
-TEST(CheckLog, ClosedLogPassesWhereNoWeightsAreAskedFor) {
+TEST(CheckLog, ClosedLogPassesInRoundsWithoutWeightRules) {
   for (const char* ruleset : {"0.7.0", "1.0.0", "3.0.0", "3.1.0", "4.0.0", "4.1.0", "5.0.0"}) {
     const LogVerdict verdict = verdict_of(BertLog::passing("closed"), ruleset);
     EXPECT_TRUE(verdict.passed()) << ruleset << "\n" << all(verdict.errors);
   }
 }
 
-TEST(CheckLog, ClosedRoundsWithWeightsWantEveryTensorOnce) {
+TEST(CheckLog, ClosedRoundsWithWeightRulesRequireEveryTensorOnce) {
   BertLog log = BertLog::passing("closed");
   EXPECT_EQ(verdict_of(log, "2.0.0").errors.size(),
             2u);  // no weights_initialization, and not the right tensors
@@ -132,7 +132,7 @@ TEST(CheckLog, EveryRequiredKeyIsMissedWhenAbsent) {
   }
 }
 
-TEST(CheckLog, RepeatedEqualValuesWarnDifferentOnesFail) {
+TEST(CheckLog, RepeatedKeysWarnIfEqualAndFailIfDifferent) {
   const LogVerdict same = verdict_of(BertLog::passing().append({"train_samples", "1"}));
   EXPECT_TRUE(same.passed());
   EXPECT_EQ(same.warnings.size(), 1u);
@@ -185,7 +185,7 @@ TEST(CheckLog, InitialisationIsLimitedByDivisionAndRound) {
   EXPECT_THAT(only_error(verdict_of(log_initialised_in("closed", 30))), HasSubstr("init_stop"));
 }
 
-TEST(CheckLog, FieldsThatEventsMustCarry) {
+TEST(CheckLog, RequiredFieldsOfEventsAreChecked) {
   for (const char* key : {"run_stop", "block_start", "block_stop", "epoch_start", "epoch_stop",
                           "eval_start", "eval_stop", "eval_accuracy"}) {
     BertLog log = BertLog::passing();
@@ -241,7 +241,7 @@ TEST(CheckLog, BrokenLinesAreOneErrorWithTheirPlace) {
   EXPECT_THAT(all(verdict.errors), HasSubstr("unterminated string"));
 }
 
-TEST(CheckLog, OfManyFailuresOfAKeyTheLastIsKeptWithItsLine) {
+TEST(CheckLog, OnlyTheLastFailureOfAKeyIsReportedWithItsLine) {
   BertLog log = BertLog::passing();
   const size_t before = log.events.size();
   for (int i = 0; i < 3; ++i) log.append({"eval_accuracy", "0.5"});
@@ -251,7 +251,7 @@ TEST(CheckLog, OfManyFailuresOfAKeyTheLastIsKeptWithItsLine) {
   EXPECT_EQ(verdict.errors.at(0).log_line, before + 3);
 }
 
-TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
+TEST(CheckLog, DivisionsThatLeadOutsideTheRulesAreErrors) {
   const std::string too_long(400, 'x');
   for (const std::string& division : {std::string("\"../x\""), std::string("\"/x\""),
                                       std::string("\"a\\u0000b\""), '"' + too_long + '"'}) {
@@ -264,8 +264,8 @@ TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
   }
 }
 
-// Before or after a value that passes, and though it is not the only one.
-TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
+// Such a value fails even if another value, before or after it, passes.
+TEST(CheckLog, ValuesThatEndTheOfficialCheckerFail) {
   for (const bool before : {true, false}) {
     for (const char* value : {"\"0.5\"", "null", "[0.9]", "{}"}) {
       BertLog log = BertLog::passing("closed");
@@ -287,7 +287,7 @@ TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
   }
 }
 
-TEST(CheckLog, ATimeLimitSaysBothNumbers) {
+TEST(CheckLog, AnExceededTimeLimitIsReportedWithBothNumbers) {
   for (const auto& [minutes, found] :
        {std::pair(32.3, "initialisation took 32.3 minutes; the limit is 30 minutes"),
         std::pair(30.001, "initialisation took 30.00100 minutes; the limit is 30 minutes"),
@@ -326,7 +326,7 @@ TEST(CheckLog, WithoutRulesForTheRoundALogIsNotJudged) {
   }
 }
 
-TEST(CheckLog, ARoundThatNeverWasIsRefused) {
+TEST(CheckLog, AnUnknownRoundIsRefused) {
   const TemporaryFolder folder;
   const auto path = folder.write("result_0.txt", BertLog::passing().text());
   RuleStore rules;
@@ -336,7 +336,7 @@ TEST(CheckLog, ARoundThatNeverWasIsRefused) {
       << verdict.errors[0].summary;
 }
 
-TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
+TEST(CheckLog, OtherBenchmarksAreNotJudgedByTheBuiltInRules) {
   const LogVerdict verdict =
       verdict_of(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
@@ -370,7 +370,7 @@ TEST(CheckLog, RulesetIsInferredAndItsGroundGiven) {
 }
 
 // The days on which MLCommons published the rounds' results.
-TEST(CheckLog, ARunIsOfTheRoundThatWasPublishedNext) {
+TEST(CheckLog, ARunBelongsToTheRoundPublishedNext) {
   using namespace std::chrono;
   const std::vector<std::pair<std::string, sys_days>> published = {
       {"0.7.0", 2020y / July / 29},     {"1.0.0", 2021y / June / 30},
@@ -420,7 +420,7 @@ TEST(CheckLog, ALogWithoutADateIsJudgedByTheLastRoundWithItsBenchmark) {
     const LogVerdict verdict = check_log(folder.write("a.txt", text), rules);
     EXPECT_EQ(verdict.ruleset, "5.0.0") << time;
     EXPECT_THAT(verdict.ground, HasSubstr("no date"));
-    // Nor does one that names no benchmark end the program.
+    // A log whose benchmark is unknown needs --ruleset, but does not end the program either.
     folder.write("b.txt", replaced(text, "\"bert\"", "\"elsewhere\""));
     const std::string error = error_of([&] { check_log(folder.path() / "b.txt", rules); });
     EXPECT_THAT(error, HasSubstr("give --ruleset"));
@@ -431,7 +431,7 @@ TEST(CheckLog, ALogWithoutADateIsJudgedByTheLastRoundWithItsBenchmark) {
   EXPECT_EQ(check_log(folder.write("a.txt", late.text())).ruleset, "4.0.0");
 }
 
-TEST(CheckLog, WhatIsWrongWithOneOfManyIsItsOwnVerdict) {
+TEST(CheckLog, AnUnreadableFileAmongManyGetsItsOwnVerdict) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder.path() / "fifo").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", folder.path() / "zero");

@@ -93,7 +93,7 @@ TEST(PublishedLogs, EveryOfficialRuleFileCompiles) {
 }
 
 // scripts/campaigns/differential_fuzzing/every_round.py compares with the official checker.
-TEST(PublishedLogs, EveryOfficialRulesetWantsAStatusAndTakesAborted) {
+TEST(PublishedLogs, EveryOfficialRulesetRequiresAStatusAndAcceptsAborted) {
   if (official_package().empty()) GTEST_SKIP() << kNoPackage;
   const std::regex name("(training|hpc)_([0-9]+[.][0-9]+[.][0-9]+)");
   RuleStore rules(official_package());

@@ -12,7 +12,7 @@
 namespace strata::compliance {
 namespace {
 
-TEST(PublishedTarget, IsTheBenchmarksInItsRound) {
+TEST(PublishedTarget, DependsOnBenchmarkAndRound) {
   EXPECT_EQ(published_target("bert", "1.1.0"), 0.720);
   EXPECT_EQ(published_target("bert"), 0.720);
   EXPECT_EQ(published_target("bert", "0.7.0"), std::nullopt);
@@ -33,7 +33,7 @@ std::optional<double> official_target(const std::string& rule_file) {
   return std::stod(match[1]);
 }
 
-TEST(PublishedTarget, AreThoseOfTheOfficialRules) {
+TEST(PublishedTarget, MatchesTheOfficialRules) {
   if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   std::string rules =
       testing_support::run_command(std::string(testing_support::oracle_python()) +

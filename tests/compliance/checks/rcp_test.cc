@@ -43,7 +43,7 @@ TEST(Rcp, OlympicMeanDropsBothEnds) {
 }
 
 // Values of numpy.mean for 1/2, 1/3, ..., 1/(n + 1), sorted. Sums of any length have the same bits.
-TEST(Rcp, MeansAreNumPysToTheLastBit) {
+TEST(Rcp, MeansHaveTheBitsOfNumPy) {
   for (const auto& [count, mean] : std::map<size_t, double>{{5, 0.29},
                                                             {8, 0.22862103174603174},
                                                             {13, 0.17319710204325586},
@@ -81,7 +81,7 @@ TEST(Rcp, ConvergenceAtTheReferencePasses) {
   EXPECT_DOUBLE_EQ(verdict.scaling, 1);
 }
 
-TEST(Rcp, FasterInsideTheSpreadIsScaledBeyondItFails) {
+TEST(Rcp, FasterRunsAreScaledInsideTheSpreadAndFailBeyondIt) {
   const ReferencePoint& point = points().pruned().front();
   const double least = point.mean / point.max_speedup;
   const RcpVerdict inside = check(runs(point.batch_size, std::vector<double>(10, least * 1.0001)));
@@ -90,7 +90,7 @@ TEST(Rcp, FasterInsideTheSpreadIsScaledBeyondItFails) {
   EXPECT_FALSE(check(runs(point.batch_size, std::vector<double>(10, least * 0.999))).passed);
 }
 
-TEST(Rcp, BatchBetweenPointsIsInterpolatedAndOutsideIsMissing) {
+TEST(Rcp, BatchSizesBetweenPointsAreInterpolatedOthersAreMissing) {
   const auto& pruned = points().pruned();
   const double between = (pruned[0].batch_size + pruned[1].batch_size) / 2 + 0.5;
   EXPECT_EQ(check(runs(between, std::vector<double>(10, 1e9))).message, "RCP Interpolation");
@@ -121,7 +121,7 @@ TEST(Rcp, InterpolatedPointsLieOnTheLine) {
 }
 
 // From round 5.0 on, the rules let results of llama31_405b be faster by an evaluation interval.
-TEST(Rcp, OneBenchmarkMayBeFasterByAnEvaluationInterval) {
+TEST(Rcp, Llama405bMayBeFasterByOneEvaluationInterval) {
   const strata::testing::TemporaryFolder folder;
   const std::string json =
       R"({"a": {"BS": 1000, "Epochs to converge": [5e5, 5e5, 5e5, 5e5, 5e5]}})";
@@ -156,7 +156,7 @@ TEST(Rcp, OneRunMayFailToConverge) {
   EXPECT_EQ(check(combine(all)).message, "Insufficient convergence");
 }
 
-TEST(Rcp, WhatCannotBeJudgedSaysWhy) {
+TEST(Rcp, AFolderThatCannotBeJudgedGetsAReason) {
   EXPECT_FALSE(check(combine({{true, 1, 8.0, "bert", ""}, {true, 1, 9.0, "bert", ""}})).judged);
   EXPECT_EQ(check(combine({{true, 1, 8.0, "bert", ""}, {true, 1, 9.0, "bert", ""}})).message,
             "Batch sizes in files do not match");
@@ -166,7 +166,7 @@ TEST(Rcp, WhatCannotBeJudgedSaysWhy) {
             "Could not detect global_batch_size");
 }
 
-TEST(Rcp, ABatchSizeOfMinusOneIsNone) {
+TEST(Rcp, ABatchSizeOfMinusOneCountsAsMissing) {
   testing::BertLog log = testing::BertLog::passing("closed");
   log.set("global_batch_size", "-1");
   const RunConvergence run =
@@ -175,7 +175,7 @@ TEST(Rcp, ABatchSizeOfMinusOneIsNone) {
   EXPECT_EQ(check(combine({run})).message, "Could not detect global_batch_size");
 }
 
-TEST(Convergence, ARunSaysSuccessWhereEveryStopDoes) {
+TEST(Convergence, ARunSucceedsIfEveryRunStopSaysSuccess) {
   const auto says = [](const std::vector<const char*>& metadata) {
     std::string text;
     for (const char* fields : metadata) {

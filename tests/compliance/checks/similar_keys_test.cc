@@ -12,7 +12,7 @@ namespace {
 using ::strata::testing::BertLog;
 using ::strata::testing::LogEvent;
 
-TEST(SimilarKeys, AreFoundBySeveralKindsOfLikeness) {
+TEST(SimilarKeys, AreFoundBySeveralKindsOfSimilarity) {
   struct Case {
     const char* wanted;
     std::vector<std::string> keys;
@@ -40,7 +40,7 @@ LogVerdict verdict_on(const BertLog& log, bool werror = false) {
                    "2.1.0", werror);
 }
 
-TEST(SimilarKeys, OfAMissingOneAreNamedWithTheirLine) {
+TEST(SimilarKeys, AreNamedWithTheirLineForAMissingKey) {
   BertLog log = BertLog::passing("closed");
   const auto at = std::ranges::find(log.events, "global_batch_size", &LogEvent::key);
   const auto line = at - log.events.begin() + 1;
@@ -58,7 +58,7 @@ TEST(SimilarKeys, OfAMissingOneAreNamedWithTheirLine) {
   EXPECT_EQ(missing->found, "0 occurrences");
 }
 
-TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
+TEST(SimilarKeys, EightRepetitionsOfEveryEventAreOneWarning) {
   BertLog log;
   for (const LogEvent& event : BertLog::passing("closed").events)
     log.events.insert(log.events.end(), 8, event);

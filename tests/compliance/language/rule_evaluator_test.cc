@@ -179,8 +179,8 @@ TEST(RuleParser, NestingMayReachItsLimits) {
   EXPECT_THAT(fault(blocks(21), false), HasSubstr("nested too deeply"));
 }
 
-// Depth counts in every part of an expression: 110 sums inside of twenty levels are too deep,
-// though neither is alone.
+// Depth counts in every part of an expression. 110 sums inside of twenty levels are too deep,
+// although each of them alone is not.
 TEST(RuleParser, NestingIsBoundedInEveryPartOfAnExpression) {
   for (const std::string part : {"min(X)",
                                  "min(1, X)",
@@ -252,7 +252,7 @@ TEST(RuleEvaluator, HostileCodeIsStopped) {
   expect_stopped("for i in range(1000000): s[i] = i");
 }
 
-// This looks like one step, but takes as many as there are ways through the value.
+// This looks like one step, but takes as many steps as there are paths through the value.
 TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
   const std::string lists =
       "for i in range(50): s['x'] = [s['x'], s['x']]; s['y'] = [s['y'], s['y']]\n";
@@ -274,7 +274,7 @@ TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
 }
 
 // Every element takes a step, in lists and dictionaries of 1000.
-TEST(RuleEvaluator, WalksAreCharged) {
+TEST(RuleEvaluator, LoopsInsideBuiltinsAreCharged) {
   const std::string thousand =
       "s['l'] = list(range(1000)); s['m'] = list(range(1000)); s['d'] = {}\n"
       "for i in range(1000): s['d'][i] = 1\n";
@@ -287,7 +287,7 @@ TEST(RuleEvaluator, WalksAreCharged) {
   }
 }
 
-// Loops over events are charged, too, whatever it costs to read them.
+// A loop over events is charged even if reading the events costs nothing.
 TEST(RuleEvaluator, LoopsOverEventsAreCharged) {
   Heap heap(16u << 20, kSteps);
   const Value line = heap.line();
@@ -321,7 +321,7 @@ TEST(RuleEvaluator, LongTextsAreCharged) {
       "for i in range(2000): float(s['x'])");
   // Quadratic for a naive search.
   expect_stopped(texts + "s['y'] = s['y'] + 'b'\nfor i in range(2000): s['y'] in s['x'] + s['x']");
-  // A number may have as many digits as a log's may.
+  // A number may have as many digits as a number in a log.
   for (const char* line : {"v == v", "v < v", "[v] == [v + 0 if 0 else v]", "max(v, v)"}) {
     Heap heap(16u << 20, kSteps);
     RuleHost host;
@@ -339,7 +339,7 @@ TEST(RuleEvaluator, EveryPartOfAnExpressionIsCharged) {
   expect_stopped("for i in range(9000): " + sum);
 }
 
-TEST(RuleEvaluator, WhatIsNoLongerUsedIsNotCharged) {
+TEST(RuleEvaluator, UnusedValuesAreNotCharged) {
   const std::string text(100, 'a');
   const Fragment fragment = compile_statements("for i in range(9000):\n    s['x'] = '" + text +
                                                    "' + 'b'\n    s['y'] = [i, [i]]\n" +
@@ -400,7 +400,7 @@ TEST(RuleEvaluator, ValuesMayNestToTheirLimit) {
   }
 }
 
-TEST(RuleEvaluator, RuleCodeSeesTheLine) {
+TEST(RuleEvaluator, RuleCodeCanReadTheLogLine) {
   Heap heap(256u << 20, kSteps);
   RuleHost host;
   std::string enqueued;
@@ -422,7 +422,7 @@ TEST(RuleEvaluator, RuleCodeSeesTheLine) {
   EXPECT_EQ(enqueued, "training/open.yaml");
 }
 
-TEST(RuleEvaluator, ATimeLimitIsEvaluatedOnlyWhereThatChangesNothing) {
+TEST(RuleEvaluator, ATimeLimitIsEvaluatedOnlyWithoutSideEffects) {
   std::deque<Fragment> fragments;  // own the strings that the state holds
   Heap heap(256u << 20, kSteps);
   RuleHost host;
@@ -446,7 +446,7 @@ TEST(RuleEvaluator, ATimeLimitIsEvaluatedOnlyWhereThatChangesNothing) {
     EXPECT_EQ(time_and_limit(changes), std::nullopt) << changes;
     EXPECT_EQ(to_repr(evaluator.state()), "{'start': 2, 'limits': [7, 8], 'seen': []}") << changes;
   }
-  // No time, no limit of one, or one that cannot be evaluated.
+  // These are not a time with an upper limit, or cannot be evaluated.
   for (const char* other : {"ll.timestamp - s['start'] > 1", "ll.lineno - s['start'] < 1",
                             "ll.timestamp + s['start'] < 1", "ll.timestamp - s['none'] < 1",
                             "1 < ll.timestamp - s['start'] < 2", "v < 1"}) {

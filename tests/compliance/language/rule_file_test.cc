@@ -29,7 +29,7 @@ std::string error_of(const std::string& text) {
   }
 }
 
-TEST(RuleFile, RecordsAreReadAndTheLastOfANameCounts) {
+TEST(RuleFile, RecordsAreReadAndTheLastOfAnyNameIsUsed) {
   const RuleFile file = compile(
       "- BEGIN: {CODE: \"s['a'] = 1\"}\n- KEY: {NAME: x, REQ: EXACTLY_ONE}\n- KEY: {NAME: y, REQ: "
       "AT_LEAST(2)}\n"
@@ -76,7 +76,7 @@ TEST(RuleFile, AFindingShowsTheWholeEvent) {
   }
 }
 
-TEST(RuleFile, WhatIsNotUnderstoodIsNamed) {
+TEST(RuleFile, UnknownSyntaxIsNamed) {
   EXPECT_THAT(error_of("- KEY: {NAME: k, CHECK: \"v[0:1]\"}"),
               HasSubstr("test.yaml:1: rule 'k', CHECK, line 1 column 4"));
   EXPECT_THAT(error_of("- KEY: {NAME: k, REQ: SOMETIMES}"), HasSubstr("unknown REQ 'SOMETIMES'"));
@@ -122,7 +122,7 @@ TEST(RuleFile, FiftyFilesMayBeIncluded) {
 }
 
 // Aliases could make these small files very large.
-TEST(RuleFile, WhatAliasesRepeatIsCharged) {
+TEST(RuleFile, RepetitionsByYamlAliasesAreCharged) {
   const auto refused = [](const std::string& text) {
     const std::string error = error_of(text);
     EXPECT_THAT(error, HasSubstr("too large when their YAML aliases are expanded"));
@@ -155,7 +155,7 @@ TEST(RuleFile, WhatAliasesRepeatIsCharged) {
   EXPECT_EQ(error_of(plain), "");
 }
 
-TEST(RuleFile, IncludedFilesCountAsOne) {
+TEST(RuleFile, IncludedFilesShareTheSizeLimit) {
   const std::string large = "# " + std::string(kMaxRuleFileBytes / 3, 'x') + "\n";
   const auto read = [&](const std::string&) { return large + "- KEY: {NAME: k}\n"; };
   EXPECT_NO_THROW(compile_rule_file("a.yaml", large + "- INCLUDE: b.yaml\n", read));

@@ -20,7 +20,7 @@ std::string statements(std::string_view code) {
   return uses(compile_statements(code, FragmentPlace::kLine, std::make_shared<Locals>()));
 }
 
-TEST(RuleUses, ExpressionsNameWhatTheyLookAt) {
+TEST(RuleUses, UsesOfExpressionsAreFound) {
   EXPECT_EQ(expression("s['run_started']"), "");
   EXPECT_EQ(expression("v['value'] != ''"), "v");
   EXPECT_EQ(expression("v['value']['BBOX'] >= 0.377 and v['value']['BBOX'] < 1.0"), "v");
@@ -39,7 +39,7 @@ TEST(RuleUses, ExpressionsNameWhatTheyLookAt) {
   EXPECT_EQ(expression("str(ll)"), "lw");
 }
 
-TEST(RuleUses, StatementsDoInAllTheirBranches) {
+TEST(RuleUses, UsesInAllBranchesOfStatementsAreFound) {
   EXPECT_EQ(statements("s['a'] = v['value']"), "v");
   EXPECT_EQ(statements("s['a'] += ll.timestamp"), "l");
   EXPECT_EQ(statements("s.update(v)"), "w");

@@ -26,7 +26,7 @@ PackageVerdict check_acme(const TemporaryFolder& folder, PackageOptions options 
   return check_package(folder.path() / "Acme", rules, options);
 }
 
-TEST(CheckerParams, LinesAreOptionsWhateverEndsThem) {
+TEST(CheckerParams, EveryLineIsAnOptionWithAnyLineEnding) {
   const TemporaryFolder folder;
   folder.write("package_checker_params", "rcp-bypass\r\n\nquiet\nrcp_bypass\nwerror x\nwerror");
   const CheckerParams params = read_checker_params(folder.path());
@@ -36,7 +36,7 @@ TEST(CheckerParams, LinesAreOptionsWhateverEndsThem) {
   EXPECT_EQ(params.unknown, (std::vector<std::string>{"rcp_bypass", "werror x"}));
 }
 
-TEST(CheckerParams, WhatIsNoFilePermitsNothing) {
+TEST(CheckerParams, AFifoOrAHugeFileIsIgnored) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder.path() / "package_checker_params").c_str(), 0600), 0);
   EXPECT_TRUE(read_checker_params(folder.path()).empty());
@@ -46,7 +46,7 @@ TEST(CheckerParams, WhatIsNoFilePermitsNothing) {
 }
 
 // The root's parameters apply to all systems, those of a system or a benchmark only to it.
-TEST(CheckerParams, OfTheRootHoldForTheWholeSubmissionAndAreSaid) {
+TEST(CheckerParams, RootParametersApplyToTheSubmissionAndAreReported) {
   for (const char* place : {"Acme/", "Acme/results/box/", kBoxRuns}) {
     const TemporaryFolder folder;
     write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int) {
@@ -69,7 +69,7 @@ TEST(CheckerParams, OfTheRootHoldForTheWholeSubmissionAndAreSaid) {
   EXPECT_THAT(round, HasSubstr("submission: seed-checker-bypass"));
 }
 
-TEST(CheckerParams, OptionsOfTheCommandDoTheSame) {
+TEST(CheckerParams, CommandLineOptionsHaveTheSameEffect) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int) {
     log.set("seed", "7");
@@ -83,7 +83,7 @@ TEST(CheckerParams, OptionsOfTheCommandDoTheSame) {
 }
 
 // No parameter permits runs that do not converge.
-TEST(CheckerParams, TooFewConvergedRunsFailWhateverIsPermitted) {
+TEST(CheckerParams, TooFewConvergedRunsFailInSpiteOfEveryBypass) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int run) {
     if (run < 2) log.at("run_stop").metadata = R"("status": "aborted")";
@@ -95,7 +95,7 @@ TEST(CheckerParams, TooFewConvergedRunsFailWhateverIsPermitted) {
   EXPECT_FALSE(verdict.passed());
 }
 
-TEST(CheckerParams, QuietLeavesWarningsOutAndTheVerdictAlone) {
+TEST(CheckerParams, QuietHidesWarningsAndKeepsTheVerdict) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int run) {
     log.append(log.at("train_samples"));  // the repetition gives a warning
@@ -113,7 +113,7 @@ TEST(CheckerParams, QuietLeavesWarningsOutAndTheVerdictAlone) {
   EXPECT_FALSE(check_acme(folder).passed());  // errors are no warnings
 }
 
-TEST(CheckerParams, SamplesOfBertMayBeThoseOfTrainSamples) {
+TEST(CheckerParams, TrainSamplesMayGiveTheSamplesOfBert) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10, [](BertLog& log, int) {
     log.at("eval_accuracy").metadata = "\"epoch_num\": 3";
@@ -143,7 +143,7 @@ TEST(Scaling, IsWrittenAsTheOfficialToolDoes) {
   EXPECT_EQ(python_float(1e22), "1e+22");
 }
 
-TEST(Scaling, WhatIsThereStays) {
+TEST(Scaling, AnExistingFileIsNotReplaced) {
   const TemporaryFolder folder;
   const fs::path path = folder.write("scaling.json", "{\"scaling_factor\": 1.5 }");
   EXPECT_THAT(write_scaling(folder.path(), passed_with(1.25)).problem,
@@ -160,7 +160,7 @@ TEST(Scaling, WhatIsThereStays) {
   EXPECT_THAT(write_scaling(folder.path(), passed_with(1.25)).problem, HasSubstr("FIFO"));
 }
 
-TEST(Scaling, IsWrittenWhereTheCheckAsksForItAlone) {
+TEST(Scaling, IsWrittenOnlyIfTheCheckRequiresIt) {
   const TemporaryFolder folder;
   RcpVerdict failed = passed_with(1.5);
   failed.passed = false;

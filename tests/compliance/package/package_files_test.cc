@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
+TEST(Package, AFolderWithTheNameOfALogIsReported) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   folder.write("Strata/systems/._laptop.json", "of another system");
@@ -23,8 +23,8 @@ TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
   EXPECT_THAT(text_of(folder), HasSubstr("result_10.txt is a folder, not a log"));
 }
 
-// Nothing of it ends the check, eats memory or waits.
-TEST(Package, WhatIsNoRegularFileIsSaidAndNotRead) {
+// Such files do not end the check, use up memory or make it wait.
+TEST(Package, SpecialFilesAreReportedAndNotRead) {
   const TemporaryFolder folder;
   write_package(folder, "closed");
   const fs::path systems = folder.path() / "Strata/systems", results = folder.path() / kResults;
@@ -50,7 +50,7 @@ TEST(Package, WhatIsNoRegularFileIsSaidAndNotRead) {
   EXPECT_THAT(text_of(folder), HasSubstr("systems/laptop.json is a device, not a description"));
 }
 
-TEST(Package, ALogThatCannotBeReadIsItsOwnVerdict) {
+TEST(Package, AnUnreadableLogCountsAsOneFailedLog) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   fs::resize_file(folder.path() / kResults / "result_3.txt", mllog::LogReader::kMaxFileBytes + 1);
@@ -62,7 +62,7 @@ TEST(Package, ALogThatCannotBeReadIsItsOwnVerdict) {
 }
 
 // A path that is too long stands for a folder without permission, which root has everywhere.
-TEST(Package, FoldersThatCannotBeListedAreSaid) {
+TEST(Package, FoldersThatCannotBeListedAreReported) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   const std::string name(200, 'x');
@@ -85,7 +85,7 @@ TEST(Package, FoldersThatCannotBeListedAreSaid) {
             -1);
 }
 
-TEST(Package, WhatStrataWritesBesideALogIsKnown) {
+TEST(Package, FilesThatStrataWritesBesideALogAreKnown) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   for (const char* ending : {"yaml", "steps.jsonl", "timeline.json", "safetensors"})

@@ -94,7 +94,7 @@ TEST(Package, ConvergenceThatCannotBeJudgedFails) {
   }
 }
 
-TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
+TEST(Package, AFolderWithoutRulesIsNotJudgedAndDoesNotFail) {
   const TemporaryFolder folder;
   write_package(folder, "closed");
   for (int i = 0; i < 5; ++i) {
@@ -119,7 +119,7 @@ TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
 }
 
-TEST(Package, WithoutRulesForTheRoundNothingIsPassed) {
+TEST(Package, ARoundWithoutRulesIsNotJudged) {
   const TemporaryFolder folder;
   write_package(folder, "closed");
   fs::rename(folder.path() / "Strata/results/laptop/bert",
@@ -136,7 +136,7 @@ TEST(Package, WithoutRulesForTheRoundNothingIsPassed) {
   EXPECT_EQ(check(folder, "5.1.0").outcome(), Outcome::kFailed);
 }
 
-TEST(Package, WhereNoFolderIsOfTheRoundNothingIsPassed) {
+TEST(Package, ASubmissionWithoutFoldersOfTheRoundIsNotJudged) {
   const TemporaryFolder folder;
   write_package(folder, "closed");
   fs::rename(folder.path() / "Strata/results/laptop/bert",
@@ -153,7 +153,7 @@ TEST(Package, WhereNoFolderIsOfTheRoundNothingIsPassed) {
 }
 
 // The official checker passes over such a folder, too.
-TEST(Package, AFolderThatTheRoundDoesNotHaveLeavesTheOthersVerdict) {
+TEST(Package, AFolderUnknownToTheRoundDoesNotChangeTheVerdict) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   fs::create_directories(folder.path() / "Strata/results/laptop/other");
@@ -163,7 +163,7 @@ TEST(Package, AFolderThatTheRoundDoesNotHaveLeavesTheOthersVerdict) {
   EXPECT_EQ(verdict.folders[1].outcome(), Outcome::kNotJudged);
 }
 
-TEST(Package, RunsThatWereNotMadeAlikeAreFound) {
+TEST(Package, RunsWithDifferentSettingsAreReported) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   BertLog log = BertLog::passing();
@@ -175,7 +175,7 @@ TEST(Package, RunsThatWereNotMadeAlikeAreFound) {
 }
 
 // HPC's weak scaling: a model takes a part of the system.
-TEST(Package, NodesOfAModelAreNotThoseOfTheSystem) {
+TEST(Package, WeakScalingMayUseFewerNodesThanTheSystem) {
   for (const char* scaling : {"weak", "strong"}) {
     const TemporaryFolder folder;
     for (int i = 0; i < 5; ++i) {
@@ -200,7 +200,7 @@ TEST(Package, NodesOfAModelAreNotThoseOfTheSystem) {
   }
 }
 
-TEST(Package, WhatIsMissingIsSaid) {
+TEST(Package, MissingFilesAreNamed) {
   const TemporaryFolder folder;
   write_package(folder, "open");
   fs::remove(folder.path() / "Strata/systems/laptop.json");

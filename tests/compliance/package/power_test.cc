@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Power, FilesMustBeCompleteAndAsMany) {
+TEST(Power, EveryRunNeedsTheSameCompleteFiles) {
   const TemporaryFolder folder;
   std::vector<fs::path> logs;
   for (int i = 0; i < 3; ++i) {

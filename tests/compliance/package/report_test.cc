@@ -55,7 +55,7 @@ std::vector<PackageVerdict> two_packages() {
   return {mixed, passed};
 }
 
-TEST(Report, OfALogNamesLinesRulesAndWhatWasFound) {
+TEST(Report, ALogsReportNamesLinesRulesAndFoundValues) {
   LogVerdict log = failed_log();
   EXPECT_EQ(log_text(log), R"(failed result_0.txt
   ruleset: training 5.0.0 (from the submission_round; --ruleset overrides)
@@ -72,7 +72,7 @@ TEST(Report, OfALogNamesLinesRulesAndWhatWasFound) {
   EXPECT_EQ(log_text(log), "not judged result_0.txt\n  no rules for ssd\n");
 }
 
-TEST(Report, OfSeveralLogsEndsWithACount) {
+TEST(Report, AReportOfSeveralLogsEndsWithACount) {
   LogVerdict failed = failed_log(), passed, unjudged;
   passed.path = "result_1.txt";
   passed.ground = "given";
@@ -95,7 +95,7 @@ TEST(Report, OfSeveralLogsEndsWithACount) {
 }
 
 // A quiet package text has only what did not pass, and the verdict.
-TEST(Report, OfAPackageIsQuietIfAsked) {
+TEST(Report, AQuietPackageReportHasOnlyFailures) {
   const std::string text = package_text(two_packages().front(), true);
   EXPECT_THAT(text, Not(HasSubstr("systems/laptop.json")));
   EXPECT_THAT(text, HasSubstr("failed systems/tower.json"));
@@ -103,7 +103,7 @@ TEST(Report, OfAPackageIsQuietIfAsked) {
 }
 
 // "0 occurrences" says no more than "but found 0".
-TEST(Report, SaysACountOnce) {
+TEST(Report, DoesNotRepeatACount) {
   Finding finding{"a",
                   "Required EXACTLY_ONE occurrence of 'a' but found 0",
                   "EXACTLY_ONE",
@@ -121,7 +121,7 @@ TEST(Report, SaysACountOnce) {
   EXPECT_EQ(found_beyond_summary(finding), "12");
 }
 
-TEST(Report, OfAPackageShowsEverySectionAndTheLogsThatFailed) {
+TEST(Report, APackageReportHasEverySectionAndTheFailedLogs) {
   EXPECT_EQ(package_text(two_packages()[0]), R"(passed systems/laptop.json
   warning: a small thing
 failed systems/tower.json
@@ -158,7 +158,7 @@ failed Strata
 )");
 }
 
-TEST(Report, OfARoundCountsAndShowsOnlyWhatFailed) {
+TEST(Report, ARoundReportHasCountsAndFailures) {
   EXPECT_EQ(round_text(two_packages()),
             R"(submitter         outcome     systems     folders  failed  not judged  logs   failed
 Strata            failed      failed      5        1       4           3      1
@@ -182,7 +182,7 @@ not judged
             "submitter  outcome     systems     folders  failed  not judged  logs   failed\n");
 }
 
-TEST(Report, AsJsonHoldsWhatTheTextHolds) {
+TEST(Report, JsonHasTheContentsOfTheText) {
   const auto packages = nlohmann::json::parse(package_json(two_packages()))["packages"];
   ASSERT_EQ(packages.size(), 2u);
   EXPECT_EQ(packages[0]["outcome"], "failed");
@@ -208,7 +208,7 @@ TEST(Report, AsJsonHoldsWhatTheTextHolds) {
   EXPECT_EQ(nlohmann::json::parse(log_json({failed_log()}))["logs"][0], log);
 }
 
-TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
+TEST(LogText, ALogWithoutEventsHasOneErrorForIt) {
   RuleStore rules;
   const LogVerdict verdict =
       check_log(mllog::LogReader::from_text("no events\n", "x.txt"), rules, "training", "5.0.0");
@@ -216,7 +216,7 @@ TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // with the rules' line
   EXPECT_THAT(text, HasSubstr("no line holds ':::MLLOG'"));
   EXPECT_THAT(text, HasSubstr("13 more findings"));
-  // One that has lines, though broken ones, is another matter.
+  // A log with broken lines gets another error.
   const LogVerdict broken =
       check_log(mllog::LogReader::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");
   EXPECT_THAT(log_text(broken), HasSubstr("parsing errors"));

@@ -17,7 +17,7 @@ TEST(Repository, AnEmptyFolderIsNotJudged) {
   EXPECT_EQ(check_repository(folder.path()).outcome(), Outcome::kPassed);
 }
 
-TEST(Repository, NamesSizesAndLinks) {
+TEST(Repository, NamesSizesAndLinksAreChecked) {
   const TemporaryFolder folder;
   folder.write("good/file.txt", "x");
   EXPECT_TRUE(check_repository(folder.path()).passed());

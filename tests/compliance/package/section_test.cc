@@ -7,7 +7,7 @@
 namespace strata::compliance {
 namespace {
 
-TEST(Outcomes, AWholeIsAsGoodAsItsWorstPart) {
+TEST(Outcomes, TheWorstSectionDecides) {
   Section passed{"a", {}, {"a warning"}, {}}, failed{"b", {"an error"}, {}, {}},
       unjudged{"c", {}, {}, {"why"}, false};
   EXPECT_EQ(outcome_of({}), Outcome::kPassed);

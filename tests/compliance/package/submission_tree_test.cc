@@ -38,7 +38,7 @@ TEST(SubmissionTree, PrunedResultsAreNoResults) {
   const auto folders = find_result_folders(folder.path());
   ASSERT_EQ(folders.size(), 1u);
   EXPECT_EQ(folders[0].place(), "s/weak/deepcam");
-  // Who names it means it.
+  // A folder of pruned results is used if it is named itself.
   EXPECT_EQ(find_result_folders(folder.path() / "A/results/s/weak/deepcam/pruned_results").size(),
             1u);
 }

@@ -29,7 +29,7 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
   EXPECT_EQ(check_text(number).warnings.size(), 1u);
 }
 
-TEST(SystemDescription, OneThatIsTooLargeIsAnErrorOfItsOwn) {
+TEST(SystemDescription, ADescriptionThatIsTooLargeIsOneError) {
   const TemporaryFolder folder;
   // Many small values take far more memory than text.
   std::string values = "[[]";
@@ -53,7 +53,7 @@ TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
     return check_system_description(folder.path() / "system.json", "training", "5.0.0")
         .warnings.size();
   };
-  // The first and the last of every row of RFC 3629's table, and what lies beside them.
+  // The first and the last of every row of RFC 3629's table, and their neighbours.
   for (const char* good :
        {"a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80",
         "\xec\xbf\xbf", "\xed\x80\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",

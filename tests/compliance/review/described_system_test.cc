@@ -38,7 +38,7 @@ TEST(DescribedSystem, IsReadFromItsFile) {
   EXPECT_EQ(read_described_system(R"({"number_of_nodes": 1.0})").nodes, 1);
 }
 
-TEST(DescribedSystem, OfAnyTextIsRead) {
+TEST(DescribedSystem, AnyTextCanBeRead) {
   for (const char* text : {"", "{", "[]", "{\"submitter\": }", "null", "\xff\xfe",
                            R"({"number_of_nodes": "-1", "accelerators_per_node": 1e18})",
                            R"({"number_of_nodes": "99999999999", "accelerators_per_node": ""})",
@@ -50,7 +50,7 @@ TEST(DescribedSystem, OfAnyTextIsRead) {
   }
 }
 
-TEST(DescribedSystem, ThatAgreesHasNoFinding) {
+TEST(DescribedSystem, AMatchingSystemHasNoFinding) {
   EXPECT_EQ(system_ids(kRun, kSystem), Ids{});
   EXPECT_EQ(system_ids(run_saying({}), kSystem), Ids{});
 }
@@ -76,7 +76,7 @@ TEST(DescribedSystem, NamesOfOneCompanyAgree) {
     system.submitter = described;
     EXPECT_EQ(system_ids(run_saying({{"org", logged}}), system), Ids{}) << logged;
   }
-  // Two letters that another name happens to contain prove nothing.
+  // A name of two letters does not match every name that contains them.
   DescribedSystem system = kSystem;
   system.submitter = "ASUSTeK";
   EXPECT_EQ(system_ids(run_saying({{"org", "US"}}), system), Ids{"review/system/submitter"});
@@ -136,7 +136,7 @@ TEST(DescribedSystem, PlatformsCountAccelerators) {
 }
 
 // Numbers before a name count nodes, accelerators of a node or of all, or boards of two.
-TEST(DescribedSystem, ANumberMayCountWhatItWants) {
+TEST(DescribedSystem, ANumberMayCountNodesOrAcceleratorsOrBoards) {
   struct Case {
     const char *platform, *model;
     double nodes, a_node;
@@ -219,7 +219,7 @@ TEST(DescribedSystem, CountsOfTheLogAreCompared) {
   EXPECT_EQ(doubts[0].offset, 500u);
 }
 
-TEST(DescribedSystem, APlaceholderIsNoName) {
+TEST(DescribedSystem, PlaceholdersAreNoticed) {
   EXPECT_EQ(system_ids(run_saying({{"platform", "8xSUBMISSION_PLATFORM_PLACEHOLDER"}}), kSystem),
             Ids{"review/system/placeholder"});
   EXPECT_EQ(system_ids(run_saying({{"org", "SUBMISSION_ORG_PLACEHOLDER"}}), kSystem),
@@ -239,7 +239,7 @@ TEST(DescribedSystem, SpellingsOfOneNameAreNotMixed) {
   EXPECT_EQ(ids_of(review_same_system(runs)), Ids{});
 }
 
-TEST(DescribedSystem, RunsOfOneFolderSayTheSame) {
+TEST(DescribedSystem, DifferentSystemsInOneFolderAreNoticed) {
   std::vector<RunRecord> runs(6, kRun);
   EXPECT_EQ(ids_of(review_same_system(runs)), Ids{});
   runs[2].submission.clear();  // the log names nothing

@@ -23,7 +23,7 @@ RunRecord bert_run(double batch, double first, double distance, int evaluations)
 
 Ids schedule_ids(const RunRecord& run) { return ids_of(review_evaluations(run, "2.0.0")); }
 
-TEST(EvaluationSchedule, OfTheFormulaHasNoFinding) {
+TEST(EvaluationSchedule, AScheduleThatFollowsTheFormulaHasNoFinding) {
   EXPECT_EQ(schedule_ids(bert_run(448, 150080, 150080, 17)),
             Ids{});  // whole batches, each rounded up
   EXPECT_EQ(schedule_ids(bert_run(3072, 175000, 175000, 15)), Ids{});   // samples
@@ -46,16 +46,16 @@ TEST(EvaluationSchedule, AFirstEvaluationOffTheFormulaIsNoticed) {
   EXPECT_EQ(schedule_ids(bert_run(3072, 170000, 175104, 15)), Ids{"review/evaluation/first"});
 }
 
-TEST(EvaluationSchedule, OneBatchLateIsNone) {
+TEST(EvaluationSchedule, OneBatchLateHasNoFinding) {
   EXPECT_EQ(schedule_ids(bert_run(4096, 180342, 175000, 15)), Ids{});
   EXPECT_EQ(schedule_ids(bert_run(4096, 184320, 175000, 15)), Ids{"review/evaluation/first"});
 }
 
-TEST(EvaluationSchedule, InRound07IsAnother) {
+TEST(EvaluationSchedule, Round07HasItsOwnSchedule) {
   EXPECT_EQ(ids_of(review_evaluations(bert_run(448, 3000000, 500000, 4), "0.7.0")), Ids{});
 }
 
-TEST(EvaluationSchedule, CountsOfOtherThingsAreNotConstants) {
+TEST(EvaluationSchedule, CountsOfEvaluationsHaveNoFinding) {
   EXPECT_EQ(schedule_ids(bert_run(448, 1, 1, 18)), Ids{});
 }
 
@@ -67,7 +67,7 @@ TEST(EvaluationSchedule, MoreEvaluationsThanTheFormulaAreNoticed) {
   EXPECT_THAT(doubts[0].text, HasSubstr("75,040 samples after the previous one"));
 }
 
-TEST(EvaluationSchedule, OneThatIsLeftOutIsNoticedAtItsLine) {
+TEST(EvaluationSchedule, ASkippedEvaluationIsNoticedAtItsLine) {
   RunRecord run = bert_run(448, 150080, 150080, 17);
   run.evaluations.erase(run.evaluations.begin() + 5);
   const auto doubts = review_evaluations(run, "2.0.0");
@@ -75,13 +75,13 @@ TEST(EvaluationSchedule, OneThatIsLeftOutIsNoticedAtItsLine) {
   EXPECT_EQ(doubts[0].offset, 106u);
 }
 
-TEST(EvaluationSchedule, TheOpenDivisionIsFree) {
+TEST(EvaluationSchedule, TheOpenDivisionIsNotReviewed) {
   RunRecord run = bert_run(448, 75000, 1000, 40);
   run.submission["division"].text = "open";
   EXPECT_EQ(schedule_ids(run), Ids{});
 }
 
-TEST(EvaluationSchedule, ConstantsInPlaceOfCountsAreJudgedBySamplesTrainedOn) {
+TEST(EvaluationSchedule, ConstantCountsAreReviewedByTheTrainSamples) {
   RunRecord run = bert_run(448, 1, 0, 18);
   EXPECT_FALSE(counts_samples(run));
   EXPECT_EQ(schedule_ids(run), Ids{"review/evaluation/count"});
@@ -95,7 +95,7 @@ TEST(EvaluationSchedule, ConstantsInPlaceOfCountsAreJudgedBySamplesTrainedOn) {
   EXPECT_THAT(doubts[0].text, HasSubstr("one per 225,280 samples"));
 }
 
-TEST(EvaluationSchedule, TrainSamplesAreTheReferencesOrTheRuns) {
+TEST(EvaluationSchedule, TrainSamplesMustBeTheReferencesOrTheRuns) {
   RunRecord run = bert_run(3072, 175104, 175104, 15);  // to 2,626,560
   for (const double agrees : {156725653.0, 2626560.0, 2800000.0}) {
     run.numbers["train_samples"].value = agrees;
@@ -122,7 +122,7 @@ RunRecord run_in_epochs(const std::string& benchmark, std::vector<double> counts
   return run;
 }
 
-TEST(EvaluationSchedule, InEpochsIsThatOfTheRules) {
+TEST(EvaluationSchedule, EpochSchedulesOfTheRulesHaveNoFinding) {
   for (const double offset : {0, 1, 2, 3, 4})
     EXPECT_EQ(schedule_ids(run_in_epochs("resnet", {offset, offset + 4, offset + 8})), Ids{});
   EXPECT_EQ(schedule_ids(run_in_epochs("maskrcnn", {1, 2, 2, 3})), Ids{});  // one logged twice
@@ -133,7 +133,7 @@ TEST(EvaluationSchedule, InEpochsIsThatOfTheRules) {
   EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {875, 893, 911}, 48)), Ids{});
 }
 
-TEST(EvaluationSchedule, InEpochsOffTheRulesIsNoticed) {
+TEST(EvaluationSchedule, OtherEpochSchedulesAreNoticed) {
   const Ids both = {"review/evaluation/first", "review/evaluation/interval"};
   EXPECT_EQ(schedule_ids(run_in_epochs("resnet", {5, 9, 13})), Ids{"review/evaluation/first"});
   const auto often = review_evaluations(run_in_epochs("resnet", {3, 7, 8, 9}), "2.0.0");
@@ -150,7 +150,7 @@ TEST(EvaluationSchedule, InEpochsOffTheRulesIsNoticed) {
   EXPECT_EQ(schedule_ids(open), Ids{});
 }
 
-TEST(EvaluationSchedule, InEpochsHoldsAgainstAnyNumbers) {
+TEST(EvaluationSchedule, EpochSchedulesAcceptAnyNumbers) {
   for (const double batch : {0.0, -1.0, 0.5, 1e18, 1e300, 1e12, 1e-300}) {
     for (const double count : {0.0, -1e300, 1e300, 1e-300})
       schedule_ids(run_in_epochs("unet3d", {count, 2 * count, -count}, batch));
@@ -161,7 +161,7 @@ TEST(EvaluationSchedule, InEpochsHoldsAgainstAnyNumbers) {
   EXPECT_EQ(schedule_ids(run_in_epochs("rnnt", {})), Ids{});
 }
 
-TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
+TEST(EvaluationSchedule, SizesOfDataMustBeTheReferences) {
   RunRecord run = bert_run(3072, 175104, 175104, 15);
   run.numbers["eval_samples"].value = 9999;
   const auto doubts = review_evaluations(run, "2.0.0");
@@ -231,7 +231,7 @@ TEST(EvaluationSchedule, RnntCountsSamplesOfWholeBatches) {
   }
 }
 
-TEST(EvaluationSchedule, HoldsAgainstAnyNumbers) {
+TEST(EvaluationSchedule, AcceptsAnyNumbers) {
   for (const double batch : {0.0, -1.0, 0.5, 1e18, 1e300, 1e12}) {
     for (const double count : {0.0, -1e300, 1e300, 1e18, 1e-300}) {
       RunRecord run = bert_run(batch, count, count, 20);

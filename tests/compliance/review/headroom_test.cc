@@ -35,7 +35,7 @@ FolderConvergence convergence_of(double batch) {
 
 const std::vector<RunRecord> kRuns(10, evaluated({150000, 300000, 450000, 2500000}));
 
-TEST(Headroom, CountsInMedianEvaluations) {
+TEST(Headroom, IsCountedInMedianEvaluations) {
   EXPECT_EQ(evaluation_distance({evaluated({0, 150000, 300000, 450000, 2500000})}), 150000);
   EXPECT_EQ(evaluation_distance({evaluated({1}), evaluated({1, 1})}), std::nullopt);
   EXPECT_EQ(evaluation_distance({}), std::nullopt);
@@ -58,7 +58,7 @@ TEST(Headroom, SaysHowManyEvaluationsAreMissing) {
   }
 }
 
-TEST(Headroom, OfWhatIsNotJudgedThereIsNone) {
+TEST(Headroom, AVerdictThatIsNotJudgedHasNoHeadroom) {
   RcpVerdict none;
   EXPECT_FALSE(headroom_of(none, 8, 150000));
   EXPECT_TRUE(describe_headroom(none, convergence_of(448), kRuns, nullptr, "").empty());
@@ -67,7 +67,7 @@ TEST(Headroom, OfWhatIsNotJudgedThereIsNone) {
   EXPECT_FALSE(headroom_of(rcp_of(1e308, -1e308), 8, 1e-300));
 }
 
-TEST(Headroom, IsSaidInAFewWords) {
+TEST(Headroom, IsDescribedInOneSentence) {
   const auto passes =
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), kRuns, nullptr, "");
   ASSERT_EQ(passes.size(), 1u);
@@ -81,7 +81,7 @@ TEST(Headroom, IsSaidInAFewWords) {
   EXPECT_TRUE(fails[0].ends_with("; nearest in this round: x")) << fails[0];
 }
 
-TEST(Headroom, WhereCountsAreConstantsThereIsNone) {
+TEST(Headroom, ConstantCountsGiveNoHeadroom) {
   const std::vector<RunRecord> constants(10, evaluated({1, 1, 1}));
   const auto texts = describe_headroom(rcp_of(1, 2500000), convergence_of(448), constants, nullptr,
                                        "nearest in this round: x");
@@ -91,7 +91,7 @@ TEST(Headroom, WhereCountsAreConstantsThereIsNone) {
 }
 
 // train_samples may decide convergence if evaluations count nothing.
-TEST(Headroom, WithoutCountsGoesByBertsFormula) {
+TEST(Headroom, WithoutCountsTheFormulaOfBertIsUsed) {
   const std::vector<RunRecord> constants(10, evaluated({1, 1, 1}));
   const auto texts =
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), constants, nullptr, "");
@@ -115,7 +115,7 @@ TEST(Headroom, AMissingPointNamesItsNeighbours) {
   EXPECT_THAT(texts[0], Not(HasSubstr("above")));
 }
 
-TEST(Headroom, NearestAreThoseOfTheNearestBatchSizes) {
+TEST(Headroom, NearestResultsHaveTheNearestBatchSizes) {
   const std::vector<PublishedConvergence> published = {{"A own", 448, 2.6e6},
                                                        {"B far", 16384, 5e6},
                                                        {"C near", 512, 2.7e6},

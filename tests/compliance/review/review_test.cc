@@ -65,7 +65,7 @@ BertLog resumed() {
   return log;
 }
 
-TEST(Review, OfALogChangesNoVerdict) {
+TEST(Review, FindingsOfALogDoNotChangeItsVerdict) {
   const LogVerdict verdict = check_log_of(resumed(), false);
   EXPECT_TRUE(verdict.passed());
   EXPECT_TRUE(verdict.warnings.empty());
@@ -152,7 +152,7 @@ TEST(Review, TimesThatCountFromTheStartAreNoFinding) {
   EXPECT_EQ(ids_of(check_log_of(log, false).review), Ids{});
 }
 
-TEST(Review, OfALogIsAnErrorWhereStrict) {
+TEST(Review, FindingsOfALogAreErrorsIfStrict) {
   const LogVerdict verdict = check_log_of(resumed(), true);
   EXPECT_FALSE(verdict.passed());
   ASSERT_EQ(verdict.errors.size(), 1u);
@@ -160,7 +160,7 @@ TEST(Review, OfALogIsAnErrorWhereStrict) {
   EXPECT_GT(verdict.errors[0].log_line, 20u);
 }
 
-TEST(Review, OfAPackageChangesNoVerdict) {
+TEST(Review, FindingsOfAPackageDoNotChangeItsVerdict) {
   const TemporaryFolder folder;
   write_acme(folder, "Bolt");
   const PackageVerdict verdict = check_acme(folder);
@@ -175,7 +175,7 @@ TEST(Review, OfAPackageChangesNoVerdict) {
   EXPECT_THAT(review.warnings[0], HasSubstr("(10 of 10 logs) [review/system/submitter]"));
 }
 
-TEST(Review, OfAPackageIsAnErrorWhereStrict) {
+TEST(Review, FindingsOfAPackageAreErrorsIfStrict) {
   const TemporaryFolder folder;
   write_acme(folder, "Bolt");
   const PackageVerdict verdict = check_acme(folder, true);
@@ -220,7 +220,7 @@ TEST(Review, AMissingNameIsOneFindingOfASubmission) {
               HasSubstr("1 submission: review/system/placeholder, first in Acme"));
 }
 
-TEST(Review, FindsRunsBesideThoseSubmitted) {
+TEST(Review, FindsRunsThatWereNotSubmitted) {
   const TemporaryFolder folder;
   write_acme(folder, "Acme");
   for (int i = 0; i < 6; ++i) {
@@ -278,7 +278,7 @@ TEST(Review, PrintsNoControlCharactersOfALog) {
   EXPECT_LT(text.size(), 20'000u);
 }
 
-TEST(Review, MergesWhatLogsHaveInCommon) {
+TEST(Review, MergesEqualFindingsOfSeveralLogs) {
   const ReviewFinding one{"a", "text", "result_0.txt", 1}, two{"b", "other", "result_1.txt", 2};
   const auto merged = merge_findings({{one, one}, {two, one}, {}});
   ASSERT_EQ(ids_of(merged), (Ids{"a", "b"}));

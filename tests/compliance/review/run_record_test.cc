@@ -17,7 +17,7 @@ RunRecord record_of(const std::string& text) {
   return read_run_record(mllog::LogReader::from_text(text, "result_0.txt"));
 }
 
-TEST(RunRecord, HoldsWhoWhenAndHowMuch) {
+TEST(RunRecord, HasSubmissionTimesAndNumbers) {
   BertLog log = BertLog::passing("closed");
   log.set("train_samples", "156725653").set("eval_samples", "[10000]");
   log.append({"submission_org", "\"Another\"", ""});
@@ -102,20 +102,20 @@ TEST(RunRecord, BlocksThatMayHaveStoppedDoNotStartAgain) {
   EXPECT_EQ(restarts({zero, zero, more}, true), 0u);
 }
 
-TEST(RunRecord, NamesAreReadAsTheUtf8ThatTheyAre) {
+TEST(RunRecord, NamesAreReadAsUtf8FromAnyEncoding) {
   BertLog log = BertLog::passing();
   for (const char* org : {"\"Z\xc3\xbcrich\"", "\"Z\\u00fcrich\"", "\"Z\xfcrich\""})
     EXPECT_EQ(record_of(log.set("submission_org", org).text()).said("org"), "Z\xc3\xbcrich") << org;
 }
 
-TEST(RunRecord, OfSeveralProcessesTheEarliestInitStopCounts) {
+TEST(RunRecord, TheEarliestInitStopOfSeveralProcessesIsUsed) {
   BertLog log = BertLog::passing();
   const double time = log.at("init_stop").time_ms;
   log.append({"init_stop", "null", "", time - 300});
   EXPECT_EQ(record_of(log.text()).init_stop->time_ms, time - 300);
 }
 
-TEST(RunRecord, PassesOverWhatIsNoNumberAndNoTime) {
+TEST(RunRecord, IgnoresValuesThatAreNotNumbersOrTimes) {
   for (const char* value : {"1e999", "-Infinity", "NaN", "\"many\"", "[1, 2]", "{}", "null", "true",
                             "\"\"", "[]", "--3"}) {
     BertLog log = BertLog::passing();
@@ -148,7 +148,7 @@ TEST(RunRecord, CutsTextsOfAMegabyte) {
   EXPECT_EQ(record.said("status").size(), 200u);
 }
 
-TEST(RunRecord, BoundsWhatItKeeps) {
+TEST(RunRecord, LimitsWhatItKeeps) {
   std::string text;
   LogEvent event{"eval_accuracy", "0.1", "\"epoch_num\": 1", 5};
   for (size_t i = 0; i < kMostEvaluations + 10; ++i) text += BertLog::line(event);
@@ -164,7 +164,7 @@ TEST(RunRecord, BoundsWhatItKeeps) {
   EXPECT_EQ(record.resumptions.size(), 100u);
 }
 
-TEST(RunRecord, OfALogWithoutEventsIsEmpty) {
+TEST(RunRecord, ALogWithoutEventsGivesAnEmptyRecord) {
   const RunRecord record = record_of("nothing here\n");
   EXPECT_FALSE(record.first_event);
   EXPECT_FALSE(record.run_ms());
@@ -172,7 +172,7 @@ TEST(RunRecord, OfALogWithoutEventsIsEmpty) {
   EXPECT_FALSE(record.success);
 }
 
-TEST(RunRecord, FindingsCountTheirLine) {
+TEST(RunRecord, FindingsHaveALineNumber) {
   const mllog::LogReader log =
       mllog::LogReader::from_text("text\n" + BertLog::passing().text(), "result_0.txt");
   const RunRecord record = read_run_record(log);

@@ -34,8 +34,8 @@ TEST(RunWindows, AScoreDropsTheFastestAndTheSlowest) {
   EXPECT_EQ(window_score({}, 0), HUGE_VAL);
 }
 
-// The example of the rules: 5 consecutive ones of 10 runs are submitted, in 6 windows.
-TEST(RunWindows, AreConsecutiveByTheTimeOfLaunch) {
+// The example of the rules: 5 consecutive runs of 10 are submitted, so there are 6 windows.
+TEST(RunWindows, HoldConsecutiveRunsByTheTimeOfLaunch) {
   std::vector<RunRecord> runs = series({10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   std::ranges::reverse(runs);
   const RunWindows windows = score_windows(runs, 5, 1);
@@ -47,7 +47,7 @@ TEST(RunWindows, AreConsecutiveByTheTimeOfLaunch) {
   EXPECT_TRUE(windows.closest == 2 || windows.closest == 3);
 }
 
-TEST(RunWindows, ThatFailCountAsInfinite) {
+TEST(RunWindows, FailedWindowsCountAsInfinite) {
   const RunWindows windows = score_windows(series({10, -1, -1, 10, 10, 10, 10}), 5, 1);
   ASSERT_EQ(windows.scores.size(), 3u);
   EXPECT_EQ(windows.scores[0], HUGE_VAL);
@@ -62,7 +62,7 @@ TEST(RunWindows, NeedEnoughRuns) {
   EXPECT_EQ(chance_of_score(series({1, 2}), 5, 1, 3), 0);
 }
 
-TEST(RunWindows, TheFastestOfManyIsNoticed) {
+TEST(RunWindows, SubmittingTheFastestWindowIsNoticed) {
   // The fast runs come first and are submitted.
   const auto runs = series({10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20, 20, 20});
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
@@ -73,7 +73,7 @@ TEST(RunWindows, TheFastestOfManyIsNoticed) {
   EXPECT_THAT(text, HasSubstr("closest to the median is result_4 to result_8"));
 }
 
-TEST(RunWindows, TheMedianOfManyIsNot) {
+TEST(RunWindows, SubmittingAMedianWindowIsNotNoticed) {
   const auto runs = series({15, 15, 15, 15, 15, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20});
   EXPECT_EQ(runs_ids(runs), Ids{});
   EXPECT_EQ(review_runs(runs, {}, 5, 1).notes.size(), 1u);
@@ -82,7 +82,7 @@ TEST(RunWindows, TheMedianOfManyIsNot) {
   EXPECT_EQ(runs_ids(slow), Ids{});
 }
 
-TEST(RunWindows, RunsBesideTheFolderCount) {
+TEST(RunWindows, RunsOutsideTheFolderCount) {
   const auto submitted = series({10, 10, 10, 10, 10}, 0, 1000);
   const auto others = series({20, 20, 20, 20, 20, 20, 20, 20}, 5, 0);
   EXPECT_EQ(runs_ids(submitted, 5, others), Ids{"review/runs/window"});
@@ -102,7 +102,7 @@ TEST(RunWindows, RunsPickedOutAreNotConsecutive) {
 }
 
 // Counts all choices of 5 out of 12.
-TEST(RunWindows, ChanceIsThatOfChoicesAtRandom) {
+TEST(RunWindows, ChanceIsThatOfRandomChoices) {
   const std::vector<double> minutes = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
   const double score = 13 * kMinute;
   int as_fast = 0, all = 0;
@@ -200,7 +200,7 @@ TEST(RunWindows, ASameRunTwiceIsNoticed) {
   EXPECT_EQ(ids_of(find_same_runs({&nothing, &nothing})), Ids{});
 }
 
-TEST(RunWindows, RunsAtOnceAreANote) {
+TEST(RunWindows, OverlappingRunsGiveANote) {
   std::vector<RunRecord> runs;
   for (int i = 0; i < 5; ++i) runs.push_back(run_of(i, i, 2.5));
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
@@ -221,7 +221,7 @@ TEST(RunWindows, AHoleInASeriesIsNoticed) {
                                           "pause is 60 s: this is time for 2 more runs"));
 }
 
-TEST(RunWindows, AHoleThatNoRunFitsInIsNone) {
+TEST(RunWindows, AHoleTooShortForARunIsIgnored) {
   auto runs = series({10, 10, 10});
   for (RunRecord& run : series({10, 10, 10}, 3, 33 + 9)) runs.push_back(run);
   EXPECT_EQ(runs_ids(runs, 6), Ids{});
@@ -233,7 +233,7 @@ TEST(RunWindows, RunsFarApartHaveNoHoles) {
   EXPECT_EQ(runs_ids(runs, 6), Ids{});
 }
 
-TEST(RunWindows, HoldAgainstAnyTimes) {
+TEST(RunWindows, AcceptAnyTimes) {
   EXPECT_EQ(runs_ids({}), Ids{});
   for (const double time : {0.0, -1e15, 1e15}) {
     auto runs = series({5, 5, 5, 5, 5, 5, 5});

@@ -27,7 +27,7 @@ TEST(Spelling, OtherLettersStay) {
   }
 }
 
-TEST(Spelling, ASubmittersOwnRunIsNoOneElses) {
+TEST(Spelling, ASubmittersNameMatchesInEveryEncoding) {
   for (const char* logged :
        {"Z\\u00fcrich", "Z\xfcrich", "Zu\xcc\x88rich", "Z\xc3\x83\xc2\xbcrich"}) {
     RunRecord record;

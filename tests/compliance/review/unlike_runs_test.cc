@@ -55,7 +55,7 @@ TEST(UnlikeRuns, RunsMadeAlikeHaveNoFinding) {
   EXPECT_TRUE(review_settings({}, 0.72).empty());
 }
 
-TEST(UnlikeRuns, ATargetIsHeldAgainstTheBenchmarksAndTheOtherRuns) {
+TEST(UnlikeRuns, TargetsAreComparedWithTheBenchmarksAndOtherRuns) {
   const TemporaryFolder folder;
   std::vector<RunSettings> runs;
   for (const char* target : {"0.72", "0.720", "0.4"}) {

@@ -11,7 +11,7 @@
 namespace strata::compliance {
 namespace {
 
-TEST(InstallableRules, AreThoseOfTheNewestPackage) {
+TEST(InstallableRules, MatchTheNewestPackage) {
   if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   const auto asked = testing_support::run_command(
       std::string(testing_support::oracle_python()) +

@@ -83,7 +83,7 @@ TEST_F(Merge, EveryConflictIsNamedAndNothingIsMade) {
   expect_nothing_made();
 }
 
-TEST_F(Merge, NeverReplaces) {
+TEST_F(Merge, NeverReplacesAnExistingOutput) {
   fs::create_directory(at("out"));
   EXPECT_THAT(error_of({"a"}), HasSubstr("exists already (a folder)"));
   EXPECT_TRUE(fs::is_empty(at("out")));
@@ -115,7 +115,7 @@ TEST_F(Merge, LinkedFoldersAreNotFollowed) {
   EXPECT_TRUE(fs::is_symlink(at("out/Acme/results/box/up")));
 }
 
-TEST_F(Merge, WhatIsNoFileIsRefusedUnread) {
+TEST_F(Merge, SpecialFilesAreRefusedUnread) {
   ASSERT_EQ(::mkfifo(at("a/Acme/systems/pipe.json").c_str(), 0600), 0);
   const std::string error = error_of({"a"});
   EXPECT_THAT(error, HasSubstr("pipe.json: is a FIFO, which cannot be part of a submission"));
@@ -134,7 +134,7 @@ TEST_F(Merge, HostileNamesAreCopiedAndPrintedOnOneLine) {
   EXPECT_THAT(error, Not(HasSubstr("\n")));
 }
 
-TEST_F(Merge, RefusesToMergeIntoASourceAndWhatIsNoSubmission) {
+TEST_F(Merge, RefusesAnOutputInASourceAndOtherFolders) {
   EXPECT_THAT(error_of({"a/Acme"}, "a/Acme/results/out"), HasSubstr("which is to be merged"));
   EXPECT_THAT(error_of({"a/Acme/systems"}), HasSubstr("is not a submission"));
   EXPECT_THAT(error_of({"none"}), HasSubstr("is not there"));
@@ -162,7 +162,7 @@ TEST_F(Merge, LargeFilesAreComparedToTheirLastByte) {
 }
 
 // The trees have terabytes, on disks that support sparse files.
-TEST_F(Merge, WhatDoesNotFitIsRefusedAtOnce) {
+TEST_F(Merge, TreesLargerThanTheDiskAreRefusedAtOnce) {
   constexpr uintmax_t kHuge = uintmax_t{8} << 40;
   for (const char* name : {"a/Acme/systems/huge", "c/Acme/systems/huge"}) {
     folder_.write(name, "x");

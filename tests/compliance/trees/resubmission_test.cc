@@ -33,7 +33,7 @@ class Resubmit : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Resubmit, TheSameIsTheSame) {
+TEST_F(Resubmit, EqualSubmissionsHaveNoDifference) {
   for (const char* now : {"new", "new/Acme"}) {
     for (const char* before : {"old", "old/Acme"}) {
       const Resubmission result = compare(now, before);
@@ -76,7 +76,7 @@ TEST_F(Resubmit, FilesThatDifferAreNamed) {
   EXPECT_EQ(code.removed, (std::vector<std::string>{"gone\n.py"}));
 }
 
-TEST_F(Resubmit, ASystemOfAnotherFileIsFoundByItsName) {
+TEST_F(Resubmit, ARenamedSystemFileIsFoundByTheSystemsName) {
   fs::rename(folder_.path() / "new/Acme/systems/box.json",
              folder_.path() / "new/Acme/systems/box_v2.json");
   const SystemComparison system = compare().systems.at(0);
@@ -85,7 +85,7 @@ TEST_F(Resubmit, ASystemOfAnotherFileIsFoundByItsName) {
   EXPECT_NE(system.ground, "");
 }
 
-TEST_F(Resubmit, WhatTheRoundBeforeHasNotIsNew) {
+TEST_F(Resubmit, SystemsMissingFromTheRoundBeforeAreNew) {
   fs::rename(folder_.path() / "new/Acme", folder_.path() / "new/Bolt");
   const Resubmission result = compare();
   EXPECT_FALSE(result.differs());
@@ -111,7 +111,7 @@ TEST_F(Resubmit, LinksAndDevicesAreNotFollowed) {
   EXPECT_EQ(result.code[0].added, (std::vector<std::string>{"etc"}));
 }
 
-TEST_F(Resubmit, WhatIsNoSubmissionIsRefused) {
+TEST_F(Resubmit, OtherFoldersAreRefused) {
   EXPECT_THAT(testing_support::error_of([&] { compare("new/Acme/systems"); }),
               HasSubstr("is not a submission"));
   EXPECT_THAT(testing_support::error_of([&] { compare("none"); }), HasSubstr("is not there"));

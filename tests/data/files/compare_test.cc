@@ -41,7 +41,7 @@ Instances pick(const Instances& all, const std::vector<size_t>& samples) {
   return out;
 }
 
-TEST_F(Compare, OrderIsToldFromContent) {
+TEST_F(Compare, OrderIsDistinguishedFromContent) {
   const Instances all = sample_instances(6);
   EXPECT_EQ(content(all, pick(all, {3, 1, 5, 0, 2, 4})), "the same 6 samples in another order");
   EXPECT_EQ(content(all, pick(all, {5, 3, 1})),

@@ -27,7 +27,7 @@ TEST(Convert, EveryFormTurnsIntoEveryOther) {
   }
 }
 
-TEST(Convert, FilesOfOthersWithoutAttributesTakeTheirSizesFromTheData) {
+TEST(Convert, FilesWithoutAttributesGetTheirSizesFromTheData) {
   TemporaryDirectory directory;
   const std::vector<std::filesystem::path> from = {kGolden / "data/mlperf_varlen.hdf5",
                                                    kGolden / "data/mlperf_fixed.hdf5"};
@@ -39,7 +39,7 @@ TEST(Convert, FilesOfOthersWithoutAttributesTakeTheirSizesFromTheData) {
   EXPECT_EQ(open_instances(directory / "x.hdf5")->size(), 6u);
 }
 
-TEST(Convert, AFileOnOneSideIsNotReplacedWhenTheOtherIsBad) {
+TEST(Convert, ABadInputDoesNotReplaceTheOutput) {
   TemporaryDirectory directory;
   write_file_atomically(directory / "to.hdf5", "kept");
   const std::filesystem::path missing = directory / "missing.hdf5";

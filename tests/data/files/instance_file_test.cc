@@ -88,7 +88,7 @@ TEST_F(InstanceFile, ADirectoryOfShardsIsOneDataSetInOrderOfName) {
   EXPECT_EQ(unmask(read, 3).first, unmask(sample_instances(5, 2), 4).first);
 }
 
-TEST_F(InstanceFile, MoreShardsThanFilesAProcessMayOpen) {
+TEST_F(InstanceFile, ADataSetMayHaveMoreShardsThanOpenFiles) {
   const TemporaryDirectory shards;
   for (int i = 0; i < 3; ++i) write(fmt::format("{}.hdf5", i), sample_instances(2, i));
   for (int i = 0; i < 300; ++i) {
@@ -196,7 +196,7 @@ TEST_F(InstanceFile, ATokenBeyondTheVocabularyIsNamedWithItsPlace) {
                "row 3 has the masked token id 60000 at position 0, beyond the vocabulary"));
 }
 
-TEST_F(InstanceFile, MaskedPositionsThatFallOrLeaveTheSampleAreNamed) {
+TEST_F(InstanceFile, FallingOrTooLargeMaskedPositionsAreNamed) {
   EXPECT_TRUE(
       contains(read_error(4, [](Instances& i) { i.masked_positions[i.masked_offsets[4] + 1] = 1; }),
                "row 4 has 1 as masked position number 1"));

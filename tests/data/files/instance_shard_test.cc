@@ -32,7 +32,7 @@ TEST(InstanceShard, ReadsMlperfFilesMadeByH5py) {
   }
 }
 
-TEST(InstanceShard, TheSchemaTellsTheForm) {
+TEST(InstanceShard, TheFormIsDetectedFromTheSchema) {
   TemporaryDirectory directory;
   for (const InstanceForm form : kAllForms) {
     write_instances(directory / "x.hdf5", sample_instances(3), sample_info(form));
@@ -116,7 +116,7 @@ class WrongFile : public testing::Test {
   hdf5::File file_ = hdf5::File::create_in_memory(path_);
 };
 
-TEST_F(WrongFile, WithABooleanMaskIsNone) {
+TEST_F(WrongFile, ABooleanMaskIsAccepted) {
   write_fixed({1, 1, 1, 0, 1, 0, 0, 0});
   write_file_atomically(path_, file_.image());
   {
@@ -146,56 +146,56 @@ TEST_F(WrongFile, WithABooleanMaskIsNone) {
   EXPECT_EQ(sample.next_sentence, 0);
 }
 
-TEST_F(WrongFile, WithoutInstancesListsWhatItHolds) {
+TEST_F(WrongFile, AFileWithoutInstancesIsNamedWithItsDataSets) {
   write("other", {1}, {1});
   const std::string message = error();
   EXPECT_TRUE(contains(message, "wrong.hdf5: holds no pretraining instances")) << message;
   EXPECT_TRUE(contains(message, "(other)")) << message;
 }
 
-TEST_F(WrongFile, WithSeveralSamplesARowIsNamedUnsupported) {
+TEST_F(WrongFile, SeveralSamplesPerRowAreRefused) {
   write("packed_input_len", {1}, {1});
   EXPECT_TRUE(contains(error(), "several samples packed into each row"));
 }
 
-TEST_F(WrongFile, WithoutAColumnNamesIt) {
+TEST_F(WrongFile, AMissingColumnIsNamed) {
   write(schema::kInputIds, {2, 4}, std::vector<int32_t>(8));
   EXPECT_TRUE(contains(error(), "wrong.hdf5: data set 'input_mask': cannot open"));
 }
 
-TEST_F(WrongFile, WithTheWrongRankOrShapeNamesBoth) {
+TEST_F(WrongFile, AWrongShapeIsNamedWithTheRightOne) {
   write_fixed({1, 1, 0, 0}, 3);
   EXPECT_TRUE(contains(error(), "'segment_ids int32 [1, 3]' must be of the shape of input_ids"));
 }
 
-TEST_F(WrongFile, WithFloatsIsNamed) {
+TEST_F(WrongFile, AFloatColumnIsNamed) {
   const std::vector<int32_t> values(4);
   file_.write(schema::kInputIds, H5T_IEEE_F32LE, {1, 4}, values.data());
   EXPECT_TRUE(contains(error(), "'input_ids float32 [1, 4]' must be integers of 2 dimensions"));
 }
 
-TEST_F(WrongFile, WithPaddingInTheMiddleNamesRowAndColumn) {
+TEST_F(WrongFile, PaddingInTheMiddleIsNamedByRowAndColumn) {
   write_fixed({1, 1, 0, 0, 1, 0, 1, 0});
   EXPECT_TRUE(contains(error(), "row 1 has 1 at column 2 after the zero at column 1"));
 }
 
-TEST_F(WrongFile, OfAnotherVersionNamesBothVersions) {
+TEST_F(WrongFile, AnotherVersionIsNamedWithTheExpectedOne) {
   write_packed({0, 0, 4, 1}, 4, 1, 9);
   EXPECT_TRUE(contains(error(), "attribute 'format_version' is 9, but this program reads 1"));
 }
 
-TEST_F(WrongFile, WithFallingOffsetsNamesTheRow) {
+TEST_F(WrongFile, FallingOffsetsAreNamedByRow) {
   write_packed({0, 0, 4, 1, 3, 1}, 4, 1);
   EXPECT_TRUE(contains(error(), "data set 'offsets' has 3, 1 at row 2 after 4, 1"));
 }
 
-TEST_F(WrongFile, WithFewerTokensThanTheOffsetsSayNamesTheDataSet) {
+TEST_F(WrongFile, TooFewTokensForTheOffsetsAreNamed) {
   write_packed({0, 0, 4, 1, 9, 1}, 8, 1);
   EXPECT_TRUE(contains(error(), "data set 'tokens int32 [8]' must be 9 long"));
 }
 
 // A few kilobytes of file would be read as billions of rows.
-TEST_F(WrongFile, WithMoreRowsThanAreStoredNamesTheDataSet) {
+TEST_F(WrongFile, UnwrittenRowsAreNamed) {
   write_packed({0, 0, 4, 1}, 4, 1);
   constexpr hsize_t kRows = UINT32_MAX;
   EXPECT_TRUE(contains(error_of_unwritten({{schema::kOffsets, {kRows, 2}},
@@ -205,13 +205,13 @@ TEST_F(WrongFile, WithMoreRowsThanAreStoredNamesTheDataSet) {
                        "part; make the file again"));
 }
 
-TEST_F(WrongFile, WithAMaskThatIsNotStoredNamesIt) {
+TEST_F(WrongFile, AnUnwrittenMaskIsNamed) {
   write_fixed({1, 1, 0, 0});
   EXPECT_TRUE(contains(error_of_unwritten({{schema::kInputMask, {1, 4}}}),
                        "'input_mask int32 [1, 4]' was written only in part"));
 }
 
-TEST_F(WrongFile, WithRowsOfNoWidthOrTooWideForMemoryNamesTheDataSet) {
+TEST_F(WrongFile, EmptyAndHugeRowsAreNamed) {
   write_fixed({1, 1, 0, 0});
   const auto error_of_size = [&](hsize_t rows, hsize_t columns, hsize_t predictions) {
     return error_of_unwritten({{schema::kInputIds, {rows, columns}},
@@ -229,13 +229,13 @@ TEST_F(WrongFile, WithRowsOfNoWidthOrTooWideForMemoryNamesTheDataSet) {
   EXPECT_TRUE(contains(error_of_size(UINT32_MAX, 0, 0), "must be 1 to 1048576 wide"));
 }
 
-TEST_F(WrongFile, WithDocumentsOfOtherSamplesNamesThem) {
+TEST_F(WrongFile, AWrongNumberOfDocumentsIsNamed) {
   write_packed({0, 0, 4, 1}, 4, 1);
   EXPECT_TRUE(contains(error_of_unwritten({{schema::kDocuments, {hsize_t{1} << 62, 2}}}),
                        "'documents int32 [4611686018427387904, 2]' must be [samples, 2]"));
 }
 
-TEST_F(WrongFile, WithAFirstSegmentLongerThanTheSampleNamesTheRow) {
+TEST_F(WrongFile, AFirstSegmentLongerThanTheSampleIsNamedByRow) {
   write_packed({0, 0, 1, 0}, 1, 0);
   write_file_atomically(path_, file_.image());
   const auto shard = open_shard(path_);

@@ -14,7 +14,7 @@ class InstanceWriter : public testing::TestWithParam<InstanceForm> {
   std::filesystem::path path_ = directory_ / "x.hdf5";
 };
 
-TEST_P(InstanceWriter, WhatIsWrittenIsReadBack) {
+TEST_P(InstanceWriter, WrittenInstancesAreReadBack) {
   const Instances written = sample_instances(40);
   write_instances(path_, written, sample_info(GetParam()));
   const auto source = open_instances(path_, {kSampleVocabulary, 40, true});

@@ -27,7 +27,7 @@ class IsolatedShard : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(IsolatedShard, ReadsWhatAShardOfThisProcessReads) {
+TEST_F(IsolatedShard, ReadsTheSameAsAShardOfThisProcess) {
   for (const InstanceForm form :
        {InstanceForm::kPacked, InstanceForm::kMlperfFixed, InstanceForm::kMlperfVariable}) {
     write("x.hdf5", form);
@@ -61,7 +61,7 @@ TEST_F(IsolatedShard, ReadsWhatAShardOfThisProcessReads) {
 }
 
 // The library of Debian 12 reads beyond the end of an old-version layout.
-TEST_F(IsolatedShard, AFileThatCrashesTheLibraryIsAnErrorAndOthersAreReadOn) {
+TEST_F(IsolatedShard, AFileThatCrashesTheLibraryDoesNotStopOtherFiles) {
   write("good.hdf5");
   const auto good = open_isolated(directory_ / "good.hdf5", false);
   const std::string whole = read_file(directory_ / "good.hdf5");
@@ -103,7 +103,7 @@ TEST_F(IsolatedShard, RowsAreReadByANewProcessIfTheFirstIsKilled) {
   for (size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].tokens, before[i].tokens);
 }
 
-TEST_F(IsolatedShard, RelativePathsFollowTheFolderTheyWereOpenedIn) {
+TEST_F(IsolatedShard, RelativePathsKeepTheFolderTheyWereOpenedIn) {
   write("x.hdf5");
   const std::filesystem::path before = std::filesystem::current_path();
   describe_isolated(directory_ / "x.hdf5");
@@ -114,7 +114,7 @@ TEST_F(IsolatedShard, RelativePathsFollowTheFolderTheyWereOpenedIn) {
   EXPECT_EQ(shard->read_index().lengths.size(), 20u);
 }
 
-TEST_F(IsolatedShard, ErrorsComeAsTheyAreThrownThere) {
+TEST_F(IsolatedShard, ErrorsOfTheReaderProcessArePassedOn) {
   write("rows.hdf5", InstanceForm::kMlperfVariable);
   EXPECT_TRUE(contains(error_of([&] { open_isolated(directory_ / "rows.hdf5", false); }),
                        "rows.hdf5: has variable-length rows"));

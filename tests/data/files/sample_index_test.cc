@@ -42,7 +42,7 @@ class SampleIndexTest : public testing::Test {
 };
 
 // Compares with a plain sort.
-TEST_F(SampleIndexTest, PlacesAreInOrderOfLengthThenOfMaskedPositions) {
+TEST_F(SampleIndexTest, SamplesAreSortedByLengthThenByMaskedPositions) {
   std::vector<uint32_t> expected(lengths_.size());
   std::iota(expected.begin(), expected.end(), 0u);
   std::ranges::stable_sort(expected, {}, [this](uint32_t sample) {
@@ -67,7 +67,7 @@ TEST_F(SampleIndexTest, PlacesAreInOrderOfLengthThenOfMaskedPositions) {
   EXPECT_TRUE(std::ranges::equal(opened.files(), files_));
 }
 
-TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
+TEST_F(SampleIndexTest, DamagedIndexesAreRefused) {
   const SampleIndex index(lengths_, masked_counts_);
   index.write(path_, files_);
   const size_t size = read_file(path_).size();
@@ -100,7 +100,7 @@ TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
                        "damaged at sorted index"));
 }
 
-TEST_F(SampleIndexTest, OtherDataIsNamed) {
+TEST_F(SampleIndexTest, AnIndexOfOtherDataIsNamed) {
   SampleIndex(lengths_, masked_counts_).write(path_, files_);
   files_[1].bytes = 201;
   EXPECT_TRUE(
@@ -112,13 +112,13 @@ TEST_F(SampleIndexTest, OtherDataIsNamed) {
   EXPECT_TRUE(contains(open_error(), "for 2 files, but there are 1")) << open_error();
 }
 
-TEST_F(SampleIndexTest, NoFileOfTheRightKindIsNamed) {
+TEST_F(SampleIndexTest, AMissingFileOrAFolderIsNamed) {
   EXPECT_TRUE(contains(open_error(), "x.index: cannot be opened"));
   std::filesystem::create_directory(path_);
   EXPECT_TRUE(contains(open_error(), "x.index: is not a regular file"));
 }
 
-TEST_F(SampleIndexTest, ClassesAreWrittenForPeopleAndReadAgain) {
+TEST_F(SampleIndexTest, ClassesCanBeWrittenAsTextAndReadBack) {
   const SampleIndex index(lengths_, masked_counts_);
   write_file_atomically(path_, to_text(index.classes()));
   const SampleClasses read = read_sample_classes(path_);
@@ -159,7 +159,7 @@ TEST_F(SampleIndexTest, ADataSetIsReadThroughItsIndex) {
 }
 
 // The length is unchanged but samples differ, so only reading detects it.
-TEST_F(SampleIndexTest, AStaleIndexIsNamedWhereSamplesAreRead) {
+TEST_F(SampleIndexTest, AStaleIndexIsNamedWhenSamplesAreRead) {
   const std::filesystem::path file = directory_ / "a.hdf5";
   const Instances samples = sample_instances(10);
   Instances others;
@@ -180,7 +180,7 @@ TEST_F(SampleIndexTest, AStaleIndexIsNamedWhereSamplesAreRead) {
       << error;
 }
 
-TEST_F(SampleIndexTest, LengthsOfTheIndexAreHeldAgainstTheModel) {
+TEST_F(SampleIndexTest, LengthsOfTheIndexAreCheckedAgainstTheModel) {
   const std::filesystem::path file = directory_ / "a.hdf5";
   write_instances(file, sample_instances(10), sample_info(InstanceForm::kPacked));
   write_index(std::span(&file, 1));

@@ -56,7 +56,7 @@ TEST(TfrecordShard, ADirectoryOfMlperfsNamesIsADataSet) {
 
 // After conversion the file equals the result of 'strata data mlperf' for the same text, except for
 // its statements about its origin.
-TEST(TfrecordShard, ConvertedItHoldsTheSameInstances) {
+TEST(TfrecordShard, ConversionKeepsTheInstances) {
   TemporaryDirectory directory;
   convert_instances(std::span(&kReference, 1), directory / "x.hdf5", InstanceForm::kPacked, 182);
   const Instances converted = load_instances(*open_instances(directory / "x.hdf5"));
@@ -150,7 +150,7 @@ class WrongRecord : public testing::Test {
   std::vector<float> weights_;
 };
 
-TEST_F(WrongRecord, ARightOneIsReadHoweverItIsWritten) {
+TEST_F(WrongRecord, ARightRecordIsReadInEveryEncoding) {
   for (const bool packed : {true, false}) {
     write(example(packed));
     RawSample sample;
@@ -166,51 +166,51 @@ TEST_F(WrongRecord, ARightOneIsReadHoweverItIsWritten) {
   EXPECT_EQ(open_shard(path_)->read_index().masked_counts, std::vector<int32_t>{2});
 }
 
-TEST_F(WrongRecord, LackingAFeatureNamesThoseItHas) {
+TEST_F(WrongRecord, AMissingFeatureIsNamedWithTheExistingOnes) {
   integers_.erase("segment_ids");
   expect_error(
       "record 0 at byte 0: is not a pretraining instance: it lacks the integers 'segment_ids'");
   expect_error("masked_lm_weights float32 [3]");
 }
 
-TEST_F(WrongRecord, OfOtherSizesNamesThem) {
+TEST_F(WrongRecord, WrongSizesAreNamed) {
   integers_["input_mask"].pop_back();
   expect_error("has 5 values of 'input_mask' instead of 6");
 }
 
-TEST_F(WrongRecord, WithPaddingInTheMiddleNamesTheColumn) {
+TEST_F(WrongRecord, PaddingInTheMiddleIsNamedByColumn) {
   integers_["input_mask"] = {1, 1, 0, 1, 1, 0};
   expect_error("'input_mask' has 1 at column 3 after the zero at column 2");
 }
 
 // Otherwise targets would be lost silently.
-TEST_F(WrongRecord, WithMoreOrFewerWeightsThanTargetsIsRefused) {
+TEST_F(WrongRecord, AWrongNumberOfWeightsIsRefused) {
   weights_ = {1, 1, 1, 1, 1};
   expect_error("has 5 values of 'masked_lm_weights' instead of 3");
   weights_ = {1};
   expect_error("has 1 values of 'masked_lm_weights' instead of 3");
 }
 
-TEST_F(WrongRecord, WithWeightsThatAreIntegersIsRead) {
+TEST_F(WrongRecord, IntegerWeightsAreRead) {
   weights_.clear();
   integers_["masked_lm_weights"] = {1, 1, 0};
   write(example(true));
   EXPECT_EQ(open_shard(path_)->read_index().masked_counts, std::vector<int32_t>{2});
 }
 
-TEST_F(WrongRecord, WithFloatsForIdsNamesWhatItHas) {
+TEST_F(WrongRecord, MissingIntegerIdsAreNamed) {
   integers_.erase("masked_lm_ids");
   expect_error("lacks the integers 'masked_lm_ids'");
 }
 
-TEST_F(WrongRecord, WithANumberBeyondTokensIsNamed) {
+TEST_F(WrongRecord, NumbersBeyondTokenIdsAreNamed) {
   integers_["input_ids"][1] = int64_t{1} << 40;
   expect_error("its 'input_ids' has 1099511627776");
   integers_["input_ids"][1] = 40000;
   expect_error("token id 40000");
 }
 
-TEST_F(WrongRecord, WithADamagedHeaderIsStillTakenForOne) {
+TEST_F(WrongRecord, AFileWithADamagedHeaderIsStillRecognised) {
   write(example(true));
   std::string bytes = read_file(path_);
   bytes[2] ^= 1;
@@ -224,7 +224,7 @@ TEST_F(WrongRecord, WithADamagedHeaderIsStillTakenForOne) {
   EXPECT_EQ(open_shard(part)->read_index().lengths.size(), 3u);
 }
 
-TEST_F(WrongRecord, CompressedWithItsFileIsNamed) {
+TEST_F(WrongRecord, CompressedFilesAreNamed) {
   write(example(true));
   const auto error_of_bytes = [&](const std::string& bytes) {
     write_file_atomically(path_, bytes);
@@ -241,7 +241,7 @@ TEST_F(WrongRecord, CompressedWithItsFileIsNamed) {
                        "uncompress part-00000-of-00001.gz with gunzip"));
 }
 
-TEST_F(WrongRecord, OfSomethingElseIsNoExample) {
+TEST_F(WrongRecord, OtherContentsAreRefused) {
   write("\x0a\x7f no protocol buffer");
   EXPECT_TRUE(contains(error_of([&] { open_shard(path_); }), "is not a tf.train.Example"));
 }

@@ -28,7 +28,7 @@ class Tfrecord : public testing::Test {
   const std::filesystem::path path_ = directory_ / "x.tfrecord";
 };
 
-TEST_F(Tfrecord, RecordsAreThoseThatTensorFlowWrote) {
+TEST_F(Tfrecord, RecordsOfTensorFlowAreRead) {
   EXPECT_TRUE(TfrecordFile::is_one(path_));
   const TfrecordFile file(path_);
   EXPECT_EQ(file.size(), 76u);
@@ -37,7 +37,7 @@ TEST_F(Tfrecord, RecordsAreThoseThatTensorFlowWrote) {
   EXPECT_EQ(bytes, golden_.size());
 }
 
-TEST_F(Tfrecord, NothingElseIsTakenForOne) {
+TEST_F(Tfrecord, OtherFilesAreNotRecognised) {
   EXPECT_FALSE(TfrecordFile::is_one(kGolden / "data/mlperf_fixed.hdf5"));
   EXPECT_FALSE(TfrecordFile::is_one(kGolden / "reference/mlperf_reference.txt"));
   EXPECT_FALSE(TfrecordFile::is_one(directory_ / "none"));

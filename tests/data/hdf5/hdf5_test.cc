@@ -134,7 +134,7 @@ TEST_F(StoredHdf5, LinksAreRefused) {
   EXPECT_TRUE(contains(error_of([&] { file.data_set("here"); }), "data set 'here': is a link"));
 }
 
-TEST_F(StoredHdf5, ChunksThatEveryReadWouldUncompressAnewAreRefused) {
+TEST_F(StoredHdf5, CompressedChunksBeyondTheCacheAreRefused) {
   const auto compressed = [](hsize_t chunk, bool deflated) {
     return [=](hid_t creation) {
       H5Pset_chunk(creation, 1, &chunk);
@@ -152,7 +152,7 @@ TEST_F(StoredHdf5, ChunksThatEveryReadWouldUncompressAnewAreRefused) {
   EXPECT_TRUE(contains(error, "h5repack -l x:CHUNK=64 OLD NEW")) << error;
 }
 
-TEST_F(StoredHdf5, EnumerationsOtherThanBooleansAreNoIntegers) {
+TEST_F(StoredHdf5, OnlyBooleanEnumerationsCountAsIntegers) {
   const Handle type(H5Tenum_create(H5T_STD_I8LE));
   const int8_t red = 0, green = 2;
   H5Tenum_insert(type.get(), "RED", &red);
@@ -162,7 +162,7 @@ TEST_F(StoredHdf5, EnumerationsOtherThanBooleansAreNoIntegers) {
   EXPECT_EQ(File::open(path_).data_set("x").description(), "x enumeration [1000]");
 }
 
-TEST_F(Hdf5, WhatElseAFileIsIsSaid) {
+TEST_F(Hdf5, OtherKindsOfFilesAreNamed) {
   const std::pair<std::string, const char*> files[] = {
       {"", "the file is empty"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"},
@@ -173,7 +173,7 @@ TEST_F(Hdf5, WhatElseAFileIsIsSaid) {
   }
 }
 
-TEST_F(Hdf5, ADataSetWithMoreRowsThanWereWrittenIsNotWhole) {
+TEST_F(Hdf5, ADataSetWithUnwrittenRowsIsIncomplete) {
   File made = File::create_in_memory(path_);
   const std::vector<int32_t> values(200);
   made.write("table", H5T_STD_I32LE, {100, 2}, values.data());
@@ -227,7 +227,7 @@ TEST_F(Hdf5, AMissingDataSetAndRowsBeyondTheEndAreNamed) {
 }
 
 // The library does not report which of the two it was.
-TEST_F(Hdf5, WhatCannotBeUncompressedIsDamagedOrLacksMemory) {
+TEST_F(Hdf5, AFailedDecompressionNamesBothPossibleCauses) {
   File made = File::create_in_memory(path_);
   const std::vector<int32_t> values(1000, 7);
   made.write("squeezed", H5T_STD_I32LE, {1000}, values.data(), true);

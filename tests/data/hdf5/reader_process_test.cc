@@ -49,7 +49,7 @@ TEST(ReaderProcess, AnswersRequestsOfAnySize) {
   EXPECT_EQ(process.answer(large), large);
 }
 
-TEST(ReaderProcess, TellsTheSignalThatEndedIt) {
+TEST(ReaderProcess, ReportsTheSignalThatEndedIt) {
   for (const auto& [request, signal] :
        {std::pair("abort", SIGABRT), {"spin", SIGPROF}, {"exit", 0}}) {
     ReaderProcess process(kName);
@@ -59,7 +59,7 @@ TEST(ReaderProcess, TellsTheSignalThatEndedIt) {
   }
 }
 
-TEST(ReaderProcess, HasNoFileOfTheProgramOpen) {
+TEST(ReaderProcess, KeepsNoFileOfTheProgramOpen) {
   const TemporaryDirectory directory;
   std::ofstream other(directory / "other");
   ReaderProcess process(kName);
@@ -95,7 +95,7 @@ TEST(ReaderProcess, EndsWithItsOwnerAndLeavesNoChild) {
   }
 }
 
-TEST(ReaderProcess, IsNotOfTheChildOfAFork) {
+TEST(ReaderProcess, DoesNotBelongToAForkedChild) {
   ReaderProcess process(kName);
   const pid_t child = ::fork();
   if (child == 0) ::_exit(process.is_ours() ? 1 : 0);

@@ -34,7 +34,7 @@ class Loader : public testing::Test {
   std::atomic<int> asked_ = 0;
 };
 
-TEST_F(Loader, GivesEveryBatchInOrderAsTheSourceDoes) {
+TEST_F(Loader, GivesTheBatchesOfTheSourceInOrder) {
   BatchLoader loader(*source_, count_up(8, kSamples), 3);
   loader.start();
   loader.start();
@@ -53,7 +53,7 @@ TEST_F(Loader, GivesEveryBatchInOrderAsTheSourceDoes) {
   EXPECT_FALSE(loader.next(batch));  // and stays at the end
 }
 
-TEST_F(Loader, TouchesNothingBeforeItIsStarted) {
+TEST_F(Loader, ReadsNothingBeforeItIsStarted) {
   BatchLoader loader(*source_, count_up(8, kSamples));
   PackedBatch batch;
   EXPECT_TRUE(contains(error_of([&] { loader.next(batch); }), "before it was started"));

@@ -19,7 +19,7 @@ class SharedSamplesTest : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(SharedSamplesTest, OtherSamplesAreNotShared) {
+TEST_F(SharedSamplesTest, DifferentSamplesAreNotShared) {
   const auto train = source_of("train.hdf5", sample_instances(3000));
   const auto other = source_of("eval.hdf5", sample_instances(200, 1));
   const SharedSamples found = find_shared_samples(*train, *other, other->size());
@@ -27,7 +27,7 @@ TEST_F(SharedSamplesTest, OtherSamplesAreNotShared) {
   EXPECT_EQ(found.compared, 3000u);
 }
 
-TEST_F(SharedSamplesTest, SamplesAreFoundWhateverTheirPlaceAndForm) {
+TEST_F(SharedSamplesTest, SamplesAreFoundAtAnyPositionAndInAnyForm) {
   Instances mixed = sample_instances(100, 1);
   mixed.append(sample_instances(3000), 2500);
   mixed.append(sample_instances(3000), 7);
@@ -48,7 +48,7 @@ TEST_F(SharedSamplesTest, TheSameTextWithOtherMasksIsAnotherSample) {
   EXPECT_EQ(find_shared_samples(*train, *eval, 50).shared, 0u);
 }
 
-TEST_F(SharedSamplesTest, OfALargeSetAShareIsRead) {
+TEST_F(SharedSamplesTest, OnlyAPartOfALargeSetIsRead) {
   const auto train = source_of("train.hdf5", sample_instances(3000));
   const SharedSamples found = find_shared_samples(*train, *train, 3000, 1000);
   EXPECT_EQ(found.compared, 1000u);

@@ -6,7 +6,7 @@ namespace strata::data {
 namespace {
 
 // RFC 1321, A.5.
-TEST(Md5, OfTheVectorsOfTheStandard) {
+TEST(Md5, MatchesTheTestVectorsOfTheStandard) {
   EXPECT_EQ(md5(""), "d41d8cd98f00b204e9800998ecf8427e");
   EXPECT_EQ(md5("abc"), "900150983cd24fb0d6963f7d28e17f72");
   EXPECT_EQ(md5("12345678901234567890123456789012345678901234567890123456789012345678901234567890"),

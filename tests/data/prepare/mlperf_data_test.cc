@@ -82,7 +82,7 @@ TEST_F(MlperfData, EvaluationSamplesAreSpreadEvenly) {
   }
 }
 
-TEST_F(MlperfData, AnotherCallMakesOnlyWhatIsMissingOrChanged) {
+TEST_F(MlperfData, AnotherCallMakesOnlyMissingAndChangedParts) {
   make();
   EXPECT_EQ(make().skipped, 4u);
   fs::remove(options_.out / "train" / "part-00001-of-00003.hdf5");
@@ -98,7 +98,7 @@ TEST_F(MlperfData, AnotherCallMakesOnlyWhatIsMissingOrChanged) {
   EXPECT_EQ(make().train_samples, summary.train_samples);
 }
 
-TEST_F(MlperfData, TextThatIsNotMlperfsIsSaid) {
+TEST_F(MlperfData, UnofficialTextIsReported) {
   const MlperfDataSummary summary = make();
   ASSERT_EQ(summary.unofficial.size(), 2u);
   EXPECT_TRUE(contains(summary.unofficial[0], "wordpiece_vocab.txt: MD5 "));
@@ -108,7 +108,7 @@ TEST_F(MlperfData, TextThatIsNotMlperfsIsSaid) {
 }
 
 // U+1C90 is a Georgian capital letter since Unicode 11.0.
-TEST_F(MlperfData, CharactersNewerThanTheReferencesAreSaidAndCanBeTreatedAsItDoes) {
+TEST_F(MlperfData, NewerCharactersAreReportedUnlessTheReferencesUnicodeIsUsed) {
   const fs::path part = options_.text / "part-00001-of-00003";
   write_file_atomically(part, "one two\u1C90 .\nthree four .\n\nyes .\n");
   const std::string said = fmt::format("U+1C90, 1 time, first in {} at byte 7\n", part.string());
@@ -122,7 +122,7 @@ TEST_F(MlperfData, CharactersNewerThanTheReferencesAreSaidAndCanBeTreatedAsItDoe
   EXPECT_EQ(make().skipped, 4u);
 }
 
-TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
+TEST_F(MlperfData, MissingTextIsNamedUnlessIncompleteDataIsAllowed) {
   fs::remove(options_.text / "part-00001-of-00003");
   std::string message = error_of([&] { make(); });
   EXPECT_TRUE(contains(message, "part-00001-of-00003: is missing (1 of 3 parts)")) << message;
@@ -148,7 +148,7 @@ TEST_F(MlperfData, PartsOfTwoTextsAreNotMixed) {
   EXPECT_TRUE(contains(message, "parts of ")) << message;
 }
 
-TEST_F(MlperfData, DataOfAnotherTextIsNotLeftBesideIt) {
+TEST_F(MlperfData, DataOfAnotherTextIsRefused) {
   make();
   fs::remove(options_.text / "part-00002-of-00003");
   options_.incomplete = true;
@@ -156,7 +156,7 @@ TEST_F(MlperfData, DataOfAnotherTextIsNotLeftBesideIt) {
   EXPECT_TRUE(contains(message, "part-00002-of-00003.hdf5: was made from another text")) << message;
 }
 
-TEST_F(MlperfData, WhatGoesWrongInOnePartEndsTheWork) {
+TEST_F(MlperfData, AnErrorInOnePartEndsTheWork) {
   write_file_atomically(options_.text / "part-00001-of-00003", "\n \n");
   options_.threads = 1;
   const std::string message = error_of([&] { make(); });

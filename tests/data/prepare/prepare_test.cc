@@ -173,7 +173,7 @@ TEST_F(Prepare, TheSummaryAgreesWithTheFiles) {
   }
 }
 
-TEST_F(Prepare, TheWorkIsSkippedWhereItWouldComeOutTheSame) {
+TEST_F(Prepare, WorkIsSkippedIfItWouldGiveTheSameFiles) {
   run();
   const std::string before = read_file(options_.out / "train.hdf5");
   EXPECT_TRUE(run().skipped);

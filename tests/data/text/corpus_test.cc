@@ -42,7 +42,7 @@ TEST_F(RawText, BlankLinesSeparateDocuments) {
   EXPECT_EQ(corpus.document_numbers, (std::vector<uint32_t>{0, 1, 2}));
 }
 
-TEST_F(RawText, AFileEndsADocumentAndALineWithoutTokensDoesNot) {
+TEST_F(RawText, AFileEndsADocumentButALineWithoutTokensDoesNot) {
   const Corpus corpus = read({"a\n\u200b\nb", "c"});
   EXPECT_EQ(as_text(corpus, vocabulary_), (std::vector<std::string>{" a / b", " c"}));
 }
@@ -120,7 +120,7 @@ TEST_F(RawText, AFewBytesThatAreNotUtf8AreLeftOutAndCounted) {
   EXPECT_THROW(warnings("caf\xe9 \xff\xff\xff\n"), Error);
 }
 
-TEST_F(RawText, TextWhoseNextSentencesMeanNothingIsDoubted) {
+TEST_F(RawText, TextWithoutMeaningfulNextSentencesGivesAWarning) {
   EXPECT_EQ(doubt_about_next_sentences(read({"a\nb\n\nc\nd\n\ne\n"})), "");
   EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\nb\nc\n"})), "a single document"));
   EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\n\nb\n\nc\n"})),
@@ -146,7 +146,7 @@ TEST_F(RawText, ASplitKeepsDocumentNumbersAndLeavesHeldOutSentencesOutOfTraining
   EXPECT_EQ(split.repeated_sentences, 2u);
 }
 
-TEST_F(RawText, ASplitThatLeavesNothingToTrainOnIsRefused) {
+TEST_F(RawText, ASplitWithoutTrainingDocumentsIsRefused) {
   const Corpus corpus = read({"a\n\na\n"});
   EXPECT_TRUE(
       contains(error_of([&] {

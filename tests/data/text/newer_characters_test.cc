@@ -9,7 +9,7 @@ namespace {
 
 // U+0560 is a small letter since 11.0, U+1C90 a capital, U+16E97 punctuation. U+20BF is a symbol
 // since 10.0, U+9FEB an ideograph; both form words even if unassigned.
-TEST(NewerCharacters, CountsWhatIsTreatedOtherwiseAndSaysWhereItFirstStands) {
+TEST(NewerCharacters, CountsDifferingCharactersWithTheirFirstPosition) {
   NewerCharacters newer(kNewestUnicode);
   newer.add("caf\u00e9 \u4e2d\n\u1C90x\u20BF \u9FEB\n\U00016E97 \u1C90", "b.txt");
   ASSERT_EQ(newer.found().size(), 2u);
@@ -28,7 +28,7 @@ TEST(NewerCharacters, CountsWhatIsTreatedOtherwiseAndSaysWhereItFirstStands) {
   EXPECT_TRUE(contains(text, "U+16E97, 1 time, first in b.txt at byte ")) << text;
 }
 
-TEST(NewerCharacters, LettersThatAreNewCountBesideASigmaAlone) {
+TEST(NewerCharacters, NewLettersCountOnlyNextToASigma) {
   NewerCharacters newer(kNewestUnicode);
   newer.add("\u0560 \u10D0\n", "a.txt");
   EXPECT_TRUE(newer.found().empty());
@@ -37,7 +37,7 @@ TEST(NewerCharacters, LettersThatAreNewCountBesideASigmaAlone) {
   EXPECT_TRUE(newer.found().contains(0x0560));
 }
 
-TEST(NewerCharacters, NothingIsFoundWhereTheReferencesVersionIsUsed) {
+TEST(NewerCharacters, FindsNothingInTheReferencesVersion) {
   NewerCharacters newer(kReferenceUnicode);
   newer.add("\u1C90\u03A3", "a.txt");
   EXPECT_TRUE(newer.found().empty());

@@ -140,7 +140,7 @@ TEST_F(PretrainingInstances, MaskedPositionsRiseAndAreNeverSpecialTokens) {
   }
 }
 
-TEST_F(PretrainingInstances, MaskedTokensAreReplacedEightyTenTen) {
+TEST_F(PretrainingInstances, MaskedTokensAreReplacedInTheRatioEightyTenTen) {
   const Instances instances = make();
   double masked = 0, as_mask = 0, as_itself = 0, as_other = 0;
   std::map<int32_t, int> others;
@@ -300,7 +300,7 @@ TEST_F(PretrainingInstances, ImpossibleRecipesAreRefusedByName) {
 }
 
 // Golden results of create_pretraining_data.py, run by tests/golden/reference/mlperf_reference.py.
-TEST(ReferenceInstances, AreThoseOfMlperfsProgram) {
+TEST(ReferenceInstances, MatchMlperfsProgram) {
   const nlohmann::json golden = read_golden("reference/mlperf_reference.json");
   const Vocabulary vocabulary = Vocabulary::read(kGolden / "data/wordpiece_vocab.txt");
   const std::filesystem::path text = kGolden / "reference/mlperf_reference.txt";

@@ -65,7 +65,7 @@ TEST(PythonRandom, GivesPythonsNumbers) {
 }
 
 // Covers all sizes, so that it starts and ends anywhere in the generator's 624 words.
-TEST(PythonRandom, ShufflesAsByDrawingOneNumberAfterTheOther) {
+TEST(PythonRandom, ShuffleDrawsOneNumberAfterTheOther) {
   PythonRandom random(12345), drawn(12345);
   for (size_t size = 0; size < 600; ++size) {
     std::vector<uint16_t> items(size), expected(size);

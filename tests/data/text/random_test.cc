@@ -15,7 +15,7 @@ TEST(Random, IsTheSameOnEveryPlatform) {
   EXPECT_EQ(random.next(), 9817491932198370423u);
 }
 
-TEST(Random, KeysGiveDifferentStreamsWhateverTheirOrder) {
+TEST(Random, DifferentKeysAndOrdersGiveDifferentStreams) {
   EXPECT_EQ(Random({1, 2, 3}).next(), Random({1, 2, 3}).next());
   EXPECT_NE(Random({1, 2, 3}).next(), Random({1, 3, 2}).next());
   EXPECT_NE(Random({1, 2, 3}).next(), Random({1, 2, 4}).next());

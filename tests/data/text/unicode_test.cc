@@ -9,7 +9,7 @@ TEST(DecodeUtf8, KeepsWellFormedTextOfEveryLength) {
   EXPECT_EQ(decode_utf8("a\u00e9\u4e2d\U0001F44B"), U"a\u00e9\u4e2d\U0001F44B");
 }
 
-TEST(DecodeUtf8, LeavesOutMalformedBytesAndGoesOnAtTheNextCharacter) {
+TEST(DecodeUtf8, SkipsMalformedBytesAndContinuesAtTheNextCharacter) {
   EXPECT_EQ(decode_utf8("a\x80\xC0\xAF"
                         "b"),
             U"ab");

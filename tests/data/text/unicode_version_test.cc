@@ -70,7 +70,7 @@ class Words {
 };
 
 // Compares all characters with Python, the oracle, in each version of Unicode that a Python had.
-TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
+TEST(UnicodeVersion, EveryCharacterIsTreatedAsInPythonOfThatVersion) {
   const auto versions = known_versions();
   EXPECT_GE(versions.size(), 4u);  // up to 13.0, the version of utf8proc 2.5
   for (const auto& [version, expected] : versions) {
@@ -88,7 +88,7 @@ TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
   }
 }
 
-TEST(UnicodeVersion, WordsOfMarksAndSigmasAreTreatedAsPythonsOfTheVersionTreatThem) {
+TEST(UnicodeVersion, WordsOfMarksAndSigmasAreTreatedAsInPythonOfThatVersion) {
   constexpr int kRandomWords = 100'000;
   for (const auto& [version, expected] : known_versions()) {
     Words words;
@@ -116,7 +116,7 @@ TEST(UnicodeVersion, NewerCharactersAreUnassignedInOlderOnes) {
   EXPECT_EQ(lower_case({&kGeorgianCapitalAn, 1}, {11, 0}), U"\u10D0");
 }
 
-TEST(UnicodeVersion, IsReadFromTextAndOthersAreRefused) {
+TEST(UnicodeVersion, IsParsedFromTextAndUnsupportedVersionsAreRefused) {
   EXPECT_EQ(parse_unicode_version("9.0"), kReferenceUnicode);
   EXPECT_EQ(parse_unicode_version("12.1"), (UnicodeVersion{12, 1}));
   EXPECT_EQ(parse_unicode_version(to_string(installed_unicode())), installed_unicode());

@@ -7,7 +7,7 @@
 namespace strata::data {
 namespace {
 
-TEST(Vocabulary, TheLineIsTheId) {
+TEST(Vocabulary, TheLineNumberIsTheTokenId) {
   const Vocabulary vocabulary =
       Vocabulary::parse("[PAD]\r\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##s", "v");
   EXPECT_EQ(vocabulary.size(), 7);
@@ -21,7 +21,7 @@ TEST(Vocabulary, TheLineIsTheId) {
   EXPECT_EQ(vocabulary.separator(), 3);
 }
 
-TEST(Vocabulary, OneThatLacksMaskIsRefusedByName) {
+TEST(Vocabulary, AVocabularyWithoutMaskIsRefusedByName) {
   const std::string message =
       error_of([] { Vocabulary::parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n", "some/vocab.txt"); });
   EXPECT_EQ(

@@ -21,7 +21,7 @@ TEST(AlignedMemory, BeginsAtACacheLineAndHoldsItsBytes) {
   }
 }
 
-TEST(AlignedMemory, IsNullWhereThereIsNone) {
+TEST(AlignedMemory, IsNullIfMemoryIsShort) {
 #ifndef __SANITIZE_ADDRESS__  // ends the program instead
   EXPECT_EQ(allocate_aligned(std::numeric_limits<size_t>::max() / 2), nullptr);
 #endif

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBytes = (size_t{32} << 20) + 64;
 
-// Pages first touched by each thread of a region of two.
+// Returns the number of pages that each thread of a parallel region of two touched first.
 std::array<int64_t, 2> faults_of_threads() {
   std::array<int64_t, 2> faults = {};
 #pragma omp parallel num_threads(2)
@@ -55,7 +55,7 @@ void work_on(Backend& backend, Stream stream) {
       stream, {.x = {memory.data(), DType::kF32, 1, kElements}, .norm_squared = norm.as<double>()});
 }
 
-TEST(CpuBackend, HasOnePoolOfThreadsThoughAnotherThreadWorksBesideTheOneThatComputes) {
+TEST(CpuBackend, SharesOnePoolOfThreadsBetweenBothStreams) {
   const auto backend = make_cpu_backend(DType::kF32, 5);
   work_on(*backend, Stream::kCompute);
   const int64_t before = threads();
@@ -70,7 +70,7 @@ TEST(CpuBackend, HasOnePoolOfThreadsThoughAnotherThreadWorksBesideTheOneThatComp
   EXPECT_EQ(threads(), before);
 }
 
-TEST(CpuBackend, MemoryIsZeroAtFirstAndWhereItIsFilled) {
+TEST(CpuBackend, NewAndFilledMemoryIsZero) {
   const auto backend = make_cpu_backend(DType::kF32, 3);
   for (int i = 0; i < 2; ++i) {  // the second allocation may reuse memory
     auto* memory = static_cast<char*>(backend->allocate(kBytes));

@@ -14,7 +14,7 @@ constexpr Activation kAll[] = {Activation::kNone, Activation::kGelu, Activation:
                                Activation::kTanh};
 
 // Values of torch.nn.functional.gelu and torch.tanh in f64.
-TEST(Activation, ValuesAreThoseOfPyTorch) {
+TEST(Activation, ValuesMatchPyTorch) {
   EXPECT_EQ(activate(Activation::kNone, -1.5), -1.5);
   EXPECT_NEAR(activate(Activation::kGelu, 1.0), 0.8413447460685429, 1e-15);
   EXPECT_NEAR(activate(Activation::kGelu, -0.5), -0.15426876936299344, 1e-15);

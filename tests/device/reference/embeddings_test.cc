@@ -39,7 +39,7 @@ struct Embeddings {
   Values normalized = y, inverse_stddev = Values(kTokens);
 };
 
-TEST(Embeddings, BackwardIsTheDerivativeOfForwardAndIsAddedToWhatIsThere) {
+TEST(Embeddings, BackwardAddsTheDerivativeOfForward) {
   Embeddings layer;
   layer.loss();
   Values d_word(layer.word.size(), 1.0), d_position(layer.position.size(), 2.0);

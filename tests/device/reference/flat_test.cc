@@ -31,7 +31,7 @@ TEST(Convert, RangesOfDifferentSizesAreAnError) {
   EXPECT_THROW(convert({vector(x), 1.0f, vector(y)}), Error);
 }
 
-TEST(L2NormSquared, AddsToWhatIsThere) {
+TEST(L2NormSquared, AddsToThePreviousSum) {
   Values x = {3, -4};
   double norm_squared = 11;
   l2_norm_squared({vector(x), &norm_squared});

@@ -33,7 +33,7 @@ TEST_P(Linear, DataGradientGoesThroughTheActivationBefore) {
   expect_gradient("dx", dx, numeric_gradient(pre, [&] { return loss(); }));
 }
 
-TEST_P(Linear, WeightGradientIsAddedToWhatIsThere) {
+TEST_P(Linear, WeightGradientIsAccumulated) {
   loss();
   Values d_weight(kOut * kIn, 10.0), d_bias(kOut, 20.0);
   linear_weight_gradient(
@@ -44,7 +44,7 @@ TEST_P(Linear, WeightGradientIsAddedToWhatIsThere) {
   expect_gradient("d_bias", d_bias, numeric_gradient(bias, [&] { return loss(); }));
 }
 
-TEST_P(Linear, ForwardKeepsWhatTheActivationWasAppliedTo) {
+TEST_P(Linear, ForwardKeepsTheInputOfTheActivation) {
   loss();
   Values pre_activation(y.size()), activated(y.size());
   linear_forward({matrix(x, kTokens), matrix(weight, kOut), vector(bias), GetParam(),

@@ -61,7 +61,7 @@ TEST(ClassifierLoss, TotalsAddUpOverCalls) {
   EXPECT_EQ(classifier.totals.count, 2 * kRows);
 }
 
-TEST(ClassifierLoss, EqualScoresCountForTheLowestClassAndCostTheLogOfTheClasses) {
+TEST(ClassifierLoss, EqualScoresPredictTheLowestClassAndLoseTheLogOfTheClasses) {
   Classifier classifier;
   classifier.x.assign(classifier.x.size(), 0.0);
   classifier.bias.assign(kClasses, 1.0);
@@ -75,7 +75,7 @@ TEST(ClassifierLoss, LargeScoresDoNotOverflow) {
   EXPECT_TRUE(std::isfinite(classifier.loss()));
 }
 
-TEST(ClassifierLoss, ALabelThatIsNoClassIsAnError) {
+TEST(ClassifierLoss, ALabelBeyondTheClassesIsAnError) {
   Classifier classifier;
   classifier.labels[3] = kClasses;
   EXPECT_THROW(classifier.loss(), Error);

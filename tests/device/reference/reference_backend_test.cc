@@ -50,7 +50,7 @@ TEST(ReferenceBackend, SequencesThatDoNotCoverTheTokensAreAnError) {
             "reference attention_forward: expected that sequences.tokens is the number of rows");
 }
 
-TEST(ReferenceBackend, MoreMemoryThanThereIsIsAnError) {
+TEST(ReferenceBackend, AnImpossibleAllocationIsAnError) {
   const auto backend = make_reference_backend();
   EXPECT_THROW(backend->allocate(SIZE_MAX), Error);
   EXPECT_THROW(backend->allocate(SIZE_MAX - 63), Error);

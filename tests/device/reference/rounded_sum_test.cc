@@ -59,14 +59,14 @@ TEST(RoundedSum, KeepsZerosInfinitiesAndNaN) {
   EXPECT_TRUE(std::signbit(rounded(-0.0, kBFloat16)));
 }
 
-TEST(RoundedSum, InSinglePrecisionHasTheBitsOfFloatAdditions) {
+TEST(RoundedSum, HasTheBitsOfFloatAdditionsInSinglePrecision) {
   const std::vector<double> values = terms(4096, 3, [](double x) { return static_cast<float>(x); });
   float sum = 0;
   for (const double value : values) sum += static_cast<float>(value);
   EXPECT_EQ(rounded_sum(values, {kSingle, 0}), static_cast<double>(sum));
 }
 
-TEST(RoundedSum, InBFloat16HasTheBitsOfItsAdditions) {
+TEST(RoundedSum, HasTheBitsOfBFloat16AdditionsInBFloat16) {
   const std::vector<double> values =
       terms(512, 1, [](double x) { return float{BFloat16(static_cast<float>(x))}; });
   BFloat16 sum = 0.0f;
@@ -87,7 +87,7 @@ TEST(RoundedSum, AddsChunksThenTheirSums) {
   EXPECT_EQ(rounded_sum(values, {kBFloat16, 16}), 304);
 }
 
-TEST(RoundedSum, OfNothingIsZero) { EXPECT_EQ(rounded_sum({}, {kBFloat16, 4}), 0); }
+TEST(RoundedSum, AnEmptySumIsZero) { EXPECT_EQ(rounded_sum({}, {kBFloat16, 4}), 0); }
 
 TEST(RoundedSum, RefusesFormatsAndChunksThatCannotBe) {
   EXPECT_THROW(rounded_sum({}, {{8, 25}, 0}), Error);

@@ -32,7 +32,7 @@ TEST(Rows, NoRowsIsNoWork) {
   EXPECT_EQ(x, Values(6, 1.0));
 }
 
-TEST(Rows, ARowOutsideOrTwiceIsAnError) {
+TEST(Rows, RowsOutsideTheMatrixOrGivenTwiceAreAnError) {
   Values x(6), y(4);
   const std::vector<int32_t> outside = {0, 3}, twice = {1, 1};
   EXPECT_THROW(gather_rows({matrix(x, 3), outside.data(), matrix(y, 2)}), Error);

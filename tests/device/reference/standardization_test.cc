@@ -63,9 +63,9 @@ Values gradient_of(Standardized& standardized) {
   return d_x;
 }
 
-class StandardizationLossOf : public testing::TestWithParam<StandardizationAxis> {};
+class StandardizationLossOnEveryAxis : public testing::TestWithParam<StandardizationAxis> {};
 
-TEST_P(StandardizationLossOf, HasTheFormulasValue) {
+TEST_P(StandardizationLossOnEveryAxis, HasTheFormulasValue) {
   Standardized standardized(GetParam(), 2, 2);
   // Units have means 0 and variances 1, 4, 9, ...; tokens have the same numbers, shifted from 0.
   for (int64_t h = 0; h < kHidden; ++h) {
@@ -85,7 +85,7 @@ TEST_P(StandardizationLossOf, HasTheFormulasValue) {
   EXPECT_EQ(standardized.totals.correct, 0);
 }
 
-TEST_P(StandardizationLossOf, IsZeroWithoutGradientWhereMeanIsZeroAndVarianceOne) {
+TEST_P(StandardizationLossOnEveryAxis, LossAndGradientAreZeroIfMeanIsZeroAndVarianceOne) {
   Standardized standardized(GetParam(), 6, 6);
   for (int64_t t = 0; t < 6; ++t) {
     for (int64_t h = 0; h < kHidden; ++h) {
@@ -96,7 +96,7 @@ TEST_P(StandardizationLossOf, IsZeroWithoutGradientWhereMeanIsZeroAndVarianceOne
   for (const double value : gradient_of(standardized)) EXPECT_EQ(value, 0);
 }
 
-TEST_P(StandardizationLossOf, GradientIsTheDerivativeAlsoWhereRowsDoNotCount) {
+TEST_P(StandardizationLossOnEveryAxis, GradientIsTheDerivativeEvenIfSomeRowsDoNotCount) {
   Standardized standardized(GetParam());
   const Values gradient = gradient_of(standardized);
   expect_gradient("x", gradient,
@@ -106,7 +106,7 @@ TEST_P(StandardizationLossOf, GradientIsTheDerivativeAlsoWhereRowsDoNotCount) {
   }
 }
 
-TEST_P(StandardizationLossOf, GradientIsTheDerivativeBelowTheLeastVariance) {
+TEST_P(StandardizationLossOnEveryAxis, GradientIsTheDerivativeBelowTheLeastVariance) {
   Standardized standardized(GetParam(), 6, 6);
   for (double& value : standardized.x) value = 0.3 + 5e-4 * value;
   // The loss is so steep that rounding is 1e-5 of the largest gradient.
@@ -119,14 +119,14 @@ TEST_P(StandardizationLossOf, GradientIsTheDerivativeBelowTheLeastVariance) {
   }
 }
 
-TEST_P(StandardizationLossOf, OfNothingIsNothing) {
+TEST_P(StandardizationLossOnEveryAxis, NoRowsGiveNoLossAndNoGradient) {
   Standardized standardized(GetParam(), 3, 0);
   EXPECT_EQ(standardized.loss(), 0);
   EXPECT_EQ(standardized.totals.count, 0);
   for (const double value : gradient_of(standardized)) EXPECT_EQ(value, 0);
 }
 
-TEST_P(StandardizationLossOf, IsAddedToTheGradientBehindGainAndDropout) {
+TEST_P(StandardizationLossOnEveryAxis, GradientIsAddedAfterGainAndDropout) {
   const PackedSequences sequences{{1, 4, 2}};
   Standardized sum(GetParam());
   Values x = random_values(7 * kHidden, 2), residual = random_values(7 * kHidden, 3);
@@ -163,7 +163,7 @@ TEST_P(StandardizationLossOf, IsAddedToTheGradientBehindGainAndDropout) {
   expect_gradient("d_beta", d_beta, numeric_gradient(beta, loss));
 }
 
-TEST_P(StandardizationLossOf, IsAddedToTheGradientOfEmbeddings) {
+TEST_P(StandardizationLossOnEveryAxis, IsAddedToTheGradientOfEmbeddings) {
   const PackedSequences sequences{{1, 4, 2}};
   Standardized sum(GetParam());
   const std::vector<int32_t> tokens = {2, 0, 3, 3, 1, 2, 2}, segments = {0, 0, 0, 1, 1, 0, 1},
@@ -213,13 +213,13 @@ TEST_P(StandardizationLossOf, IsAddedToTheGradientOfEmbeddings) {
   expect_gradient("d_beta", d_beta, numeric_gradient(beta, loss));
 }
 
-INSTANTIATE_TEST_SUITE_P(Axes, StandardizationLossOf,
+INSTANTIATE_TEST_SUITE_P(Axes, StandardizationLossOnEveryAxis,
                          testing::Values(StandardizationAxis::kUnit, StandardizationAxis::kToken),
                          [](const auto& test) {
                            return test.param == StandardizationAxis::kUnit ? "Units" : "Tokens";
                          });
 
-TEST(StandardizationLoss, IsRefusedWhereThereIsLayerNorm) {
+TEST(StandardizationLoss, IsRefusedTogetherWithLayerNorm) {
   Standardized standardized(StandardizationAxis::kUnit);
   Values ones(kHidden, 1.0), d_x(standardized.x.size()), inverse_stddev(7, 1.0);
   Values d_gamma(kHidden), d_beta(kHidden);

@@ -10,7 +10,7 @@ namespace {
 
 using testing_support::error_of;
 
-TEST(Backends, AreWhatTheirKindsSay) {
+TEST(Backends, MatchTheDescriptionsOfTheirKinds) {
   for (const BackendKind& kind : backend_kinds()) {
     if (!kind.make) continue;
     for (const DType dtype : kind.compute_dtypes) {
@@ -47,7 +47,7 @@ TEST(Backends, ComputeInSomeDTypes) {
             "backend cpu: computes in f32, bf16, f16, not in f64");
 }
 
-TEST(Backends, OneThatIsNotInThisBuildSaysHowToGetIt) {
+TEST(Backends, ABackendThatIsNotInThisBuildNamesARemedy) {
   BackendKind cuda = find_backend("cuda");
   cuda.make = nullptr;
   const std::string error = error_of([&] { cuda.check_is_built(); });

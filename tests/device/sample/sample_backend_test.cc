@@ -29,7 +29,7 @@ TEST(SampleBackend, APortOverridesOneOperationAfterAnother) {
   EXPECT_EQ(y[1], 6);
 }
 
-TEST(SampleBackend, WhatItLeavesOutSaysSo) {
+TEST(SampleBackend, UnsupportedOperationsAreReportedAsSuch) {
   const auto backend = sample::make_sample_backend();
   EXPECT_FALSE(backend->supports(Operation::kRoundToFloat8, DType::kE4M3));
   EXPECT_FALSE(backend->supports(Operation::kLinearForward, DType::kE4M3));

@@ -8,7 +8,7 @@
 namespace strata::harness {
 namespace {
 
-TEST(Interruption, TheFirstSignalIsAFlag) {
+TEST(Interruption, TheFirstSignalOnlySetsAFlag) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     const Interruption interruption;
     EXPECT_FALSE(interruption.requested());
@@ -25,7 +25,7 @@ TEST(Interruption, TheSameCtrlCMayArriveTwice) {
   EXPECT_EQ(interruption.signal(), SIGINT);
 }
 
-TEST(InterruptionDeathTest, AnotherOneLaterEndsTheProcess) {
+TEST(InterruptionDeathTest, ALaterSignalEndsTheProcess) {
   EXPECT_EXIT(
       {
         const Interruption interruption;
@@ -37,7 +37,7 @@ TEST(InterruptionDeathTest, AnotherOneLaterEndsTheProcess) {
       testing::KilledBySignal(SIGINT), "");
 }
 
-TEST(Interruption, AHangupThatIsIgnoredStaysSo) {
+TEST(Interruption, AnIgnoredHangupStaysIgnored) {
   const auto previous = std::signal(SIGHUP, SIG_IGN);
   {
     const Interruption interruption;
@@ -54,7 +54,7 @@ TEST(Interruption, HandlersAreRestored) {
   EXPECT_EQ(std::signal(SIGTERM, previous), static_cast<void (*)(int)>(handler));
 }
 
-TEST(Interruption, AFailedWriteIsNoFatalSignal) {
+TEST(Interruption, AFailedWriteDoesNotEndTheProcess) {
   const Interruption interruption;
   for (const int number : {SIGXFSZ, SIGPIPE}) EXPECT_EQ(std::raise(number), 0);
   EXPECT_FALSE(interruption.requested());

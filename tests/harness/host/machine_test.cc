@@ -21,7 +21,7 @@ std::string processor(int socket, int core) {
          std::to_string(socket) + "\ncore id\t\t: " + std::to_string(core) + "\n\n";
 }
 
-TEST_F(MachineTest, TwoSocketsOfTwoCoresWithTwoThreads) {
+TEST_F(MachineTest, CountsSocketsCoresAndThreads) {
   std::string cpuinfo;
   for (int thread = 0; thread < 2; ++thread) {
     for (int socket = 0; socket < 2; ++socket) {
@@ -37,7 +37,7 @@ TEST_F(MachineTest, TwoSocketsOfTwoCoresWithTwoThreads) {
   EXPECT_EQ(machine.frequency, "2.00 GHz");
 }
 
-TEST_F(MachineTest, FamilyAndInstructionSetsOfTheProcessor) {
+TEST_F(MachineTest, ReadsFamilyAndInstructionSetsOfTheProcessor) {
   file("proc/cpuinfo",
        "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
        "model name\t: AMD EPYC\nflags\t\t: fpu avx512_bf16 avx avx2 avx512f avx512_bf16x\n");
@@ -50,7 +50,7 @@ TEST_F(MachineTest, FamilyAndInstructionSetsOfTheProcessor) {
   EXPECT_TRUE(inspect_machine(directory_).instruction_sets.empty());
 }
 
-TEST_F(MachineTest, TheRestOfTheNode) {
+TEST_F(MachineTest, ReadsMemorySystemAndOtherFactsOfTheNode) {
   file("proc/meminfo", "MemTotal:       24684084 kB\nMemFree: 1 kB\n");
   file("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
   file("proc/sys/kernel/osrelease", "6.1.0\n");
@@ -84,7 +84,7 @@ TEST_F(MachineTest, TheRestOfTheNode) {
   EXPECT_EQ(machine.networking, "1x Ethernet 25 Gb/s, 1x InfiniBand");
 }
 
-TEST_F(MachineTest, OneThatTellsNothingIsStillAMachine) {
+TEST_F(MachineTest, DescriptionWithoutFilesStillHasOneProcessor) {
   const Machine machine = inspect_machine(directory_);
   EXPECT_EQ(machine.processors, 1);
   EXPECT_EQ(machine.cores, 1);
@@ -92,7 +92,7 @@ TEST_F(MachineTest, OneThatTellsNothingIsStillAMachine) {
   EXPECT_EQ(machine.networking, "");
 }
 
-TEST_F(MachineTest, ThisOneHasItsProcessorsAndMemory) {
+TEST_F(MachineTest, DescriptionOfThisMachineHasProcessorsAndMemory) {
   const Machine machine = inspect_machine();
   EXPECT_EQ(machine.processors, ::sysconf(_SC_NPROCESSORS_ONLN));
   EXPECT_FALSE(machine.memory.empty());

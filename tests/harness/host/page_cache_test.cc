@@ -43,7 +43,7 @@ class PageCache : public testing_support::TemporaryDirectory {
   const std::filesystem::path path_ = directory_ / "data";
 };
 
-TEST_F(PageCache, FilesLeaveIt) {
+TEST_F(PageCache, FilesAreRemoved) {
   if (!on_a_disk()) GTEST_SKIP() << "the temporary directory has no disk beneath";
   read_file(path_);
   ASSERT_GT(resident(), 0u);
@@ -54,13 +54,13 @@ TEST_F(PageCache, FilesLeaveIt) {
   EXPECT_EQ(read_file(path_).size(), kPages * 4096) << "the file itself stays";
 }
 
-TEST_F(PageCache, FilesInDirectoriesLeaveIt) {
+TEST_F(PageCache, FilesInDirectoriesAreRemoved) {
   write_file_atomically(directory_ / "more", "x");
   EXPECT_EQ(clear_page_cache(std::span(&directory_, 1), false).what,
             "2 data files from the page cache");
 }
 
-TEST_F(PageCache, WhatCannotBeClearedIsNotSaidToBe) {
+TEST_F(PageCache, AFailedClearingIsReported) {
   const std::vector<std::filesystem::path> files = {path_, directory_ / "nowhere"};
   const CacheClearing clearing = clear_page_cache(files, false);
   EXPECT_FALSE(clearing.cleared);
@@ -71,7 +71,7 @@ TEST_F(PageCache, WhatCannotBeClearedIsNotSaidToBe) {
 }
 
 // Without a standard input, files that it opens get descriptor 0.
-TEST_F(PageCache, FilesLeaveItWithoutAStandardInput) {
+TEST_F(PageCache, FilesAreRemovedWithoutAStandardInput) {
   const int before = ::dup(STDIN_FILENO);
   ::close(STDIN_FILENO);
   errno = EIO;  // an unrelated error
@@ -83,7 +83,7 @@ TEST_F(PageCache, FilesLeaveItWithoutAStandardInput) {
   EXPECT_TRUE(closed) << "it left a file open";
 }
 
-// While it lives, root has another user's rights. Other users keep theirs.
+// During its lifetime root has the rights of another user. Other users keep their rights.
 class NotRoot {
  public:
   NotRoot() {
@@ -98,7 +98,7 @@ class NotRoot {
   const uid_t user_ = ::geteuid();
 };
 
-TEST_F(PageCache, TheWholeCacheIsForRoot) {
+TEST_F(PageCache, OnlyRootMayClearTheWholeCache) {
   const NotRoot user;
   const CacheClearing clearing = clear_page_cache({}, true);
   EXPECT_FALSE(clearing.cleared);

@@ -32,7 +32,7 @@ pid_t handler_thread_while_another_waits(int number, pid_t& another) {
   return handler;
 }
 
-TEST(SignalThread, WithoutItTheFirstThreadRunsHandlers) {
+TEST(SignalThread, WithoutASignalThreadTheFirstThreadRunsHandlers) {
   EXPECT_EQ(handler_thread(SIGTERM), ::getpid());
 }
 
@@ -62,7 +62,7 @@ TEST(SignalThread, LeavesFaultsToTheThreadThatHasThem) {
   }
 }
 
-TEST(SignalThread, GivesTheMaskBack) {
+TEST(SignalThread, RestoresTheSignalMask) {
   sigset_t before, after;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
   { const SignalThread signal_thread; }

@@ -50,7 +50,7 @@ TEST_F(SystemDescription, NodesAreCountedPerProcessor) {
 }
 
 // nlohmann json 3.11.2 crashes if there is no memory when a value becomes an object.
-TEST_F(SystemDescription, WithoutMemoryThereIsAnError) {
+TEST_F(SystemDescription, AFailedAllocationThrows) {
   const config::RunConfig config;
   const Machine machine;
   for (int at = 0; at < 50; ++at) {
@@ -72,7 +72,7 @@ TEST_F(SystemDescription, ANameIsMadeFromTheProcessorUnlessGiven) {
   EXPECT_EQ(system_name(config, machine, facts_), "mine");
 }
 
-TEST_F(SystemDescription, IsOfTheSameSystemWhateverTheClockFrequencyIs) {
+TEST_F(SystemDescription, ClockFrequencyDoesNotMakeAnotherSystem) {
   Machine machine;
   machine.processor_model = "CPU";
   machine.frequency = "2.69 GHz";
@@ -85,7 +85,7 @@ TEST_F(SystemDescription, IsOfTheSameSystemWhateverTheClockFrequencyIs) {
   EXPECT_FALSE(describe_same_system("torn {", "torn {"));
 }
 
-TEST_F(SystemDescription, OtherRanksMayBeOneThatNeedsNoMpi) {
+TEST_F(SystemDescription, ASingleRankWithoutMpiCountsAsOtherRanks) {
   SystemFacts facts = facts_;
   facts.libraries = {{"oneDNN", "2.6.3"}, {"MPI", "Open MPI v4.1.4"}};
   const std::string several = system_description_json({}, {}, facts);
@@ -99,7 +99,7 @@ TEST_F(SystemDescription, OtherRanksMayBeOneThatNeedsNoMpi) {
             (std::vector<std::string>{"other_software_stack", "sw_notes", "system_name"}));
 }
 
-TEST_F(SystemDescription, NamesTellWhereOnlyRanksDiffer) {
+TEST_F(SystemDescription, NamesShowIfOnlyRanksDiffer) {
   EXPECT_TRUE(differ_in_ranks_only("CPU_1rank", "CPU_2ranks"));
   EXPECT_TRUE(differ_in_ranks_only("2xCPU_16ranks", "CPU_8ranks"));
   EXPECT_FALSE(differ_in_ranks_only("CPU_2ranks", "CPU_2ranks"));

@@ -36,7 +36,7 @@ class RunLogTest : public testing_support::TemporaryDirectory {
   const std::filesystem::path path_ = directory_ / "result_0.txt";
 };
 
-TEST_F(RunLogTest, ARunThatEndsSaysHowAndOnlyOnce) {
+TEST_F(RunLogTest, TheEndOfARunIsLoggedOnceWithItsStatus) {
   for (const bool success : {true, false}) {
     {
       ExperimentLog log(path_);
@@ -70,7 +70,7 @@ class FullDisk : public RunLogTest {
   rlimit before_;
 };
 
-TEST_F(FullDisk, RunStopWaitsForSpaceWithItsOwnTime) {
+TEST_F(FullDisk, RunStopKeepsItsTimeWhileItWaitsForSpace) {
   ExperimentLog log(path_);
   log.run_start();
   fill();
@@ -95,7 +95,7 @@ TEST_F(FullDisk, RunStopWaitsForSpaceWithItsOwnTime) {
   EXPECT_LT(logged, 0.4);
 }
 
-TEST_F(FullDisk, WithoutSpaceAtTheEndNoLogLooksComplete) {
+TEST_F(FullDisk, ALogWithoutSpaceForItsEndLooksIncomplete) {
   {
     ExperimentLog log(path_);
     log.run_start();
@@ -140,7 +140,7 @@ TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
 }
 
 // Every allocation while a run's end is written may fail.
-TEST_F(RunLogTest, WithoutMemoryTheLogStillSaysHowTheRunEnded) {
+TEST_F(RunLogTest, AFailedAllocationStillLogsTheEndOfTheRun) {
   int failed = 0;
   for (const bool stops : {true, false}) {
     bool fails = true;
@@ -165,7 +165,7 @@ TEST_F(RunLogTest, WithoutMemoryTheLogStillSaysHowTheRunEnded) {
   EXPECT_GE(failed, 10);
 }
 
-TEST_F(RunLogTest, WithoutMemoryForALogThereIsNone) {
+TEST_F(RunLogTest, AFailedAllocationAtTheStartLeavesNoLog) {
   bool fails = true;
   int failed = 0;
   for (int at = 0; fails; ++at) {
@@ -214,7 +214,7 @@ int signalled(int number, bool start, const std::filesystem::path& path) {
     log.write([](mllog::LogWriter& events) { events.start(log_keys::kInitStart); });
     if (start) log.run_start();
     ::raise(number);
-    // Training goes on until the watching thread ends the process.
+    // Training continues until the watching thread ends the process.
     for (int i = 0; i < 100'000; ++i) {
       log.write([](mllog::LogWriter& events) { events.event("seed", int64_t{1}); });
       ::usleep(200);

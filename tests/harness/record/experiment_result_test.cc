@@ -55,7 +55,7 @@ TEST_F(ExperimentResultTest, IsReadFromItsLog) {
 }
 
 // An exception, like a signal, ends the log as aborted.
-TEST_F(ExperimentResultTest, OfAnInterruptedRunThereIsNone) {
+TEST_F(ExperimentResultTest, AnInterruptedRunHasNoResult) {
   {
     ExperimentLog log(path_);
     begin(log);
@@ -64,7 +64,7 @@ TEST_F(ExperimentResultTest, OfAnInterruptedRunThereIsNone) {
   EXPECT_FALSE(read_experiment_result(path_, 3).has_value());
 }
 
-TEST_F(ExperimentResultTest, OfAKilledRunThereIsNone) {
+TEST_F(ExperimentResultTest, AKilledRunHasNoResult) {
   {
     ExperimentLog log(path_);
     begin(log);

@@ -76,7 +76,7 @@ TEST_F(LogKeeperTest, ARunThatHadNotBegunLeavesNoLog) {
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path_).replace_extension(".yaml")));
 }
 
-TEST_F(LogKeeperTest, LeavesALogAloneThatIsEnded) {
+TEST_F(LogKeeperTest, DoesNotChangeAFinishedLog) {
   kill_after([&](LogKeeper& keeper) {
     ExperimentLog log(path_, &keeper);
     log.run_start();
@@ -96,7 +96,7 @@ std::string line_of(const std::string& key, const std::string& time_ms) {
 }
 const std::string kBegun = line_of("run_start", "1");
 
-TEST_F(LogKeeperTest, LeavesALogAloneOnceItsObjectIsGone) {
+TEST_F(LogKeeperTest, DoesNotChangeTheLogAfterItsObjectIsDestroyed) {
   kill_after([&](LogKeeper& keeper) {
     {
       ExperimentLog log(path_, &keeper);
@@ -118,7 +118,7 @@ TEST_F(LogKeeperTest, SignalsToTheProcessGroupDoNotReachIt) {
   expect_aborted();
 }
 
-TEST_F(LogKeeperTest, LeavesWithItsObject) {
+TEST_F(LogKeeperTest, EndsWithItsObject) {
   write_file_atomically(path_, kBegun);
   {
     LogKeeper keeper;
@@ -130,13 +130,13 @@ TEST_F(LogKeeperTest, LeavesWithItsObject) {
 
 class AbandonedLog : public LogKeeperTest {};
 
-TEST_F(AbandonedLog, LosesAnUnfinishedLineAndItsTimesDoNotFall) {
+TEST_F(AbandonedLog, LosesAnUnfinishedLineAndKeepsTimesInOrder) {
   const std::string begun = kBegun + line_of("seed", "9000000000000");
   write_file_atomically(path_, begun + line_of("seed", "9000000000000").substr(0, 50));
   EXPECT_TRUE(end_abandoned_log(path_));
   ASSERT_EQ(events().size(), 3u);
   expect_aborted();
-  // The clock goes on from the latest event, and may advance by some milliseconds.
+  // The clock continues from the latest event, and may advance by some milliseconds.
   EXPECT_GE(events()[2]["time_ms"], 9000000000000);
   EXPECT_LT(events()[2]["time_ms"], 9000000060000);
   EXPECT_FALSE(end_abandoned_log(path_)) << "it has its end";

@@ -33,7 +33,7 @@ class RecordFileTest : public testing_support::TemporaryDirectory {
   rlimit before_;
 };
 
-TEST_F(RecordFileTest, GoesOnWhenThereIsSpaceAgainAndSaysWhatIsMissing) {
+TEST_F(RecordFileTest, ContinuesWhenThereIsSpaceAgainAndCountsLostRecords) {
   RecordFile file(path(), RecordFile::Begin::kEmpty);
   testing::internal::CaptureStderr();
   EXPECT_TRUE(file.append("first\n", 1));
@@ -50,7 +50,7 @@ TEST_F(RecordFileTest, GoesOnWhenThereIsSpaceAgainAndSaysWhatIsMissing) {
             "\nstrata: " + path().string() + ": steps 2 to 3 are missing: File too large\n");
 }
 
-TEST_F(RecordFileTest, BeginsEmptyOrAtTheEndAndNeverThroughALink) {
+TEST_F(RecordFileTest, OpensEmptyOrAtTheEndButNotThroughALink) {
   write_file_atomically(path(), "earlier\n");
   RecordFile(path(), RecordFile::Begin::kAtEnd).append("later\n", 1);
   EXPECT_EQ(read_file(path()), "earlier\nlater\n");
@@ -61,7 +61,7 @@ TEST_F(RecordFileTest, BeginsEmptyOrAtTheEndAndNeverThroughALink) {
   EXPECT_THROW(RecordFile(directory_ / "missing" / "x", RecordFile::Begin::kEmpty), Error);
 }
 
-TEST_F(RecordFileTest, OneThatIsNotOpenTakesAnything) {
+TEST_F(RecordFileTest, AnUnopenedFileIgnoresRecords) {
   RecordFile none;
   EXPECT_TRUE(none.append("x", 1));
   EXPECT_FALSE(none.is_open());

@@ -31,7 +31,7 @@ TEST_F(ResultTreeTest, PreparingMakesEmptyDirectories) {
   EXPECT_TRUE(std::filesystem::is_empty(tree.system_description().parent_path()));
 }
 
-TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
+TEST_F(ResultTreeTest, ExistingResultsAreNotReplaced) {
   const ResultTree tree{directory_, "Org", "box"};
   write_file_atomically(tree.log(1), "kept");
   EXPECT_TRUE(find_results(tree, 1).empty());

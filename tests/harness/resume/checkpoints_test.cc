@@ -10,20 +10,20 @@ TEST_F(Resume, TheLastTwoAreKeptBesideTheOneThatIsBeingWritten) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
 }
 
-TEST_F(Resume, NoneIsKeptWhenTheRunHasEnded) {
+TEST_F(Resume, CheckpointsAreRemovedAfterTheRun) {
   interrupt_at(8);
   EXPECT_EQ(steps(), (std::vector<int64_t>{6, 4, 2}));
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
   EXPECT_FALSE(std::filesystem::exists(tree().checkpoints(0)));
 }
 
-TEST_F(Resume, CheckpointsComeAfterStepsWhoseLossIsRead) {
+TEST_F(Resume, CheckpointsAreTakenAfterStepsWithAKnownLoss) {
   system_.loss_interval = 3;
   interrupt_at(8);
   EXPECT_EQ(steps(), (std::vector<int64_t>{6, 3})) << "due after 2 and 4";
 }
 
-TEST_F(Resume, ByTimeTheyComeWhenItIsUp) {
+TEST_F(Resume, CheckpointsMayBeTakenByTime) {
   config_.checkpoint = {.every_steps = 0, .every_seconds = 1e-9};
   interrupt_at(6);
   EXPECT_EQ(steps(), (std::vector<int64_t>{5, 4, 3})) << "after every step";
@@ -54,7 +54,7 @@ TEST_F(Resume, CheckpointsWithoutALogAreArchived) {
             (std::vector<int64_t>{6, 4, 2}));
 }
 
-// It was stopped between run_stop and its last files.
+// The run was stopped between run_stop and its last files.
 TEST_F(Resume, AnEndedRunKeepsItsResultAndNoCheckpoints) {
   run();
   write_file_atomically(part(8), "8 a note");
@@ -63,7 +63,7 @@ TEST_F(Resume, AnEndedRunKeepsItsResultAndNoCheckpoints) {
   EXPECT_EQ(steps(), std::vector<int64_t>());
 }
 
-// Killed while it removed them.
+// The run was killed while it removed its checkpoints.
 TEST_F(Resume, AnEndedRunKeepsNoEmptyFolderOfCheckpoints) {
   run();
   std::filesystem::create_directory(tree().checkpoints(0));

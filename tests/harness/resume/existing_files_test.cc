@@ -5,8 +5,8 @@
 namespace strata::harness {
 namespace {
 
-// The keeper of its log was killed, too.
-TEST_F(Resume, ARunThatWasKilledBeforeItBeganBeginsAnew) {
+// The run's log keeper was killed, too.
+TEST_F(Resume, ARunKilledBeforeItsStartStartsAgain) {
   const std::string init =
       ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1, \"event_type\": \"INTERVAL_START\", "
       "\"key\": \"init_start\", \"value\": null, \"metadata\": {}}\n";
@@ -29,7 +29,7 @@ TEST_F(Resume, ARunThatWasKilledBeforeItBeganBeginsAnew) {
   EXPECT_THAT(error_of([&] { run(); }), HasSubstr("result_0.safetensors: exists already"));
 }
 
-TEST_F(Resume, TheNextStartRemovesWhatAKilledWriterLeft) {
+TEST_F(Resume, TheNextStartRemovesLeftoversOfAKilledWriter) {
   interrupt_at(8);
   const std::string process = ".tmp.999999999.0";  // beyond every process number
   std::vector<std::filesystem::path> left;
@@ -44,7 +44,7 @@ TEST_F(Resume, TheNextStartRemovesWhatAKilledWriterLeft) {
   for (const auto& path : left) EXPECT_FALSE(std::filesystem::exists(path)) << path;
 }
 
-TEST_F(Resume, WhatAnEarlierRunLeftIsNotReplaced) {
+TEST_F(Resume, FilesOfAnEarlierRunAreNotReplaced) {
   const std::vector<std::filesystem::path> all = {tree().checkpoint(0),
                                                   tree().step_trace(0),
                                                   tree().timeline(0),
@@ -66,7 +66,7 @@ TEST_F(Resume, WhatAnEarlierRunLeftIsNotReplaced) {
   }
 }
 
-TEST_F(Resume, ContinuingSetsFilesWithoutALogAside) {
+TEST_F(Resume, ContinuingArchivesFilesWithoutALog) {
   config_.log.save_checkpoint = true;
   for (const auto& path : {tree().checkpoint(0), tree().timeline(0), tree().config(0)})
     write_file_atomically(path, "earlier");
@@ -76,7 +76,7 @@ TEST_F(Resume, ContinuingSetsFilesWithoutALogAside) {
   EXPECT_EQ(read_file(tree().checkpoint(0)), "after step 9");
 }
 
-TEST_F(Resume, ALinkInAFilesPlaceIsNotWrittenThrough) {
+TEST_F(Resume, ALinkInPlaceOfAFileIsNotFollowed) {
   interrupt_at(8);
   write_file_atomically(directory_ / "mine", "mine");
   std::filesystem::create_symlink(directory_ / "mine", tree().step_trace(0));

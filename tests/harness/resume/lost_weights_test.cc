@@ -4,8 +4,7 @@
 namespace strata::harness {
 namespace {
 
-// The run ends at step 9 while the disk is full, the last checkpoint that could be written is step
-// 8's.
+// The run ends at step 9 while the disk is full. Its last complete checkpoint is that of step 8.
 class LostWeights : public Resume {
  protected:
   LostWeights() {

@@ -4,8 +4,8 @@
 namespace strata::harness {
 namespace {
 
-// Results, data and model lie in one folder, which is renamed. Its name need not be one that a new
-// configuration may give.
+// Results, data and model lie in one folder, which is renamed. The old name may be one that a new
+// configuration must not use.
 class MovedRun : public Resume, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Names, MovedRun, testing::Values("before", "run[1]*", "$HOME/${USER}?"));
 
@@ -25,11 +25,11 @@ TEST_P(MovedRun, GoesOnWithItsFiles) {
   lies_in(after);
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
   EXPECT_THAT(system_.calls, HasSubstr("restore"));
-  config_.run.experiments = 2;  // beside a result of the folder's earlier name
+  config_.run.experiments = 2;  // the second one after a result with the old folder name
   EXPECT_EQ(run(ExistingResults::kKeep).size(), 2u);
 }
 
-TEST_F(Resume, FilesOfTheSameContentsAreTheSameWhereverTheyLie) {
+TEST_F(Resume, FilesAreComparedByContents) {
   const auto data = [&](const std::string& name) {
     config_.data.train = config_.data.eval = {directory_ / name};
   };

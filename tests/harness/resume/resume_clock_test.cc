@@ -9,7 +9,7 @@
 namespace strata::harness {
 namespace {
 
-TEST_F(Resume, TheClockRunsThroughTheInterruption) {
+TEST_F(Resume, TheInterruptionCountsAsTrainingTime) {
   interrupt_at(8);
   move_log_by(-3'600'000);  // as if the run had begun an hour ago
   const auto results = run(ExistingResults::kResume);
@@ -17,8 +17,8 @@ TEST_F(Resume, TheClockRunsThroughTheInterruption) {
   EXPECT_LT(results[0].seconds, 3700);
 }
 
-// The machine's clock is an hour behind when the run goes on.
-TEST_F(Resume, WhereTheClockIsBehindTrainingIsTimedFromTheLastEventOn) {
+// The machine's clock is an hour behind when the run is resumed.
+TEST_F(Resume, ASlowClockContinuesFromTheTimeOfTheLastEvent) {
   interrupt_at(8);
   move_log_by(3'600'000);
   const int64_t before = mllog::latest_time_ms(tree().log(0));
@@ -54,7 +54,7 @@ TEST_F(Resume, TheLastEventMayBeInACopyOfTheLog) {
   EXPECT_GE(run(ExistingResults::kResume)[0].seconds, 3600);
 }
 
-TEST_F(Resume, SaysWhereTheLogAndTheSteadyClockOfThisProcessTellDifferentTimes) {
+TEST_F(Resume, ReportsADifferenceFromTheSteadyClock) {
   interrupt_at(8);
   move_log_by(-3'600'000);
   testing::internal::CaptureStderr();

@@ -4,8 +4,8 @@
 namespace strata::harness {
 namespace {
 
-// Its result would lie under the name of the ranks that began it.
-TEST_F(Resume, WithoutAFinishedCheckpointNothingRunsAgainOnOtherRanks) {
+// The result would be stored under the name of the ranks that began the run.
+TEST_F(Resume, OtherRanksNeedACompleteCheckpoint) {
   system_.named_ranks = 4;
   interrupt_at(4);
   write_file_atomically(part(2), "damaged");
@@ -18,7 +18,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointNothingRunsAgainOnOtherRanks) {
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
 }
 
-TEST_F(Resume, GoesOnOnOtherRanksBesideTheOriginalsName) {
+TEST_F(Resume, OtherRanksContinueUnderTheOriginalName) {
   config_.run.system.reset();
   system_.named_ranks = 4;
   system_.fails_at = 8;
@@ -33,7 +33,7 @@ TEST_F(Resume, GoesOnOnOtherRanksBesideTheOriginalsName) {
   EXPECT_THAT(system_.calls, HasSubstr("restore"));
 }
 
-TEST_F(Resume, GoesOnOnOtherRanksUnderAGivenName) {
+TEST_F(Resume, OtherRanksContinueUnderAGivenName) {
   system_.named_ranks = 4;
   interrupt_at(8);
   system_.named_ranks = 2;
@@ -42,8 +42,8 @@ TEST_F(Resume, GoesOnOnOtherRanksUnderAGivenName) {
   EXPECT_THAT(system_.calls, HasSubstr("restore"));
 }
 
-// Their results would lie under the name of another system.
-TEST_F(Resume, OnOtherRanksNoExperimentBegins) {
+// Results of new experiments would be stored under the name of another system.
+TEST_F(Resume, OtherRanksStartNoNewExperiment) {
   config_.run.system.reset();
   config_.run.experiments = 2;
   system_.named_ranks = 4;
@@ -57,7 +57,7 @@ TEST_F(Resume, OnOtherRanksNoExperimentBegins) {
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
 }
 
-TEST_F(Resume, ResultsOfOtherRanksThatHaveEndedAreNotItsOwn) {
+TEST_F(Resume, FinishedResultsOfOtherRanksAreIgnored) {
   config_.run.system.reset();
   system_.named_ranks = 4;
   const std::filesystem::path four = run()[0].log;

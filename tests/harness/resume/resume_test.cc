@@ -42,8 +42,8 @@ TEST_F(Resume, EveryRankMakesTheSameCalls) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4, 2})) << "the first rank removes them";
 }
 
-// But for times it is the log of a run that was never interrupted, and says that it was resumed.
-TEST_F(Resume, TheLogGoesOnWhereTheCheckpointWasTaken) {
+// Except for times and the events of resuming, the log equals that of an uninterrupted run.
+TEST_F(Resume, TheLogContinuesFromTheCheckpoint) {
   config_.run.output = directory_ / "whole";
   run();
   const auto whole = without_checkpoints(timed_events());
@@ -77,7 +77,7 @@ TEST_F(Resume, MayBeInterruptedAgain) {
             2);
 }
 
-TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
+TEST_F(Resume, ADamagedCheckpointIsSkipped) {
   interrupt_at(8);
   write_file_atomically(part(6), "damaged");
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
@@ -85,8 +85,8 @@ TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
   EXPECT_NE(std::find(events.begin(), events.end(), "resumed=4"), events.end());
 }
 
-// Whether what was trained is lost is for the user to say.
-TEST_F(Resume, WithoutAWholeCheckpointNothingIsChanged) {
+// The user must decide whether to discard the training so far.
+TEST_F(Resume, WithoutACompleteCheckpointNothingIsChanged) {
   interrupt_at(8);
   write_file_atomically(part(6), "damaged");
   write_file_atomically(part(4), "damaged");
@@ -100,7 +100,7 @@ TEST_F(Resume, WithoutAWholeCheckpointNothingIsChanged) {
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
-// It was interrupted while the first was being written.
+// The run was interrupted while it wrote its first checkpoint.
 TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
   interrupt_at(4);
   write_file_atomically(part(2), "damaged");
@@ -109,7 +109,7 @@ TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
-TEST_F(Resume, ContinuingSetsTheCheckpointsAside) {
+TEST_F(Resume, ContinuingArchivesTheCheckpoints) {
   interrupt_at(8);
   EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
   EXPECT_THAT(system_.calls, Not(HasSubstr("restore")));
@@ -142,7 +142,7 @@ TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
 }
 
-TEST_F(Resume, ACheckpointThatSaysAnotherStepIsPassedOver) {
+TEST_F(Resume, ACheckpointOfAnotherStepIsSkipped) {
   interrupt_at(8);
   const std::string bytes = read_file(part(4));
   write_file_atomically(part(6), bytes);

@@ -39,7 +39,7 @@ class Resume : public TimeToTrainTest {
       text.replace(at, kDigits, std::to_string(std::stoll(text.substr(at, kDigits)) + ms));
     }
   }
-  // The log and the checkpoints of a run that was interrupted at another time.
+  // Makes log and checkpoints look like those of a run that was interrupted `ms` later.
   void move_log_by(int64_t ms) {
     std::string text = read_file(tree().log(0));
     move_times(text, ms);
@@ -53,7 +53,7 @@ class Resume : public TimeToTrainTest {
     }
   }
   std::vector<int64_t> steps() const { return checkpoint_steps(tree().checkpoints(0)); }
-  // The events that an uninterrupted run has as well.
+  // Returns the events without those of checkpoints and of resuming.
   std::vector<std::string> without_checkpoints(std::vector<std::string> events) const {
     std::erase_if(events, [](const std::string& event) {
       return event.starts_with("checkpoint=") || event.starts_with("resumed=");

@@ -41,7 +41,7 @@ PlanOptions any_plan(const std::string& strategy, Random& random) {
 }
 
 // "Exactly once per epoch", stated for batches that straddle epochs, in any order within an epoch.
-TEST_P(EveryStrategy, NoSampleIsEverDrawnTwiceMoreThanAnother) {
+TEST_P(EveryStrategy, DrawsOfTwoSamplesNeverDifferByTwo) {
   Random random(1);
   for (int trial = 0; trial < 150; ++trial) {
     const PlanOptions plan = any_plan(GetParam(), random);
@@ -100,7 +100,7 @@ void expect_the_same_groups(const PlanOptions& a, const PlanOptions& b, size_t g
   }
 }
 
-// So the loss of a fixed global batch does not depend on the assignment.
+// The loss of a fixed global batch must not depend on the assignment.
 TEST(BatchPlan, AssignmentLeavesTheGlobalBatchAsItWasDrawn) {
   PlanOptions drawn{.strategy = "random", .ranks = 12, .batch_per_rank = 16, .seed = 8};
   PlanOptions assigned = drawn;
@@ -113,7 +113,7 @@ TEST(BatchPlan, AssignmentLeavesTheGlobalBatchAsItWasDrawn) {
 }
 
 // A planned group is one stratified draw for all of its ranks, and its samples stay in it.
-TEST(BatchPlan, APlannedGroupIsAStratifiedLocalBatchDealtToItsRanks) {
+TEST(BatchPlan, APlannedGroupSharesOneStratifiedBatch) {
   PlanOptions drawn{.strategy = "stratified", .ranks = 1, .batch_per_rank = 12 * 16, .seed = 8};
   PlanOptions assigned{.strategy = "planned", .ranks = 12, .batch_per_rank = 16, .seed = 8};
   expect_the_same_groups(drawn, assigned, 12 * 16);
@@ -143,7 +143,7 @@ TEST_P(EveryStrategy, EpochsDiffer) {
 // Over many seeds, each sample falls into each of the 12 steps of an epoch equally often: a
 // chi-square test per sample with 11 degrees of freedom. The sum over the 96 samples of the second
 // epoch has at most 96 * 11 = 1056 degrees, with a 99.9 % quantile of 1202.
-TEST_P(EveryStrategy, EverySamplesStepIsUniform) {
+TEST_P(EveryStrategy, EverySampleIsEquallyLikelyInEveryStep) {
   constexpr int kSeeds = 1200, kSteps = 12, kBatch = 8, kSamples = kSteps * kBatch;
   Lengths lengths(kSamples);
   for (int i = 0; i < kSamples; ++i) lengths[i] = static_cast<uint16_t>(1 + i * 512 / kSamples);

@@ -18,7 +18,7 @@ double cost_of(std::span<const uint32_t> batch, const Lengths& lengths) {
 }
 
 // A rank's batch holds the same samples for any number of micro-batches.
-TEST(CostBalancedPlan, MicroBatchesCutWhatARankWouldTakeAtOnce) {
+TEST(CostBalancedPlan, MicroBatchesSplitTheBatchOfARank) {
   const Lengths lengths = random_lengths(4000, 5);
   PlanOptions options{.strategy = "planned", .ranks = 3, .batch_per_rank = 24, .seed = 2};
   CostBalancedPlan whole(options, histogram_of(lengths));
@@ -37,7 +37,7 @@ TEST(CostBalancedPlan, MicroBatchesCutWhatARankWouldTakeAtOnce) {
 }
 
 // The last micro-batch is the costliest, by a small margin.
-TEST(CostBalancedPlan, MicroBatchesCostTheSameAndTheLastNoLess) {
+TEST(CostBalancedPlan, MicroBatchesCostTheSameAndTheLastIsTheLargest) {
   const Lengths lengths = random_lengths(40000, 6);
   for (const int micro_batches : {2, 8}) {
     const PlanOptions options{.strategy = "planned",

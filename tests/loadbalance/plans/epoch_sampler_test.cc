@@ -16,7 +16,7 @@ std::vector<uint32_t> deal(EpochSampler& deck, size_t count) {
   return hand;
 }
 
-TEST(EpochSampler, DealsEveryNumberOnceARoundHoweverHandsAreCut) {
+TEST(EpochSampler, DealsEveryNumberOncePerRoundInHandsOfAnySize) {
   std::vector<uint32_t> numbers(70);
   std::iota(numbers.begin(), numbers.end(), 4u);
   EpochSampler deck(4, 70, 1);
@@ -75,9 +75,9 @@ TEST(EpochSampler, LargeDecksAreDealtAsIfShuffledInPlace) {
   }
 }
 
-// Touches memory only of moved numbers, so a deck of four thousand million numbers is ready at
+// Only numbers that were moved need memory, so a deck of four thousand million numbers is ready at
 // once.
-TEST(EpochSampler, ALargeDeckTakesNoTimeToMake) {
+TEST(EpochSampler, ALargeDeckIsReadyAtOnce) {
   EpochSampler deck(0, 4'000'000'000, 7);
   const std::vector<uint32_t> dealt = deal(deck, 1000);
   EXPECT_GT(*std::max_element(dealt.begin(), dealt.end()), 3'900'000'000);

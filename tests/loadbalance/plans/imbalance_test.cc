@@ -49,25 +49,25 @@ TEST(Imbalance, CountsTheBytesOfThePublishedForms) {
 }
 
 // The strategies' order and sizes at 1024 ranks of 16 samples, from an independent simulation.
-TEST(Imbalance, OfEveryStrategyIsThatOfTheSimulation) {
+TEST(Imbalance, MatchesTheSimulationForEveryStrategy) {
   EXPECT_NEAR(measure("random", 1024, 10).mean_imbalance, 1.56, 0.05);
   EXPECT_NEAR(measure("stratified", 1024, 10).mean_imbalance, 1.096, 0.02);
   EXPECT_NEAR(measure("stratified+presort", 1024, 10).mean_imbalance, 1.043, 0.015);
   EXPECT_NEAR(measure("exchange", 1024, 10).mean_imbalance, 1.005, 0.004);
 }
 
-TEST(Imbalance, OfPlannedIsAtMostThreeThousandths) {
+TEST(Imbalance, IsAtMostThreeThousandthsForPlanned) {
   EXPECT_LE(measure("planned", 1024, 20).p99_imbalance, 1.003);
   EXPECT_LE(measure("planned", 4096, 5).p99_imbalance, 1.003);
 }
 
-TEST(Imbalance, OfPlannedInsideNodesIsAThousandthAboveWhatTheirTotalsAllow) {
+TEST(Imbalance, IsWithinAThousandthOfTheNodeBoundForPlanned) {
   const auto report = measure("planned", 1024, 20, 8);
   EXPECT_GT(report.mean_group_bound, 1.0);
   EXPECT_LE(report.mean_imbalance, report.mean_group_bound * 1.001);
 }
 
-TEST(Imbalance, NeedsAStep) {
+TEST(Imbalance, RefusesToMeasureNoSteps) {
   EXPECT_THROW(measure_imbalance({}, std::vector<LengthCount>{{1, 1}}, 0), Error);
 }
 

@@ -36,7 +36,7 @@ TEST(SparseShuffle, AgreesWithAMap) {
 }
 
 // The last places of the largest possible deck.
-TEST(SparseShuffle, PlacesMayHave32Bits) {
+TEST(SparseShuffle, PositionsMayHave32Bits) {
   SparseShuffle shuffle(UINT32_MAX);
   for (uint32_t i = 0; i < 1000; ++i)
     EXPECT_EQ(shuffle.exchange(UINT32_MAX - 1 - i, i), UINT32_MAX - 1 - i);

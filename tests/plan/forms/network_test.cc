@@ -26,7 +26,7 @@ TEST(Network, PhasesOfAHierarchicalAllReduceAddUp) {
 }
 
 // Runs the three phases on numbers and counts what leaves each accelerator and each domain.
-TEST(Network, BytesAreThoseOfTheSimulatedPhases) {
+TEST(Network, BytesMatchTheSimulatedPhases) {
   constexpr size_t kDomain = 4, kDomains = 3, kElements = 24;
   constexpr size_t kRanks = kDomain * kDomains, kPart = kElements / kDomain;
   std::vector<std::vector<double>> data(kRanks, std::vector<double>(kElements));
@@ -88,7 +88,7 @@ TEST(Network, BytesAreThoseOfTheSimulatedPhases) {
               inside / kRanks + between / kRanks, 1e-9);
 }
 
-TEST(Network, ARingSendsAllButARanksShareTwice) {
+TEST(Network, ARingSendsTwiceAllButOneShare) {
   const Link link{1e-3, 1e6};
   EXPECT_EQ(all_reduce_seconds(link, 1e6, 1), 0);
   // 2 x 1/2 MB; 2 messages.
@@ -117,7 +117,7 @@ TEST(Network, GroupsOfAPipelineShareTheCards) {
   EXPECT_EQ(link_between_neighbours(two_tiers(), 16).bytes_per_second, 2 * 25e9 / 8);
 }
 
-TEST(Network, PresetsAreHalfOfWhatVendorsCountInBothDirections) {
+TEST(Network, PresetsAreHalfOfTheVendorsBidirectionalNumbers) {
   const auto preset = [](const std::string& name) {
     return *std::ranges::find(domain_presets(), name, &DomainPreset::name);
   };

@@ -5,7 +5,7 @@
 namespace strata::plan {
 namespace {
 
-TEST(SharedLayers, WithoutALinkTheStepComputes) {
+TEST(SharedLayers, OnAnInfiniteLinkTheStepTakesItsComputeTime) {
   EXPECT_DOUBLE_EQ(shared_layers_seconds({.layers = 5,
                                           .passes = 3,
                                           .forward = 1,
@@ -15,7 +15,7 @@ TEST(SharedLayers, WithoutALinkTheStepComputes) {
                    3 * (5 * 3 + 0.5));
 }
 
-TEST(SharedLayers, WithoutWorkTheLinkSends) {
+TEST(SharedLayers, WithoutWorkTheStepTakesItsCommunicationTime) {
   // The first three of five layers are gathered in forward and backward, except the two in memory
   // at the turn to backward. The fourth is then in memory; the last and the words stay.
   SharedLayers step{.layers = 5,

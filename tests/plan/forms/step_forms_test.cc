@@ -7,7 +7,7 @@
 namespace strata::plan {
 namespace {
 
-TEST(StepForms, WhatOfManyLayersIsExposedIsTheLargerOfTwoTerms) {
+TEST(StepForms, ManyLayersExposeTheLargerOfTwoTerms) {
   // C = 8, tail 1/8: max(tail C, C - B).
   constexpr int64_t kMany = 1'000'000'000'000;
   EXPECT_NEAR(exposed_communication({0, 7, 1}, kMany, 2), 6, 1e-9);
@@ -15,7 +15,7 @@ TEST(StepForms, WhatOfManyLayersIsExposedIsTheLargerOfTwoTerms) {
   EXPECT_NEAR(exposed_communication({0, 7, 1}, kMany, 20), 1, 1e-9);
 }
 
-TEST(StepForms, WhatOfFewLayersIsExposedIsThatOfTheirBuckets) {
+TEST(StepForms, FewLayersExposeTheTimeOfTheirBuckets) {
   for (const double backward : {0.0, 1.0, 3.0, 7.0, 30.0}) {
     // The early part, four layers of 2, the late part.
     const std::vector<double> seconds = {1.5, 2, 2, 2, 2, 0.5};
@@ -27,7 +27,7 @@ TEST(StepForms, WhatOfFewLayersIsExposedIsThatOfTheirBuckets) {
   }
 }
 
-TEST(StepForms, MessagesDelayARunThatComesRound) {
+TEST(StepForms, MessagesDelayTheNextRunOfAStage) {
   // Two stages with three runs of 1 s, without messages: one stage waits for one run.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1}), 1, 1e-12);
   // Four micro-batches hide messages of 0.5 s, except the first: 1 + 0.5.
@@ -68,7 +68,7 @@ TEST(StepForms, TheBubbleHasThePapersShares) {
   EXPECT_DOUBLE_EQ(bubble_with({.paper = 0.25, .heads = 0.5, .messages = 0.1}), 0.5);
 }
 
-TEST(StepForms, BytesOfMessagesAndActivations) {
+TEST(StepForms, BytesOfMessagesAndActivationsMatchTheFormula) {
   EXPECT_EQ(message_bytes(3, 100, 64, 2), 2 * 3 * 100 * 64 * 2);
   // 10 tokens, H 4, I 16, A 2, 2 and 4 bytes: 10 x (28 + 32) x 2 + 10 x 4 x 4.
   EXPECT_EQ(layer_activation_bytes(10, 4, 16, 2, 2, 4), 1200 + 160);

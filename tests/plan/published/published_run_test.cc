@@ -36,7 +36,7 @@ PublishedRun read(const BertLog& log) {
   return read_published_run(mllog::LogReader::from_text(log.text(), "run.txt"));
 }
 
-TEST(PublishedRun, CountsSamplesWhereEvaluationsDo) {
+TEST(PublishedRun, CountsSamplesByEvaluations) {
   const PublishedRun run = read(log_of({{10, 1000}, {19, 2000}, {30, 3000}}, 100));
   ASSERT_EQ(run.problem, "");
   EXPECT_EQ(run.batch, 100);
@@ -47,7 +47,7 @@ TEST(PublishedRun, CountsSamplesWhereEvaluationsDo) {
   EXPECT_EQ(run.samples(), 3000);
 }
 
-TEST(PublishedRun, OtherwiseByTheInterval) {
+TEST(PublishedRun, CountsSamplesByTheIntervalIfEvaluationsDoNot) {
   // Batch 3072 evaluates every 175,000 samples: first after 57 steps, third after 171.
   const PublishedRun run = read(log_of({{10, 1}, {19, 1}, {30, 1}}, 3072, 171 * 3072));
   ASSERT_EQ(run.problem, "");
@@ -59,7 +59,7 @@ TEST(PublishedRun, OtherwiseByTheInterval) {
   EXPECT_EQ(late.samples(), 285 * 3072);
 }
 
-TEST(PublishedRun, OrEvenlyWhereTheIntervalIsAnother) {
+TEST(PublishedRun, SpreadsSamplesEvenlyIfTheIntervalDoesNotFit) {
   const PublishedRun run = read(log_of({{10, 1}, {19, 1}, {30, 1}}, 100, 60'000));
   ASSERT_EQ(run.problem, "");
   EXPECT_EQ(run.evaluations[0].samples, 20'000);
@@ -74,7 +74,7 @@ TEST(PublishedRun, EvaluationsAreSortedByTime) {
   EXPECT_EQ(run.evaluations[2].samples, 3000);
 }
 
-TEST(PublishedRun, TimeBetweenBlocksIsTheEvaluations) {
+TEST(PublishedRun, TimeBetweenBlocksCountsAsEvaluation) {
   BertLog log = log_of({{10, 1000}, {20, 2000}, {30, 3000}}, 100);
   const double start = log.at("run_start").time_ms;
   log.without("run_stop");
@@ -88,7 +88,7 @@ TEST(PublishedRun, TimeBetweenBlocksIsTheEvaluations) {
   EXPECT_NEAR(*run.evaluation_seconds, 0.75, 1e-9);
 }
 
-TEST(PublishedRun, WhatCannotBeUsedSaysWhy) {
+TEST(PublishedRun, AnUnusableRunHasAReason) {
   const std::vector<End> ends = {{10, 1000}, {20, 2000}, {30, 3000}};
   const auto problem = [](BertLog log) { return read(log).problem; };
   EXPECT_EQ(problem(log_of(ends, 100).without("run_start")), "run_start is not logged");

@@ -173,7 +173,7 @@ TEST(Series, AnotherGenerationAndOlderSoftwareAreExtrapolations) {
   EXPECT_EQ(summarise(std::vector{other, older}).systems, 0u);
 }
 
-TEST(Series, OtherMachinesAreExtrapolationsAndLeaveTheMedian) {
+TEST(Series, OtherMachinesAreExtrapolationsOutsideTheMedian) {
   Tree tree;
   tree.write("n1", 1, 448);
   tree.write("n8", 8, 640);
@@ -217,7 +217,7 @@ TEST(Series, AcceleratorsANodeAndTheNetworkSeparateThem) {
   EXPECT_EQ(make_series(systems, left_out).size(), 0u);
 }
 
-TEST(Series, SmallOnesAreLeftOutByName) {
+TEST(Series, SmallSeriesAreLeftOutByName) {
   Tree tree;
   tree.write("n1", 1, 448);
   std::vector<std::string> left_out;
@@ -346,7 +346,7 @@ TEST(PublishedSeries, OneSystemAloneIsRefused) {
 }
 
 // Python computed these from the text of the logs: medians over all times between evaluations.
-TEST(PublishedSeries, StepsAreThoseThatTheLogsTell) {
+TEST(PublishedSeries, StepsMatchTheTimesInTheLogs) {
   if (published_round("v2.0").empty()) GTEST_SKIP() << "no ../shared/data/published_logs";
   const std::map<std::string, double> expected = {{"v1.1/dgxa100_n540_ngc21.09_pytorch", 36.18},
                                                   {"v1.1/HLS-1H-N4", 2749.48},

@@ -81,7 +81,7 @@ TEST(PlanPlot, MarksExtrapolationsAndTheResultOfASearch) {
   EXPECT_EQ(occurrences(svg, ">found by the search<"), 1u);
 }
 
-// A part is as long as its time says, whatever stands before it.
+// The length of a part is proportional to its time, whatever is drawn before it.
 TEST(PlanPlot, BarsStandOnALinearAxis) {
   const std::string svg =
       plot_plan(plan_json(std::vector{report_of({1, 16})}), "p").picture.elements;
@@ -96,7 +96,7 @@ TEST(PlanPlot, BarsStandOnALinearAxis) {
   EXPECT_NEAR(pixels_each[0] / pixels_each[1], 1, 0.02);
 }
 
-TEST(PlanPlot, AnythingElseIsRefusedByName) {
+TEST(PlanPlot, OtherFilesAreRefusedByName) {
   std::string version = plan_json(std::vector{report_of({8})});
   version.replace(version.find("\"version\": 2"), 12, "\"version\": 1");
   std::string negative = plan_json(std::vector{report_of({8})}), endless = negative;

@@ -46,7 +46,7 @@ TEST(PlanReport, FitsItsSchema) {
   testing_support::expect_schema("plan", plan_json(std::vector{report_of_everything()}));
 }
 
-TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
+TEST(PlanReport, TablesNameTheLargestTermAndPredictionErrors) {
   const PlanReport report = report_of_everything();
   const std::string calibration = calibration_text(report);
   EXPECT_THAT(calibration, HasSubstr("time per sample 3.00 ms, per step 20.00 ms"));

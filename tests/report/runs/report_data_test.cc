@@ -20,7 +20,7 @@ class ReportDataTest : public ::testing::Test {
   strata::testing::TemporaryFolder mine_, published_;
 };
 
-TEST_F(ReportDataTest, TheFastestComesFirstAndThoseWithoutScoreLast) {
+TEST_F(ReportDataTest, TheFastestComesFirstAndSystemsWithoutScoreLast) {
   write_run(mine_, "Acme", "slow", 0, log_of({{1, 0.5}, {20, 0.73}}));
   write_run(mine_, "Acme", "fast", 0, log_of({{1, 0.5}, {10, 0.73}}));
   write_run(mine_, "Acme", "aborted", 0, log_of({{1, 0.5}}, true, "aborted"));
@@ -36,7 +36,7 @@ TEST_F(ReportDataTest, TheFastestComesFirstAndThoseWithoutScoreLast) {
   EXPECT_DOUBLE_EQ(*data.folders[0].runs[0].phases->evaluation, 1);
 }
 
-TEST_F(ReportDataTest, KnowsARunThatGoesOn) {
+TEST_F(ReportDataTest, RecognisesAnUnfinishedRun) {
   write_run(mine_, "Acme", "x", 0, log_of({{1, 0.5}}, false));
   write_run(mine_, "Acme", "x", 1, log_of({{1, 0.73}}));
   mine_.write("Acme/results/x/bert/result_0.steps.jsonl",
@@ -48,7 +48,7 @@ TEST_F(ReportDataTest, KnowsARunThatGoesOn) {
   EXPECT_TRUE(data.problems.empty()) << "a line that is being written is none";
 }
 
-TEST_F(ReportDataTest, WhatIsBesideIsGreyAndComesOnce) {
+TEST_F(ReportDataTest, ResultsToCompareWithAreGreyAndAppearOnce) {
   write_run(mine_, "Acme", "x", 0, log_of({{10, 0.73}}));
   write_run(published_, "Other", "y", 0, log_of({{5, 0.73}}));
   const ReportData data = read({published_.path(), mine_.path()});
@@ -70,7 +70,7 @@ TEST_F(ReportDataTest, ManySystemsHaveTheirSubmittersColour) {
   }
 }
 
-TEST_F(ReportDataTest, TwoOfOneNameAreTwoSystems) {
+TEST_F(ReportDataTest, TwoSystemsMayHaveTheSameName) {
   write_run(mine_, "Acme", "x", 0, log_of({{10, 0.73}}));
   write_run(published_, "Acme", "x", 0, log_of({{5, 0.73}}));
   const ReportData data = read({published_.path()});
@@ -78,7 +78,7 @@ TEST_F(ReportDataTest, TwoOfOneNameAreTwoSystems) {
   EXPECT_THAT(data.systems[0], HasSubstr(published_.path().string()));
 }
 
-TEST_F(ReportDataTest, WhatCannotBeReadIsAProblemAndNotTheEnd) {
+TEST_F(ReportDataTest, UnreadableFilesAreProblemsAndTheRestIsShown) {
   write_run(mine_, "Acme", "x", 0, log_of({{10, 0.73}}));
   mine_.write("Acme/results/x/bert/result_0.yaml", "a: [1");
   std::filesystem::create_directories(mine_.path() / "Acme/results/x/bert/result_0.steps.jsonl");
@@ -99,7 +99,7 @@ TEST_F(ReportDataTest, MayKeepOneBenchmark) {
 
 TEST_F(ReportDataTest, NoLogsAreAnError) { EXPECT_THROW(read(), Error); }
 
-TEST_F(ReportDataTest, SettingsOfRunsAreOneFolders) {
+TEST_F(ReportDataTest, SettingsOfRunsAreMergedByFolder) {
   write_run(mine_, "Acme", "x", 0, log_of({{10, 0.73}}));
   write_run(mine_, "Acme", "x", 1, log_of({{11, 0.73}}));
   write_system(mine_, "Acme", "x");

@@ -17,7 +17,7 @@ Settings of_log(BertLog log) {
   return settings;
 }
 
-TEST(LogSettings, AreTheNumbersAndWordsOfALog) {
+TEST(LogSettings, AreReadFromEventsOfTheLog) {
   BertLog log = BertLog::passing();
   log.set("opt_base_learning_rate", "0.00035").append({"opt_name", "\"lamb\""});
   const Settings settings = of_log(log);
@@ -28,7 +28,7 @@ TEST(LogSettings, AreTheNumbersAndWordsOfALog) {
   }
 }
 
-TEST(LogSettings, WhatChangesInALogIsNone) {
+TEST(LogSettings, ExcludeKeysThatChangeInALog) {
   BertLog log = BertLog::passing();
   log.append({"tokens_so_far", "1"}).append({"tokens_so_far", "2"}).append({"twice", "3"});
   log.append({"twice", "3"});
@@ -37,7 +37,7 @@ TEST(LogSettings, WhatChangesInALogIsNone) {
   EXPECT_EQ(settings.at("log: twice"), "3");
 }
 
-TEST(LogSettings, WhatDiffersBetweenRunsVaries) {
+TEST(LogSettings, AreMarkedIfTheyVaryBetweenRuns) {
   Settings settings;
   for (const char* value : {"1", "1", "2"}) add_setting(settings, "log: x", value);
   EXPECT_EQ(settings.at("log: x"), "varies");
@@ -69,7 +69,7 @@ TEST(Configuration, AliasesDoNotMultiply) {
   EXPECT_EQ(settings.size(), 120u);
 }
 
-TEST(Configuration, WhatIsNoYamlIsNamed) {
+TEST(Configuration, InvalidYamlIsNamed) {
   Settings settings;
   EXPECT_THAT(
       testing_support::error_of([&] { add_configuration_text("a: [1", "x.yaml", settings); }),

@@ -15,7 +15,7 @@ std::string line(int step, double seconds, double exposed, double communication)
          ", \"imbalance\": 1.5}\n";
 }
 
-TEST(StepTrace, ReadsWholeLinesAlone) {
+TEST(StepTrace, ReadsOnlyCompleteLines) {
   const StepTrace trace =
       parse_step_trace(line(1, 9, 0, 0) + "{\"step\": 2, \"seco\n" + "[]\n\n" + line(3, 1, 0, 0) +
                        "{\"step\": 4, \"seconds\": 1, \"tok");
@@ -24,7 +24,7 @@ TEST(StepTrace, ReadsWholeLinesAlone) {
   EXPECT_EQ(trace.other_lines, 4u);
 }
 
-TEST(StepTrace, HostileNumbersAreNoSteps) {
+TEST(StepTrace, LinesWithImpossibleNumbersAreIgnored) {
   for (const char* text :
        {R"({"step": 1e300, "seconds": 1})", R"({"step": -1, "seconds": 1})",
         R"({"step": 1, "seconds": -1})", R"({"step": "1", "seconds": 1})", R"({"step": 1})",
@@ -38,7 +38,7 @@ TEST(StepTrace, HostileNumbersAreNoSteps) {
   EXPECT_EQ(trace.steps[0].tokens, 0);
 }
 
-TEST(StepTrace, LiesBesideItsLog) {
+TEST(StepTrace, IsReadFromTheFileBesideTheLog) {
   const strata::testing::TemporaryFolder folder;
   const auto log = folder.write("result_3.txt", "");
   EXPECT_TRUE(read_step_trace_of(log).steps.empty()) << "there is none";
@@ -63,7 +63,7 @@ TEST(StepPhases, AreMediansWithoutTheFirstStep) {
   EXPECT_EQ(phases->imbalance, 1.5);
 }
 
-TEST(StepPhases, OfNoStepsAreNone) {
+TEST(StepPhases, NoStepsHaveNoPhases) {
   EXPECT_FALSE(phases_of({}));
   EXPECT_EQ(phases_of(parse_step_trace(line(1, 4, 0, 0)).steps)->step, 4) << "all there is";
 }

@@ -35,7 +35,7 @@ TEST(TreeState, ChangesWithAFileThatIsNamed) {
   EXPECT_NE(state(), one);
 }
 
-TEST(TreeState, OfWhatIsNotThereIsThatOfNothing) {
+TEST(TreeState, AMissingPathDoesNotCount) {
   const strata::testing::TemporaryFolder folder;
   EXPECT_EQ(state_of({folder.path() / "not there"}), state_of({}));
 }

@@ -10,7 +10,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
             "name,value\n\"a,\"\"b\"\"\",-1.5\n");
 }
 
-TEST(Csv, AFormulaIsText) {
+TEST(Csv, QuotesFormulas) {
   EXPECT_EQ(csv({"x", {"name"}, {{"=HYPERLINK(1)"}, {"@a"}, {"+1"}, {"-1e5"}, {"-x"}}}),
             "name\n'=HYPERLINK(1)\n'@a\n'+1\n-1e5\n'-x\n");
 }

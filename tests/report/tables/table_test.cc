@@ -17,7 +17,7 @@ TEST(Table, NumbersSortByTheirValue) {
   EXPECT_EQ(html.find("type=\"search\""), html.npos) << "two rows are seen at a glance";
 }
 
-TEST(Table, LongOnesCanBeFiltered) {
+TEST(Table, LongTablesCanBeFiltered) {
   Table table("t", "Caption", {"Name"});
   for (int i = 0; i < 8; ++i) table.add({"row"});
   EXPECT_THAT(table.html(), HasSubstr("type=\"search\""));
@@ -46,7 +46,7 @@ TEST(Table, DataHaveAllDigits) {
   EXPECT_EQ(csv(table.data()), "Name,Value\na,0.3333333333333333\nb,\n");
 }
 
-TEST(Table, HeadingsAndCellsAreText) {
+TEST(Table, HeadingsAndCellsAreEscaped) {
   Table table("t", "<caption>", {"<head>"});
   table.add({"<cell>"}, 0, "<\"benchmark\">");
   const std::string html = table.html();

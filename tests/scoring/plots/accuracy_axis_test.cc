@@ -80,7 +80,7 @@ TEST(AccuracyAxis, FewRunsFarBeyondTheTargetDoNotTakeItsRoom) {
             0.8);
 }
 
-TEST(AccuracyAxis, ItIsStraightWhereABreakWouldSayNothing) {
+TEST(AccuracyAxis, IsLinearIfABreakWouldNotHelp) {
   const auto straight = [](const std::vector<Curve>& curves, std::optional<double> target) {
     const AccuracyAxis axis = axis_of(curves, target);
     return !axis.break_at() && axis.stretch() == 1;
@@ -95,7 +95,7 @@ TEST(AccuracyAxis, ItIsStraightWhereABreakWouldSayNothing) {
   EXPECT_TRUE(straight({run_of({0.7, 0.7, 0.7, 0.7})}, 0.7)) << "all the same";
 }
 
-TEST(AccuracyAxis, PlacesOfLittleAreInTheMiddle) {
+TEST(AccuracyAxis, SingleValuesAreInTheMiddle) {
   EXPECT_EQ(axis_of({run_of({0.7})}, std::nullopt).place(0.7), 0.5);
   const AccuracyAxis nothing = axis_of({}, std::nullopt);
   EXPECT_EQ(nothing.least(), 0);

@@ -70,7 +70,7 @@ TEST_F(HistoryPlot, DrawsAChartPerNumberAndARowPerComparison) {
   EXPECT_EQ(occurrences(svg, ">-20.0 %<"), 1u);
 }
 
-TEST_F(HistoryPlot, OnlyChoosesNumbers) {
+TEST_F(HistoryPlot, OnlySelectsNumbers) {
   const auto runs = read(line_of(R"("step": {"ratio": 1.1}, "check": {"ratio": 0.98})"));
   EXPECT_EQ(plot_history(runs, {"ste"}).drawn, 1u);
   EXPECT_THROW(plot_history(runs, {"overlap"}), Error);

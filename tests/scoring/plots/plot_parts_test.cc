@@ -24,7 +24,7 @@ TEST(PlotParts, ModelsOfOneGenerationAreDistinct) {
   EXPECT_EQ(accelerators_in_short(8, "Intel(R) Gaudi(R) 2"), "8 Gaudi 2");
 }
 
-TEST(PlotParts, MachinesWithoutAcceleratorsNameNone) {
+TEST(PlotParts, MachinesWithoutAcceleratorsHaveNoAcceleratorName) {
   EXPECT_EQ(accelerators_in_short(0, "N/A"), "");
   EXPECT_EQ(accelerators_in_short(8, "N/A"), "");
 }

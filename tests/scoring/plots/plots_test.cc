@@ -93,7 +93,7 @@ std::vector<std::string> ticks_of(const std::string& svg) {
   return ticks;
 }
 
-TEST_F(Plots, CurvesAreWhatLogsSayOfEvaluations) {
+TEST_F(Plots, CurvesAreReadFromEvaluations) {
   write("small", 0, log_of({{0.5, 0.2}, {1, 0.3}, {2.5, 0.31}}));
   write("small", 1, log_of({{1, 0.25}}, false));
   write("small", 2, "nothing of interest\n");
@@ -127,7 +127,7 @@ TEST_F(Plots, ALogThatCannotBeReadIsLeftOutWithTheReason) {
   EXPECT_THAT(error_of([&] { read_curves(dangling); }), HasSubstr("a link that leads nowhere"));
 }
 
-TEST_F(Plots, OfRunsThatBeganAnewTheLastUpToItsEndIsMeant) {
+TEST_F(Plots, TheLastFinishedRunOfALogIsDrawn) {
   BertLog log = BertLog::passing();
   log.at("eval_accuracy").value = "0.1";
   const std::string first = log.without("run_stop").text();
@@ -139,7 +139,7 @@ TEST_F(Plots, OfRunsThatBeganAnewTheLastUpToItsEndIsMeant) {
 }
 
 // Some BERT logs have epochs instead of samples.
-TEST_F(Plots, FewerSamplesThanABatchAreNone) {
+TEST_F(Plots, EpochsAreNotTakenForSamples) {
   write("small", 0, log_of({{0.1, 0.2}, {0.2, 0.3}}, true, 200));
   EXPECT_EQ(curves()[0].evaluations[1].samples, 200);
   write("small", 0, log_of({{0.1, 0.2}, {0.2, 0.3}}, true, 201));
@@ -183,7 +183,7 @@ TEST_F(Plots, SystemsOfOneNameHaveLabelsOfTheirOwn) {
 }
 
 // By samples, the system 'late' would come first, and another of its runs would be the median.
-TEST_F(Plots, TheSameRunsAndColoursStandOverTimeAndOverSamples) {
+TEST_F(Plots, PlotsOverTimeAndSamplesHaveTheSameRunsAndColours) {
   const auto log = [&](double minutes, int samples) {
     BertLog one = BertLog::passing();
     one.set("global_batch_size", "1").without("eval_accuracy").without("run_stop");
@@ -259,7 +259,7 @@ TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
   EXPECT_EQ(occurrences(svg, ">Acme system99, "), 1u) << "far from others";
 }
 
-TEST_F(Plots, SubmittersHaveColoursOfTheirOwnWhileTheyLast) {
+TEST_F(Plots, SubmittersHaveTheirOwnColoursIfThereAreEnough) {
   for (int i = 0; i < 9; ++i) {
     for (const char* system : {"one", "two"}) {
       folder_.write(fmt::format("S{}/results/{}/bert/result_0.txt", i, system),
@@ -277,7 +277,7 @@ TEST_F(Plots, SubmittersHaveColoursOfTheirOwnWhileTheyLast) {
   }
 }
 
-TEST(CurveChart, OfVeryManyRunsAFewAreDrawnWithTheirBest) {
+TEST(CurveChart, OnlySomeOfManyRunsAreDrawnWithTheBest) {
   constexpr int kRuns = 301;
   std::vector<Curve> curves(2 * kRuns);
   const auto systems_of = [&](int runs) {
@@ -310,7 +310,7 @@ TEST(CurveChart, OfVeryManyRunsAFewAreDrawnWithTheirBest) {
   EXPECT_EQ(ends.back(), 10.0 + kRuns - 1) << "the slowest";
 }
 
-TEST_F(Plots, TheTargetIsTheOneThatAllLogsNameElseMlperfs) {
+TEST_F(Plots, TheTargetIsReadFromLogsOrElseMlperfs) {
   const std::string event = BertLog::line({"quality_target", "0.33", "", 1});
   write("small", 0, event + log_of({{1, 0.3}}));
   EXPECT_THAT(plot_curves(curves()).picture.elements, HasSubstr(">target 0.33<"));
@@ -321,7 +321,7 @@ TEST_F(Plots, TheTargetIsTheOneThatAllLogsNameElseMlperfs) {
   EXPECT_THAT(plot_curves(curves()).picture.elements, HasSubstr(">target 0.72<"));
 }
 
-TEST_F(Plots, TheRangeNearTheTargetIsStretchedAndSaysSo) {
+TEST_F(Plots, TheRangeNearTheTargetIsStretchedAndLabelled) {
   write("small", 0, log_of({{1, 0.1}, {2, 0.5}, {3, 0.65}, {4, 0.703}, {5, 0.71}, {6, 0.722}}));
   const std::string svg = plot_curves(curves()).picture.elements;
   EXPECT_EQ(occurrences(svg, ">stretched 41 x<"), 1u) << svg;
@@ -330,7 +330,7 @@ TEST_F(Plots, TheRangeNearTheTargetIsStretchedAndSaysSo) {
   EXPECT_NE(band.find("height=\"240.0\""), band.npos) << "60 % of 400: " << band;
 }
 
-TEST_F(Plots, TheRoundIsTheOneThatThePathNames) {
+TEST_F(Plots, TheRoundIsReadFromThePath) {
   folder_.write("v2.0/Acme/results/small/bert/result_0.txt", log_of({{1, 0.3}}));
   EXPECT_EQ(curves()[0].round, "2.0.0");
   EXPECT_THAT(plot_curves(curves()).picture.elements,
@@ -350,7 +350,7 @@ TEST_F(Plots, FarLongerRunsAreDrawnOnALogarithmicAxis) {
 }
 
 // The runs are too many, too equal or too few for axes, labels and medians.
-TEST_F(Plots, OddRunsAreDrawnTo) {
+TEST_F(Plots, UnusualRunsAreDrawn) {
   const auto drawn = [&] { return plot_curves(curves()).drawn; };
   write("once", 0, log_of({{1, 0.3}}));
   EXPECT_EQ(elements_of(plot_curves(curves()).picture.elements, "dot").size(), 1u)
@@ -363,7 +363,7 @@ TEST_F(Plots, OddRunsAreDrawnTo) {
   EXPECT_EQ(drawn(), 16u);
 }
 
-TEST_F(Plots, WhatCannotBeDrawnIsSaid) {
+TEST_F(Plots, RunsThatCannotBeDrawnAreReported) {
   write("small", 0, "nothing of interest\n");
   EXPECT_THAT(error_of([&] { plot_curves(curves()); }),
               HasSubstr("result_0.txt: without evaluations"));
@@ -435,7 +435,7 @@ TEST_F(Plots, RunsAreDotsThatTellWhichOnesCount) {
   }
 }
 
-TEST_F(Plots, ScoresFarApartHaveTheSpreadOfTheirRunsBeside) {
+TEST_F(Plots, ScoresFarApartHaveAPanelWithTheSpreadOfRuns) {
   const std::string title = ">runs against their mean, %<";
   for (const int i : {0, 1, 2}) write("fast", i, log_of({{i == 2 ? 7.0 : 0.9 + 0.1 * i, 0.3}}));
   write("slow", 0, log_of({{99, 0.3}}));
@@ -455,7 +455,7 @@ TEST_F(Plots, AScaledScoreSaysItsFactor) {
   EXPECT_EQ(occurrences(svg, "result_0.txt: 12.5 min<"), 1u) << "runs stand at their share of it";
 }
 
-TEST_F(Plots, HostileNamesStayTextAndShort) {
+TEST_F(Plots, HostileNamesAreEscapedAndShortened) {
   const std::string hostile[] = {"'; set output '/tmp/x",
                                  "\"`touch x`\"",
                                  "back\\slash\\n{/Bold x}",

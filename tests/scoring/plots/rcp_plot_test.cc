@@ -22,7 +22,7 @@ ReferencePoints some_points() {
       "points.json", "training", "2.1.0", "bert");
 }
 
-TEST(RcpRows, ArePrunedOrFull) {
+TEST(RcpRows, ContainPrunedOrAllPoints) {
   const auto points = some_points();
   const auto pruned = rcp_rows(points, RcpPass::kPruned, false);
   ASSERT_EQ(pruned.size(), 2u);
@@ -33,7 +33,7 @@ TEST(RcpRows, ArePrunedOrFull) {
   EXPECT_EQ(rcp_csv({{448, 2, 1.5, 10}}, true), "BS,Mean,Min\n448,2.0,1.5\n");
 }
 
-TEST(RcpRows, BetweenPointsAreThoseThatTheCheckInterpolates) {
+TEST(RcpRows, MatchTheInterpolationOfTheCheck) {
   const auto points = some_points();
   const auto rows = rcp_rows(points, RcpPass::kPruned, true);
   ASSERT_EQ(rows.size(), 301u);
@@ -77,7 +77,7 @@ TEST(RcpBootstrap, DrawsMeansOfTheReferencesOwnRuns) {
               HasSubstr("100, 200, 400"));
 }
 
-TEST(Histogram, OneValueIsOneBar) {
+TEST(Histogram, EqualValuesAreOneBar) {
   EXPECT_EQ(histogram({3, 3, 3}).size(), 1u);
   EXPECT_TRUE(histogram({}).empty());
 }

@@ -81,7 +81,7 @@ TEST_F(TimelinePlot, DrawsAllFromTheFirstSpan) {
   EXPECT_EQ(occurrences(plot.picture.elements, "<title>forward layer_0: 8 ms</title>"), 1U);
 }
 
-TEST_F(TimelinePlot, CutsAtTheSpanItIsWithin) {
+TEST_F(TimelinePlot, CutsAtTheChosenSpan) {
   const TimelineTrace trace = read(kTrace);
   const std::string step_2 = svg_of(trace, {"step 2"});
   EXPECT_THAT(step_2, Not(HasSubstr(">forward<")));
@@ -110,7 +110,7 @@ TEST_F(TimelinePlot, EachLaneHasARowBelowTheOneBefore) {
   EXPECT_LT(both.find(">step 1<"), both.find(">step 2<"));
 }
 
-TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
+TEST_F(TimelinePlot, WritesNoTextIntoBoxesWithoutRoom) {
   // 1 ms has about one of 900 units, too few for a digit; 25 ms have room for just one.
   const TimelineTrace trace = read(R"([{"ph": "X", "name": "forward layer_7", "ts": 0, "dur": 1000},
       {"ph": "X", "name": "forward layer_8", "ts": 1000, "dur": 25000},
@@ -121,7 +121,7 @@ TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
   EXPECT_THAT(drawn, HasSubstr(">layer_9<"));
 }
 
-TEST_F(TimelinePlot, RefusesWhatIsNoTimeline) {
+TEST_F(TimelinePlot, RefusesOtherFiles) {
   EXPECT_THAT(error_of("{]"), HasSubstr("not a Chrome trace in JSON"));
   EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("not a Chrome trace in JSON"));
   EXPECT_THAT(error_of(R"({"traceEvents": 7})"), HasSubstr("not a Chrome trace in JSON"));
@@ -134,7 +134,7 @@ TEST_F(TimelinePlot, RefusesWhatIsNoTimeline) {
   EXPECT_THAT(error_of(R"([{"ph": "X", "pid": 1e9, "ts": 1, "dur": 1}])"), HasSubstr("'pid'"));
 }
 
-TEST_F(TimelinePlot, NamesWhatThereIsWhereANameIsMissing) {
+TEST_F(TimelinePlot, NamesExistingSpansIfANameIsMissing) {
   const TimelineTrace trace = read(kTrace);
   try {
     plot_timeline(trace, {"step 7"});
@@ -146,7 +146,7 @@ TEST_F(TimelinePlot, NamesWhatThereIsWhereANameIsMissing) {
   }
 }
 
-TEST_F(TimelinePlot, SaysWhereNothingHasALength) {
+TEST_F(TimelinePlot, RefusesATimelineWithoutLength) {
   EXPECT_THROW(plot_timeline(read(R"([{"ph": "X", "name": "a", "ts": 7, "dur": 0}])"), {}), Error);
   EXPECT_EQ(plot_timeline(read(R"([{"ph": "X", "ts": 7, "dur": 1}])"), {}).drawn, 1U)
       << "it has no name";

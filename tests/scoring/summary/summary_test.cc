@@ -31,7 +31,7 @@ SummaryCell cell_at(const SummaryTable& table, size_t row, const std::string& co
   return table.rows.at(row).at(static_cast<size_t>(found - table.columns.begin()));
 }
 
-TEST(Summary, ARowASystemInTheOfficialColumns) {
+TEST(Summary, EverySystemHasARowInTheOfficialColumns) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 10);
   folder.write("Acme/results/empty/notes.txt", "");
@@ -63,7 +63,7 @@ TEST(Summary, ARowASystemInTheOfficialColumns) {
   EXPECT_THAT(summary_text(summary, false), Not(HasSubstr("retinanet")));
 }
 
-TEST(Summary, WhatHasNoRowIsSaid) {
+TEST(Summary, ResultsWithoutARowAreReported) {
   const TemporaryFolder folder;
   write_submission(folder.path(), "Acme", "box", 3);
   write_submission(folder.path(), "Acme", "rack", 3);

@@ -19,7 +19,7 @@ using ::strata::testing::TemporaryFolder;
 #define STRATA_NEEDS_WORKBOOKS() \
   if (workbook_library().empty()) GTEST_SKIP() << "built without libxlsxwriter"
 
-TEST(WorkbookText, HoldsWhatXmlCannot) {
+TEST(WorkbookText, EscapesCharactersThatXmlForbids) {
   EXPECT_EQ(workbook_text("a\tb\nc <&\"> \x7f é"), "a\tb\nc <&\"> \x7f é");
   EXPECT_EQ(workbook_text(std::string_view("\x1b[31m\r\0.", 8)), "_x001B_[31m_x000D__x0000_.");
   EXPECT_EQ(workbook_text("\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd"), "_xFFFE__xFFFF_\xef\xbf\xbd");
@@ -27,7 +27,7 @@ TEST(WorkbookText, HoldsWhatXmlCannot) {
             "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd");
 }
 
-TEST(WorkbookText, EscapesWhatReadsLikeAnEscape) {
+TEST(WorkbookText, EscapesTextThatLooksLikeAnEscape) {
   EXPECT_EQ(workbook_text("_x0041_"), "_x005F_x0041_");
   EXPECT_EQ(workbook_text("_x_x00e9_x0041_"), "_x_x005F_x00e9_x005F_x0041_");
   for (const char* plain : {"_x004_", "_X0041_", "_x0041", "_x00g1_", "x0041_", "_"})
@@ -65,7 +65,7 @@ TEST(Workbook, HoldsTheCellsOfTheCsv) {
   EXPECT_EQ(summary_xlsx(summary, false), summary_xlsx(summary, false));
 }
 
-TEST(Workbook, TextStaysText) {
+TEST(Workbook, TextIsNeverAFormula) {
   STRATA_NEEDS_WORKBOOKS();
   Summary summary;
   summary.strong.columns = {"division", "notes", "bert"};
@@ -110,7 +110,7 @@ TEST(Workbook, ATextThatIsTooLongIsNamed) {
             0u);
 }
 
-TEST(Workbook, ALibraryThatIsAbsentIsSaid) {
+TEST(Workbook, AMissingLibraryIsReported) {
   if (!workbook_library().empty()) GTEST_SKIP() << "built with libxlsxwriter";
   EXPECT_EQ(testing_support::error_of([] { workbook({}); }), "built without libxlsxwriter");
 }

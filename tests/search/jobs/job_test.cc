@@ -46,7 +46,7 @@ bool is_gone(pid_t pid) {
   return false;
 }
 
-TEST_F(JobTest, SaysHowItEndedAndKeepsWhatItPrinted) {
+TEST_F(JobTest, HasAnExitCodeAndKeepsItsOutput) {
   Job job({"sh", "-c", "echo one two; echo three >&2; exit 7"}, options());
   EXPECT_EQ(wait_for(job), 7);
   EXPECT_EQ(read_file(directory_ / "out"), "one two\n");
@@ -73,7 +73,7 @@ TEST_F(JobTest, RunsOnTheProcessorsThatItIsGiven) {
   EXPECT_EQ(affinity(), own);
 }
 
-TEST_F(JobTest, IsToldToEndAndThenEndedWithAllThatItStarted) {
+TEST_F(JobTest, IsAskedToEndAndThenKilledWithAllItsProcesses) {
   const std::string file = (directory_ / "pid").string();
   {
     // The shell ends on SIGTERM, but its background process does not.
@@ -86,7 +86,7 @@ TEST_F(JobTest, IsToldToEndAndThenEndedWithAllThatItStarted) {
   EXPECT_TRUE(is_gone(read_pid("pid")));
 }
 
-TEST_F(JobTest, SeveralThatAreToldTogetherAreEndedTogether) {
+TEST_F(JobTest, SeveralJobsAreEndedAtTheSameTime) {
   std::vector<std::unique_ptr<Job>> jobs;
   Job::Options deaf = options();
   deaf.grace = std::chrono::seconds(2);

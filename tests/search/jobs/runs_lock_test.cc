@@ -61,7 +61,7 @@ TEST_F(RunsLockTest, DoesNotWaitForEver) {
                          ": runs of a killed search still use its folder; end them, or wait");
 }
 
-TEST_F(RunsLockTest, EndsWithItsSearchWhereNothingGoesOn) {
+TEST_F(RunsLockTest, EndsWithItsSearchIfNoRunIsLeft) {
   { const RunsLock lock(file_, seconds(0), {}); }
   EXPECT_NO_THROW(RunsLock(file_, seconds(0), {}));
 }

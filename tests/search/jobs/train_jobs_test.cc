@@ -56,7 +56,7 @@ class TrainJobsTest : public testing_support::TemporaryDirectory {
   TrainJobOptions options_;
 };
 
-TEST_F(TrainJobsTest, ARungIsEvaluatedAtItsEndAndTheLastFromTheOneBeforeOn) {
+TEST_F(TrainJobsTest, OnlyTheLastRungIsEvaluatedBeforeItsEnd) {
   const std::string first = command({1, 0, 9}, {{"optimizer.lr", "0.5"}}, 50);
   EXPECT_THAT(first, HasSubstr(" --set optimizer.lr=0.5 "));
   EXPECT_THAT(first, HasSubstr(" run.seed=9 "));
@@ -77,7 +77,7 @@ TEST_F(TrainJobsTest, StepsFollowTheBatchOfTheTrial) {
               HasSubstr(" target.max_steps=1 "));
 }
 
-TEST_F(TrainJobsTest, TheLauncherIsToldRanksAndSlot) {
+TEST_F(TrainJobsTest, TheLauncherReceivesRanksAndSlot) {
   options_.launcher = {"mpirun", "--host", "node{slot}:{ranks}", "-n", "{ranks}"};
   const TrainJobs jobs(plan_, options_);
   const auto command = jobs.command_of({1, 0, 9}, {}, 50, 3);
@@ -90,7 +90,7 @@ TEST_F(TrainJobsTest, TheLauncherIsToldRanksAndSlot) {
             options_.strata.string());
 }
 
-TEST_F(TrainJobsTest, ARunEndsAsItSays) {
+TEST_F(TrainJobsTest, TheEndOfARunIsReadFromItsResult) {
   const std::string result =
       R"(echo '{"experiments": [{"reached_target": %s, "accuracy": 0.25, "samples": 48, "seconds": 2.5, "log": "/l"}]}')";
   const auto with = [&](const char* reached, int exit_code) {
@@ -107,7 +107,7 @@ TEST_F(TrainJobsTest, ARunEndsAsItSays) {
   EXPECT_EQ(missed.ending, Ending::kMissed);
 }
 
-TEST_F(TrainJobsTest, ARunThatFailsSaysWhatItComplainedOf) {
+TEST_F(TrainJobsTest, AFailedRunKeepsItsErrorMessage) {
   const RunResult refused = result_of("echo 'strata: no such file' >&2; echo more >&2; exit 2");
   EXPECT_EQ(refused.ending, Ending::kFailed);
   EXPECT_EQ(refused.message.find("exit code 2: strata: no such file"), 0u) << refused.message;
@@ -127,7 +127,7 @@ TEST_F(TrainJobsTest, ARunThatTakesTooLongIsEndedAndHasFailed) {
                 (directory_ / "out" / "trial_001" / "rung_0" / "messages.txt").string() + ")");
 }
 
-TEST_F(TrainJobsTest, WhatAnInterruptedRunLeftIsRemoved) {
+TEST_F(TrainJobsTest, LeftoversOfAnInterruptedRunAreRemoved) {
   TrainJobs jobs(plan_, options_);
   const auto left = jobs.folder_of({1, 0, 9}) / "Strata" / "result_0.txt";
   write_file_atomically(left, "half");
@@ -156,7 +156,7 @@ TEST_F(TrainJobsTest, SlotsShareTheProcessors) {
   EXPECT_EQ(affinity(), own);
 }
 
-TEST_F(TrainJobsTest, ProgressIsWhatTheRunSaysLast) {
+TEST_F(TrainJobsTest, ProgressIsTheLastLineOfTheRun) {
   TrainJobs jobs(plan_, options_);
   write_file_atomically(jobs.folder_of({1, 0, 9}) / "messages.txt",
                         "train: step 1/4, loss 9\ntrain: step 2/4, loss 8\nother\n");

@@ -44,7 +44,7 @@ class BatchShapesTest : public testing::Test {
 };
 
 // Batches of 1 to 6 samples, each twice as often as the next.
-TEST_F(BatchShapesTest, AreThoseOfBatchesOnADeviceTheMostFrequentFirst) {
+TEST_F(BatchShapesTest, MatchBatchesOnTheDeviceAndAreSortedByFrequency) {
   BatchShapes shapes(rounding_);
   std::map<bert::BatchShape, int> times;
   for (uint32_t count = 1; count <= 6; ++count) {
@@ -92,7 +92,7 @@ TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
 }
 
 // Samples of one length, with 1 to 8 masked tokens.
-TEST_F(BatchShapesTest, CoverMaskedPositionsOfTheSameNumberOfTokens) {
+TEST_F(BatchShapesTest, CoverNumbersOfMaskedPositionsForEqualTokens) {
   BatchShapes shapes({});
   for (int32_t masked = 1; masked <= 8; ++masked) shapes.add(std::array{SampleShape{16, masked}});
   EXPECT_EQ(shapes.covering(4).size(), 2u);
@@ -101,7 +101,7 @@ TEST_F(BatchShapesTest, CoverMaskedPositionsOfTheSameNumberOfTokens) {
   EXPECT_EQ(shapes.most_frequent().size(), 8u);
 }
 
-TEST_F(BatchShapesTest, AStandInHasTheShapeAndOtherTokens) {
+TEST_F(BatchShapesTest, ASyntheticBatchHasTheSameShapeAndOtherTokens) {
   const std::vector<uint32_t> samples{3, 17, 40, 8};
   data::PackedBatch real;
   source_->read(samples, real);

@@ -49,7 +49,7 @@ class Checkpoint : public testing_support::TemporaryDirectory {
   std::vector<float> values_ = std::vector<float>(10);
 };
 
-TEST_F(Checkpoint, IsPutBackFromThePartsOfAllRanks) {
+TEST_F(Checkpoint, IsRestoredFromThePartsOfAllRanks) {
   write(0, 2);
   write(1, 2);
   const std::vector<float> written = values_;
@@ -69,7 +69,7 @@ TEST_F(Checkpoint, IsPutBackFromThePartsOfAllRanks) {
 }
 
 // A rank that shards an array holds several ranges, one after another.
-TEST_F(Checkpoint, IsPutBackIntoTheRangesThatARankHolds) {
+TEST_F(Checkpoint, IsRestoredIntoTheRangesOfARank) {
   write(0, 1);
   std::vector<float> held(5);
   const StateArray array{
@@ -113,13 +113,13 @@ TEST_F(Checkpoint, AMissingOrForeignPartIsNamed) {
   EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("of 3"));
 }
 
-TEST_F(Checkpoint, PartsOfTwoRunsAreNotOne) {
+TEST_F(Checkpoint, PartsOfTwoRunsAreRefused) {
   write(0, 2);
   write(1, 2, 3, "another note");
   EXPECT_THAT(error_of([&] { open_checkpoint(directory_); }), HasSubstr("of this run"));
 }
 
-TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
+TEST_F(Checkpoint, AnotherVersionIsRefused) {
   write(0, 1);
   std::string file = read_file(part_path(directory_, 0));
   const std::string format = "strata checkpoint ";
@@ -134,7 +134,7 @@ TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
   EXPECT_THAT(error, HasSubstr("\"strata checkpoint 0\""));
 }
 
-TEST_F(Checkpoint, WhatStandsBehindTheChecksumIsNoticed) {
+TEST_F(Checkpoint, BytesAfterTheChecksumAreNoticed) {
   write(0, 1);
   const std::filesystem::path path = part_path(directory_, 0);
   overwrite(path, read_file(path) + "more");
@@ -143,7 +143,7 @@ TEST_F(Checkpoint, WhatStandsBehindTheChecksumIsNoticed) {
 }
 
 // A checksum that was computed afterwards does not detect this damage.
-TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
+TEST_F(Checkpoint, PiecesThatAreDuplicateOrBeyondTheModelAreRefused) {
   const auto write_pieces = [&](std::vector<Piece> pieces) {
     write_checkpoint_file(part_path(directory_, 0), {.step = 3, .parameters = 10}, pieces);
   };
@@ -167,7 +167,7 @@ TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
   EXPECT_THAT(error_of([&] { restore(parts, {array_of(0, 1)}, backend_); }), HasSubstr("twice"));
 }
 
-TEST_F(Checkpoint, WhatItLacksIsNamed) {
+TEST_F(Checkpoint, MissingArraysAreNamed) {
   write(0, 1);
   StateArray other = array_of(0, 1);
   other.name = "y";

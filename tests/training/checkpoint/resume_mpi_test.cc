@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         ResumedRun{"bf16_sharded", Precision::kBf16, Sharding::kState, BalanceStrategy::kExchange}),
     [](const auto& test) { return test.param.name; });
 
-TEST_P(ResumeOverRanks, OnTheSameRanksItHasTheSameBits) {
+TEST_P(ResumeOverRanks, TheSameRanksGiveTheSameBits) {
   const config::RunConfig config = run_on(world_->size());
   leave_a_checkpoint(config);
   const TrainingHistory resumed = go_on(config, *world_), whole = uninterrupted(config);
@@ -82,7 +82,7 @@ TEST_P(ResumeOverRanks, OnTheSameRanksItHasTheSameBits) {
 }
 
 // Every rank resumes alone from the checkpoint of all ranks.
-TEST_P(ResumeOverRanks, OnOneRankItIsTheSameButForRounding) {
+TEST_P(ResumeOverRanks, OneRankGivesTheSameLossesUpToRounding) {
   const config::RunConfig config = run_on(world_->size());
   leave_a_checkpoint(config);
   const auto single = comm::make_single_communicator();

@@ -34,13 +34,13 @@ inline void train_to_checkpoint(const config::RunConfig& config, device::Backend
                 .ranks = communicator.size(),
                 .note = "a note"},
                state);
-  trainer.step();  // training beside the writer must not change what it writes
+  trainer.step();  // training during the write must not change the written data
   writer.finish();
   communicator.barrier();
 }
 
-// Resumes there for `steps` steps. The model begins with other weights, so that missing data would
-// show.
+// Resumes from `folder` for `steps` steps. The model begins with other weights, so that missing
+// data would show.
 inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
                                              device::Backend& backend,
                                              comm::Communicator& communicator,

@@ -24,7 +24,7 @@ TEST_F(Checks, AVocabularyOfAnotherSizeIsRefused) {
   EXPECT_THAT(error, HasSubstr("30522"));
 }
 
-TEST_F(Checks, ModulesNeedALayerEachAndOneRankFewer) {
+TEST_F(Checks, EveryModuleNeedsALayerAndRanksAreOneFewer) {
   config::RunConfig config;
   config.model.config = "tiny";
   config.ouroboros.modules = 3;

@@ -56,7 +56,7 @@ TEST(ModelFactory, CapacityHoldsTheFullestMicroBatch) {
   EXPECT_EQ(both.masked, 3);
 }
 
-TEST(ModelFactory, PaddingOfProductsInFloat8MustBePossible) {
+TEST(ModelFactory, PaddingForFloat8MustBePossible) {
   config::RunConfig config;
   config.device.backend = &device::find_backend("cuda");
   config.model.precision = config::Precision::kFp8;

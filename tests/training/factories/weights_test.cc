@@ -10,7 +10,7 @@ namespace {
 
 class WeightsFactory : public testing_support::TemporaryDirectory {};
 
-TEST_F(WeightsFactory, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
+TEST_F(WeightsFactory, WeightsComeFromTheCheckpointAndMissingOnesAreReported) {
   const bert::ParameterLayout layout(small_bert());
   std::string told;
   const auto describe = [&](const std::string& line) { told += line + "\n"; };

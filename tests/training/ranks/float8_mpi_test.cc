@@ -21,7 +21,7 @@ class TrainerInFloat8 : public testing::Test {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
 
-TEST_F(TrainerInFloat8, RanksAgreeOnTheLargestValues) {
+TEST_F(TrainerInFloat8, RanksSyncTheLargestValues) {
   const config::RunConfig config = this->config(kGlobalBatch / world_->size());
   const auto cpu = make_backend(config);
   testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
@@ -48,10 +48,10 @@ TEST_F(TrainerInFloat8, RanksAgreeOnTheLargestValues) {
   }
 }
 
-// Gradients that ranks add up differ in their last bits, and weights after a few updates. Then FP8
-// rounds some numbers to a neighbour, a sixteenth of themselves away: how far that carries losses
-// is seen in runs whose updates differ by about as little.
-TEST_F(TrainerInFloat8, LossesAreThoseOfOneRankWithTheWholeBatch) {
+// Sums of gradients over ranks differ in their last bits, and so do weights after a few updates.
+// FP8 then rounds some numbers to a neighbour, which differs by a sixteenth. Runs whose updates
+// differ by about as little show how much the losses may differ.
+TEST_F(TrainerInFloat8, LossesMatchOneRankWithTheWholeBatch) {
   const TrainingHistory whole = train(config(kGlobalBatch), *single_, *source_, 7, kSteps);
   double rounding = 0;
   for (const int of_ten_millionth : {-8, -4, -2, -1, 1, 2, 4, 8}) {
@@ -64,7 +64,8 @@ TEST_F(TrainerInFloat8, LossesAreThoseOfOneRankWithTheWholeBatch) {
   EXPECT_LE(largest_loss_difference(train(shared, *world_, *source_, 7, kSteps), whole),
             2 * rounding);
 
-  // Before that, only scales could differ; where ranks do not agree on them, by 1e-6 and more.
+  // In the first steps only scales can differ. If ranks did not sync them, losses would differ by
+  // 1e-6 or more.
   constexpr int kBeforeRounding = 2;
   EXPECT_LE(
       largest_loss_difference(train(shared, *world_, *source_, 7, kBeforeRounding),

@@ -6,9 +6,9 @@
 namespace strata::training {
 namespace {
 
-// More buckets, begun earlier. Norms are summed by bucket, so their last bits may differ where they
-// clip.
-TEST_P(TrainerOverRanks, HalvesOfLayersTrainTheSame) {
+// There are more buckets, and their reduction begins earlier. Norms are summed by bucket, so the
+// last bits may differ if gradients are clipped.
+TEST_P(TrainerOverRanks, HalfLayerBucketsTrainTheSameWeights) {
   const bool clips = GetParam().clip != config::ClipMode::kNone;
   if (GetParam().clip == config::ClipMode::kBucketBeforeAllReduce) {
     GTEST_SKIP() << "other buckets are clipped otherwise";
@@ -46,8 +46,8 @@ TEST_P(TrainerOverRanks, HalvesOfLayersTrainTheSame) {
   }
 }
 
-// Two ranks' gradients are added up once, which rounds once, too.
-TEST(TrainerSums, InBf16AreThoseInFp32OfTwoRanksAlone) {
+// The gradients of two ranks need a single addition, so bf16 also rounds once.
+TEST(TrainerSums, InBf16MatchFp32OnlyOnTwoRanks) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
   for (const auto sharded : {kNone, kState}) {
@@ -67,7 +67,8 @@ TEST(TrainerSums, InBf16AreThoseInFp32OfTwoRanksAlone) {
   }
 }
 
-// The head's part of the words' gradient first, the input's part last: sums in another order.
+// The dense part of the tied gradient is reduced first and the sparse rows last, so sums have
+// another order.
 class TiedEmbeddingSplit : public TrainerOverRanks {};
 INSTANTIATE_TEST_SUITE_P(
     Modes, TiedEmbeddingSplit,
@@ -76,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
                     Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32, kLamb}),
     name_of_mode);
-TEST_P(TiedEmbeddingSplit, TrainsTheSame) {
+TEST_P(TiedEmbeddingSplit, HasTheSameLosses) {
   const TrainingHistory whole = on_a_single_rank(1);
   config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
   config.reduce.split_tied_embedding = true;

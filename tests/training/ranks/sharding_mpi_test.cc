@@ -15,7 +15,7 @@
 namespace strata::training {
 namespace {
 
-// So many layers, each a gather group.
+// Number of layers. Each layer is a gather group.
 constexpr int kDeepLayers = 5;
 
 // A model with gaps between the parameters of a layer.
@@ -99,8 +99,8 @@ INSTANTIATE_TEST_SUITE_P(Runs, ShardingOverRanks, testing::ValuesIn(sharded_runs
                                               name_of(run.reduce));
                          });
 
-// (r - 1) / r of the parameters in each exchange: a sum, and in `all` two gathers, but for what
-// stays in memory.
+// Every exchange sends (r - 1) / r of the parameters. There is one sum and, with `all`, there are
+// two gathers, except of weights that stay in memory.
 TEST_P(ShardingOverRanks, SendsTheBytesOfTheFormula) {
   const ShardedRun& run = GetParam();
   trainer_->start(*source_);
@@ -244,8 +244,8 @@ TEST_P(TrainerOverRanks, ShardedGradientsOfEveryMicroBatchAddUp) {
   EXPECT_EQ(trained(deferred).weights, sharded.weights) << "behind the host";
 }
 
-// The optimizer's state in shares: the same weights from a share of the work. Of LAMB, ranks add
-// up the norms of tensors, which one rank adds up alone: the last bits may differ.
+// With sharded optimizer state, each rank does a share of the work. LAMB's norms of tensors are
+// then summed over ranks, so the last bits may differ from those of a single rank.
 TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
   const bool is_lamb = GetParam().optimizer == kLamb;
   for (const config::Precision precision : {config::Precision::kFp32, config::Precision::kBf16}) {
@@ -270,7 +270,7 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
 }
 
 // A checkpoint has the weights of all shards.
-TEST(BertSystemOverRanks, SavesWhatAllRanksTrained) {
+TEST(BertSystemOverRanks, SavesTheWeightsOfAllRanks) {
   const auto world = comm::make_mpi_communicator();
   const Ranks ranks{*world, {world->rank(), world->size()}};
   // All ranks are children of one process.

@@ -38,8 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, SharedUpdate, kShared, name_of_mode);
 INSTANTIATE_TEST_SUITE_P(SharedModes, TrainerOverRanks, kShared, name_of_mode);
 INSTANTIATE_TEST_SUITE_P(OwnModes, TrainerOverRanks, kOwn, name_of_mode);
 
-// Dropout is keyed by sample, so where a sample is computed makes no difference.
-TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
+// Dropout depends on the sample, and not on the rank that computes it.
+TEST_P(SharedUpdate, LossesMatchOneRankWithTheWholeBatch) {
   const TrainingHistory shared = on_all_ranks(), whole = on_a_single_rank(1),
                         accumulated = on_a_single_rank(2);
   const double difference = largest_loss_difference(shared, whole);
@@ -48,7 +48,7 @@ TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
   if (world_->rank() == 0) RecordProperty("difference", fmt::format("{}", difference));
 }
 
-// Samples are short, so that a cost is all but a number of tokens.
+// Samples are short, so that the cost is almost proportional to the number of tokens.
 TEST_P(TrainerOverRanks, AStepSaysHowUnevenItsPlanIs) {
   const TrainingHistory history = on_all_ranks();
   for (const StepResult& step : history.steps) {
@@ -62,9 +62,9 @@ TEST_P(TrainerOverRanks, AStepSaysHowUnevenItsPlanIs) {
   }
 }
 
-// Two strategies that draw the same global batches and divide them differently. Half of the data
-// are in each stratum, so that what `planned` draws for all ranks is what `stratified` draws for
-// each.
+// The two strategies draw the same global batches and divide them differently. Half of the data are
+// in each stratum, so that `planned` draws the same samples for all ranks together as `stratified`
+// draws for each rank.
 TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
@@ -87,7 +87,7 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
   }
 }
 
-// Also where devices lag behind, so that gradients are reduced while other blocks run backward.
+// This includes devices that lag behind, which reduce gradients while other blocks run backward.
 TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
   for (const auto sharded : {kNone, kState}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
@@ -108,7 +108,7 @@ TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
   }
 }
 
-// Without collectives of the device's own: buckets are reduced through the host.
+// The devices have no collectives, so buckets are reduced through the host.
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   constexpr int kLaggingSteps = 12;  // enough for shapes to recur
   for (const auto sharded : {kNone, kState}) {
@@ -158,8 +158,8 @@ TEST(TrainingOverRanks, FollowsMlperfsReference) {
   }
 }
 
-// Every sample once, whichever rank evaluates it.
-TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
+// Every sample is evaluated once, by any rank.
+TEST(EvaluatorOverRanks, HasTheLossesOfOneRank) {
   const auto world = comm::make_mpi_communicator(), single_rank = comm::make_single_communicator();
   const auto source = open_small(counting_instances(21));
   const auto cpu = make_backend(small_run());

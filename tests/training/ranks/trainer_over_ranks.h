@@ -43,7 +43,7 @@ class TrainerOverRanks : public testing::TestWithParam<Mode> {
     return train(run_of(GetParam(), kGlobalBatch / world_->size(), 1), *world_, *source_, seed,
                  steps);
   }
-  // `accumulation` micro-batches, without any other rank.
+  // Trains on a single rank with `accumulation` micro-batches.
   TrainingHistory on_a_single_rank(int accumulation) {
     return train(run_of(GetParam(), kGlobalBatch / accumulation, accumulation), *single_, *source_,
                  7, kSteps);
@@ -55,7 +55,7 @@ class TrainerOverRanks : public testing::TestWithParam<Mode> {
 };
 
 inline constexpr double kNeverClips = 1e6, kClips = 0.3;
-// Gradients that travel in bf16 are off by up to 2^-9 of themselves.
+// Gradients that are sent in bf16 have a relative error of up to 2^-9.
 inline constexpr double kFp32 = 1e-4, kBf16 = 1e-3;
 inline constexpr auto kRandom = config::BalanceStrategy::kRandom,
                       kExchange = config::BalanceStrategy::kExchange,

@@ -47,7 +47,7 @@ TEST(Gathers, LayerOrderGathersAsMuchForManyMicroBatchesAsForOne) {
   }
 }
 
-TEST(Gathers, MicroBatchOrderGathersForEach) {
+TEST(Gathers, MicroBatchOrderGathersForEveryMicroBatch) {
   for (const int micro_batches : {1, 2, 5}) {
     const Schedule schedule =
         with_gathers(micro_batch_rounds(kBlocks, micro_batches, false), kGroups);
@@ -72,14 +72,14 @@ TEST(Gathers, BlocksOfOneGatherGroupAreGatheredTogether) {
             (std::map<int, int>{{0, 1}, {1, 0}, {2, 0}, {3, 1}, {4, 0}, {5, 0}}));
 }
 
-TEST(Gathers, SegmentsStayWhole) {
+TEST(Gathers, GathersDoNotSplitGraphSegments) {
   const Schedule gathering = with_gathers(micro_batch_rounds(kBlocks, 3, false), kGroups);
   for (size_t i = 1; i < gathering.tasks.size(); ++i) {
     EXPECT_LE(gathering.tasks[i - 1].micro_batch, gathering.tasks[i].micro_batch);
   }
 }
 
-TEST(Gathers, WeightsThatAreNotThereAreFound) {
+TEST(Gathers, MissingWeightsAreNoticed) {
   const Schedule whole = with_gathers(layer_order(kBlocks, 2, false), kGroups);
   for (size_t i = 0; i < whole.tasks.size(); ++i) {
     if (whole.tasks[i].kind != kGather) continue;
@@ -96,7 +96,7 @@ TEST(Gathers, WeightsThatAreNotThereAreFound) {
 }
 
 // In rounds, a micro-batch's gradients overwrite those of the one before.
-TEST(MicroBatchRounds, NothingIsOverwrittenBeforeItIsReduced) {
+TEST(MicroBatchRounds, GradientsAreNotOverwrittenBeforeTheirReduction) {
   const Schedule rounds = micro_batch_rounds(kBlocks, 3, false);
   check_schedule(rounds);
   int ready = 0;

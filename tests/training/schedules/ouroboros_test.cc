@@ -95,13 +95,13 @@ double module_time(const Schedule& schedule, const Task& task) {
 }
 
 // Modules, layers.
-class OuroborosOf : public testing::TestWithParam<std::tuple<int, int>> {
+class OuroborosSchedules : public testing::TestWithParam<std::tuple<int, int>> {
  protected:
   int modules() const { return std::get<0>(GetParam()); }
   int layers() const { return std::get<1>(GetParam()); }
   std::vector<Schedule> schedules_ = all_ranks(modules(), layers());
 };
-INSTANTIATE_TEST_SUITE_P(Shapes, OuroborosOf,
+INSTANTIATE_TEST_SUITE_P(Shapes, OuroborosSchedules,
                          testing::Values(std::tuple{2, 2}, std::tuple{2, 3}, std::tuple{3, 3},
                                          std::tuple{3, 4}, std::tuple{3, 5}, std::tuple{3, 6},
                                          std::tuple{4, 4}, std::tuple{4, 6}, std::tuple{4, 8},
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, OuroborosOf,
                                               std::get<1>(test.param));
                          });
 
-TEST_P(OuroborosOf, CanBeWalkedWithoutDeadlock) {
+TEST_P(OuroborosSchedules, RunsWithoutDeadlock) {
   for (const Schedule& schedule : schedules_) EXPECT_NO_THROW(check_schedule(schedule));
   for (const Travel travel : {Travel::kFreely, Travel::kInTurn}) {
     EXPECT_TRUE(RankSimulation(schedules_, 12, module_time, travel).run().has_value());
@@ -124,7 +124,7 @@ TEST_P(OuroborosOf, CanBeWalkedWithoutDeadlock) {
 }
 
 // Both sides use the same order and the same step, so that messages need no address.
-TEST_P(OuroborosOf, EveryMessageThatIsSentIsReceivedInThatOrder) {
+TEST_P(OuroborosSchedules, MessagesAreReceivedInTheOrderInWhichTheyAreSent) {
   std::map<std::pair<int, int>, std::vector<std::pair<int, Message>>> sent, received;
   for (const Schedule& schedule : schedules_) {
     const int rank = schedule.stage.index;
@@ -147,7 +147,7 @@ TEST_P(OuroborosOf, EveryMessageThatIsSentIsReceivedInThatOrder) {
 
 // Module k runs a micro-batch's backward K - k steps later. So K - k + 1 sets of activations are in
 // use, they can be used in turn, and every backward finds its forward.
-TEST_P(OuroborosOf, ModulesHaveAsManyMicroBatchesInFlightAsTheyAreDelayed) {
+TEST_P(OuroborosSchedules, TheDelayDecidesTheMicroBatchesInFlight) {
   constexpr int kSteps = 11;
   for (const Schedule& schedule : schedules_) {
     int most_of_rank = 0;
@@ -186,7 +186,7 @@ TEST_P(OuroborosOf, ModulesHaveAsManyMicroBatchesInFlightAsTheyAreDelayed) {
 
 // Yang et al.: sum F + max over ranks of sum B, compared with sum F + sum B; rank 0 has two
 // modules.
-TEST_P(OuroborosOf, TakesAsLongAsThePaperSays) {
+TEST_P(OuroborosSchedules, TakesAsLongAsThePaperSays) {
   constexpr int kSteps = 12;
   for (const Travel travel : {Travel::kFreely, Travel::kInTurn}) {
     const auto updates = RankSimulation(schedules_, kSteps, module_time, travel).run();
@@ -200,7 +200,7 @@ TEST_P(OuroborosOf, TakesAsLongAsThePaperSays) {
   }
 }
 
-TEST(Ouroboros, WhatCannotBeWalkedIsRefused) {
+TEST(Ouroboros, ImpossibleSchedulesAreRefused) {
   const Schedule right = ouroboros(stage_of(1, 3), 5);
   const auto error_without = [&](const Task& task) {
     Schedule wrong = right;

@@ -67,7 +67,7 @@ TEST(Pipeline, TakesAllMicroBatchesThroughARunBeforeTheNext) {
   EXPECT_EQ(schedule.in_flight, 2);
 }
 
-TEST(Pipeline, OfOneStageIsALayerOrder) {
+TEST(Pipeline, WithOneStageHasTheLayerOrder) {
   for (const Pipeline kind : {Pipeline::kContiguous, Pipeline::kModular}) {
     for (const bool recompute : {false, true}) {
       const Schedule alone = pipeline({0, 1, kind}, 3, 1, recompute);
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Pipelines,
                                           testing::Values(2, 3, 4, 8)),
                          name_of_shape);
 
-TEST_P(Pipelines, CanBeWalkedWithoutDeadlock) {
+TEST_P(Pipelines, RunWithoutDeadlock) {
   const auto [kind, stages, layers, micro_batches] = GetParam();
   for (const bool recompute : {false, true}) {
     const auto schedules = all_stages(kind, stages, stages * layers, micro_batches, recompute);
@@ -103,7 +103,7 @@ TEST_P(Pipelines, CanBeWalkedWithoutDeadlock) {
 }
 
 // Both sides use the same order, so that messages need no address.
-TEST_P(Pipelines, EveryMessageThatIsSentIsReceivedInThatOrder) {
+TEST_P(Pipelines, MessagesAreReceivedInTheOrderInWhichTheyAreSent) {
   const auto [kind, stages, layers, micro_batches] = GetParam();
   const auto schedules = all_stages(kind, stages, stages * layers, micro_batches);
   std::map<std::pair<int, int>, std::vector<Message>> sent, received;  // by sender and receiver
@@ -143,7 +143,7 @@ TEST_P(Pipelines, WaitAsLongAsThePaperSays) {
   }
 }
 
-TEST(Pipeline, OfSixLayersOnTwoStagesWaitsAThirdAsLongWhereItIsModular) {
+TEST(Pipeline, ModularPipelineOfSixLayersOnTwoStagesWaitsAThirdAsLong) {
   const auto bubble = [](Pipeline kind, int micro_batches) {
     const int work = 2 * 3 * micro_batches;
     return 100.0 * (*time_of(all_stages(kind, 2, 6, micro_batches)) - work) / work;
@@ -155,7 +155,7 @@ TEST(Pipeline, OfSixLayersOnTwoStagesWaitsAThirdAsLongWhereItIsModular) {
   }
 }
 
-TEST(Pipeline, WhatCannotBeWalkedIsRefused) {
+TEST(Pipeline, ImpossibleSchedulesAreRefused) {
   const Schedule right = pipeline({1, 2, Pipeline::kModular}, 6, 2, false);
   const auto error_without = [&](const Task& task) {
     Schedule wrong = right;

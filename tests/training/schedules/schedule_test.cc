@@ -33,7 +33,7 @@ TEST(LayerOrder, TakesAllMicroBatchesThroughABlockBeforeTheNext) {
   EXPECT_EQ(layer_order(3, 1, false).in_flight, 1);
 }
 
-TEST(Schedules, CanBeWalked) {
+TEST(Schedules, PassTheCheck) {
   for (const int blocks : {1, 3, 26}) {
     for (const int micro_batches : {1, 2, 5}) {
       for (const bool recompute : {false, true}) {
@@ -58,7 +58,7 @@ TEST(Schedules, RecomputeRightBeforeBackward) {
   }
 }
 
-TEST(Schedules, WhatCannotBeWalkedIsRefused) {
+TEST(Schedules, ImpossibleSchedulesAreRefused) {
   const auto error_of_tasks = [](std::vector<Task> tasks, int in_flight = 1) {
     const Schedule schedule{.name = "wrong",
                             .blocks = 2,

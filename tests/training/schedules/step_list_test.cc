@@ -58,7 +58,7 @@ bool comes_after(const comm::OperationList& list, int place, int before) {
   });
 }
 
-TEST(GraphSegments, AreTheOperationsOfOneMicroBatchThatFollowEachOther) {
+TEST(GraphSegments, AreConsecutiveOperationsOfOneMicroBatch) {
   const comm::BucketPlan one = buckets_of({{0, 10}}, comm::ClipMode::kNone, 1);
   const StepList turns = make_step_list(plan_of(micro_batch_order(3, 2)),
                                         buckets_of({{0, 30}}, comm::ClipMode::kNone, 1));
@@ -138,7 +138,7 @@ TEST(StepList, UpdatesComeAfterTheNormThatClipsThem) {
   }
 }
 
-TEST(StepList, NothingIsReducedBeforeTheNormOfAllOfIt) {
+TEST(StepList, ReductionsComeAfterTheNormOfAllGradients) {
   const StepList step = make_step_list(plan_of(micro_batch_order(3, 1)),
                                        a_bucket_a_block(3, comm::ClipMode::kBeforeAllReduce));
   const int last_norm = places_of(step.operations, kNorm).back();
@@ -164,7 +164,7 @@ TEST(StepList, ConvertedBucketsWaitForMemory) {
 }
 
 // The first and the third block's gradients share memory.
-TEST(StepList, SharedMemoryIsWrittenOnceWhatLiesThereIsReduced) {
+TEST(StepList, SharedMemoryIsWrittenAfterItsReduction) {
   comm::BucketPlan buckets = a_bucket_a_block(3, comm::ClipMode::kNone);
   buckets.keeps_shards = true;
   buckets.runs = {{{0, 10}, 0}, {{10, 20}, 10}, {{20, 30}, 0}};
@@ -178,7 +178,7 @@ TEST(StepList, SharedMemoryIsWrittenOnceWhatLiesThereIsReduced) {
   EXPECT_EQ(list[places_of(list, kBackward)[2]].after.size(), 1u) << "only the backward before";
 }
 
-TEST(StepList, TheFirstDelayedStepsLeaveOutWhatBeganBefore) {
+TEST(StepList, TheFirstDelayedStepsLeaveOutEarlierMicroBatches) {
   const Schedule schedule = ouroboros({.count = 1, .pipeline = bert::Pipeline::kRing}, 4);
   const comm::BucketPlan buckets = a_bucket_a_block(4, comm::ClipMode::kNone, 1);
   ASSERT_EQ(most_delay(schedule), 1);
@@ -192,7 +192,7 @@ TEST(StepList, TheFirstDelayedStepsLeaveOutWhatBeganBefore) {
   EXPECT_EQ(places_of(first.operations, kUpdate).size(), 4u);
 }
 
-TEST(StepList, KnowsWithWhichBlockABucketIsReady) {
+TEST(StepList, FindsTheBlockThatCompletesABucket) {
   const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
   const auto blocks = static_cast<int>(layout.groups.size());
   const std::vector<int64_t>& ends = layout.boundaries;
@@ -260,7 +260,7 @@ TEST(StepList, TiedRowsAreReducedAfterAllBuckets) {
   EXPECT_EQ(updated, (std::vector<int>{1, 2, 3, 0})) << "the table's come last";
 }
 
-TEST(OperationList, AnOperationComesAfterOthersOfTheList) {
+TEST(OperationList, OperationsDependOnlyOnEarlierOperations) {
   comm::OperationList list;
   EXPECT_EQ(list.add({.kind = kForward}), 0);
   EXPECT_THROW(list.add({.kind = kBackward, .after = {1}}), Error);

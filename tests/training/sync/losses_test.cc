@@ -5,7 +5,7 @@
 namespace strata::training {
 namespace {
 
-TEST(LossesOverRanks, OneRankKeepsItsOwn) {
+TEST(LossesOverRanks, OneRankKeepsItsLosses) {
   const auto communicator = comm::make_single_communicator();
   const bert::Losses losses{{1.25, 3, 8}, {0.5, 2, 4}, {2.5, 0, 16}};
   const bert::Losses sum = all_reduce(*communicator, losses);

@@ -46,7 +46,7 @@ class ComputeTimesTest : public testing_support::TemporaryDirectory {
   ComputeTimes times_{device_};
 };
 
-TEST_F(ComputeTimesTest, AreTheDevices) {
+TEST_F(ComputeTimesTest, AreMeasuredOnTheDevice) {
   const auto begin = Clock::now();
   issue_micro_batch(0);
   issue_micro_batch(1);

@@ -59,7 +59,7 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   EXPECT_FALSE(without_losses.contains("masked_lm_loss"));
 }
 
-TEST_F(StepTraceTest, TellsTheLossScaleWhereThereIsOne) {
+TEST_F(StepTraceTest, HasTheLossScaleIfThereIsOne) {
   StepTrace trace(directory_ / "steps.jsonl");
   StepResult step = a_step();
   trace.add(step);
@@ -117,7 +117,7 @@ TEST_F(StepTraceTest, AFullDiskIsReportedAtTheEnd) {
             "\nstrata: /dev/full: step 3 is missing: No space left on device\n");
 }
 
-TEST_F(StepTraceTest, ALinkInItsPlaceIsNotWrittenThrough) {
+TEST_F(StepTraceTest, ALinkInItsPlaceIsNotFollowed) {
   write_file_atomically(directory_ / "mine", "mine");
   std::filesystem::create_symlink("mine", directory_ / "steps.jsonl");
   EXPECT_THROW(StepTrace(directory_ / "steps.jsonl"), Error);

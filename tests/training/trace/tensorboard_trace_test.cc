@@ -60,7 +60,7 @@ class TensorBoardTraceTest : public testing_support::TemporaryDirectory {
   }
 };
 
-TEST_F(TensorBoardTraceTest, HoldsStepsAndEvaluationsWhileTheRunGoesOn) {
+TEST_F(TensorBoardTraceTest, HasStepsAndEvaluationsDuringTheRun) {
   TensorBoardTrace trace(directory_ / "run");
   StepResult result = step(7, 10.0);
   result.gradient_norm = 2.5;
@@ -75,12 +75,12 @@ TEST_F(TensorBoardTraceTest, HoldsStepsAndEvaluationsWhileTheRunGoesOn) {
   EXPECT_FALSE(tags.contains("training/loss_scale")) << "there is none";
 }
 
-TEST_F(TensorBoardTraceTest, AResumedRunGoesOnInAFileOfItsOwn) {
+TEST_F(TensorBoardTraceTest, AResumedRunContinuesInANewFile) {
   write_resumed_run();
   expect_the_resumed_run(read("/usr/bin/python3"));
 }
 
-TEST_F(TensorBoardTraceTest, TensorBoardReadsTheSame) {
+TEST_F(TensorBoardTraceTest, TensorBoardReadsTheSameValues) {
   const char* python = std::getenv("STRATA_TENSORBOARD_PYTHON");
   if (python == nullptr) {
     GTEST_SKIP() << "STRATA_TENSORBOARD_PYTHON names no Python with tensorboard";
@@ -96,7 +96,7 @@ TEST_F(TensorBoardTraceTest, WithoutAFolderNothingIsWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(TensorBoardTraceTest, WhatCannotBeWrittenIsNamed) {
+TEST_F(TensorBoardTraceTest, AnUnwritablePathIsRefused) {
   write_file_atomically(directory_ / "file", "");
   EXPECT_THROW(TensorBoardTrace(directory_ / "file" / "run"), Error);
 }

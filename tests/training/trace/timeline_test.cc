@@ -117,7 +117,7 @@ class Meeting : public comm::MirrorCommunicator {
 };
 
 // Otherwise the spans of several ranks could not be compared.
-TEST_F(TimelineTest, BeginsWhenTheRanksHaveMet) {
+TEST_F(TimelineTest, BeginsAfterABarrierOfTheRanks) {
   Meeting ranks;
   Timeline timeline(ranks);
   ASSERT_EQ(ranks.met.size(), 1u);

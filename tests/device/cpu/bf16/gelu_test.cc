@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Bf16Gelu, testing::Values(Activation::kGelu, Act
                            return test.param == Activation::kGelu ? "exact" : "tanh";
                          });
 
-TEST_P(Bf16Gelu, IsTheFunctionsOfEveryNumber) {
+TEST_P(Bf16Gelu, IsAccurateForEveryNumber) {
   const std::vector<uint16_t> x = all_numbers();
   std::vector<uint16_t> y(x.size()), dx(x.size());
   const std::vector<uint16_t> dy(x.size(), kOne);
@@ -91,7 +91,7 @@ TEST_P(Bf16Gelu, BackwardMultipliesByTheGradient) {
 }
 
 // In place, with distant rows and row ends that do not fill a register.
-TEST_P(Bf16Gelu, OfAPartOfAMatrixChangesNothingElse) {
+TEST_P(Bf16Gelu, OnAPartOfAMatrixChangesOnlyThatPart) {
   constexpr int64_t kRows = 3, kStride = 80;
   constexpr uint16_t kGuard = 0x4242;
   for (const int64_t columns : {1, 15, 16, 17, 33, 64, 79}) {

@@ -146,7 +146,7 @@ class Bf16Gemm : public testing::Test {
   std::mt19937 random_{1};
 };
 
-TEST_F(Bf16Gemm, IsTheProduct) {
+TEST_F(Bf16Gemm, MatchesTheProductInDouble) {
   for (const bool transpose_b : {false, true}) {
     for (const bool transpose_a : {false, true}) {
       for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
@@ -164,7 +164,7 @@ TEST_F(Bf16Gemm, IsTheProduct) {
   }
 }
 
-TEST_F(Bf16Gemm, LongSumsLeaveRegistersOnce) {
+TEST_F(Bf16Gemm, LongSumsAreRoundedOnce) {
   for (const bool accumulate : {false, true}) {
     expect_the_product({false, false, 5, 20, 4096, false, accumulate});
     expect_the_product({false, true, 5, 20, 9000, false, accumulate, false, 2});
@@ -210,7 +210,7 @@ TEST_F(Bf16Gemm, BitsDoNotDependOnThreads) {
   }
 }
 
-TEST_F(Bf16Gemm, WhatItCannotReadInPairsIsLeftToOthers) {
+TEST_F(Bf16Gemm, RefusesMatricesThatItCannotReadInPairs) {
   MatmulCall call{
       .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4, .input_dtype = DType::kBF16};
   EXPECT_TRUE(bf16_gemm_takes(call));

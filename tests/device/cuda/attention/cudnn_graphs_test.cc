@@ -54,7 +54,7 @@ class CudnnGraphs : public testing::TestWithParam<Gpu> {
 INSTANTIATE_TEST_SUITE_P(Gpus, CudnnGraphs, testing::ValuesIn(kGpus),
                          [](const auto& test) { return fmt::format("sm_{}", test.param.version); });
 
-TEST_P(CudnnGraphs, AreWhatCudnnHasKernelsFor) {
+TEST_P(CudnnGraphs, AreSupportedByCudnn) {
   for (const int64_t sequences : {1, 3, 97}) {
     for (const int64_t max_length : {128, 512}) {
       for (const int64_t head_size : {32, 64}) {
@@ -71,7 +71,7 @@ TEST_P(CudnnGraphs, AreWhatCudnnHasKernelsFor) {
   }
 }
 
-TEST_P(CudnnGraphs, WhatCudnnHasNoKernelsForIsAnError) {
+TEST_P(CudnnGraphs, UnsupportedShapesAreAnError) {
   EXPECT_THROW(plans(CudnnPass::kForward, {3, 512, 16, 20}), Error);
 }
 

@@ -1,5 +1,5 @@
-// The functions loaded at run time are the library's own: those that need no GPU work, and the
-// others report what they need.
+// Tests the library's functions that are loaded at run time. Functions that need no GPU work, and
+// the others report that they need one.
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -63,7 +63,7 @@ TEST(CublasLt, DescribesProductsWithoutAGpu) {
   EXPECT_EQ(cublasLtMatmulDescDestroy(product), CUBLAS_STATUS_SUCCESS);
 }
 
-TEST(CublasLt, HasNoHandleToDestroyWhereNoneWasMade) {
+TEST(CublasLt, RefusesToDestroyAMissingHandle) {
   EXPECT_EQ(cublasLtDestroy(nullptr), CUBLAS_STATUS_INVALID_VALUE);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(NearestProcessors, ListsAreLinuxs) {
+TEST(NearestProcessors, ListsOfLinuxAreParsed) {
   EXPECT_EQ(parse_processor_list("0-3,8,10-11\n"), (std::vector<int>{0, 1, 2, 3, 8, 10, 11}));
   EXPECT_EQ(parse_processor_list("5"), std::vector<int>{5});
   for (const char* wrong : {"", "\n", "x", "3-", "3-1", "1,", "1,,2", "1;2", "-1", "0-99999999"}) {
@@ -50,14 +50,14 @@ class BindToNearestProcessors : public testing::Test {
   fs::path device_ = root_ / "sys/bus/pci/devices/0000:3b:00.0";
 };
 
-TEST_F(BindToNearestProcessors, KeepsAThreadToThem) {
+TEST_F(BindToNearestProcessors, BindsAThread) {
   const std::vector<int> all = usable_processors();
   if (all.size() < 2) GTEST_SKIP() << "this machine has one processor";
   EXPECT_EQ(bound(std::to_string(all[1])), std::vector<int>{all[1]});
   EXPECT_EQ(bound(std::to_string(all[1]) + ",1000"), std::vector<int>{all[1]});
 }
 
-TEST_F(BindToNearestProcessors, ChangesNothingWhereThatIsImpossible) {
+TEST_F(BindToNearestProcessors, ChangesNothingIfBindingIsImpossible) {
   const std::vector<int> all = usable_processors();
   EXPECT_EQ(bound("1000-1001"), all) << "none of these may be used";
   EXPECT_EQ(bound(""), all);

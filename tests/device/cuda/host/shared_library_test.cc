@@ -29,7 +29,7 @@ TEST(SharedLibrary, FindsFunctionsOfTheFirstFileThatIsThere) {
   EXPECT_EQ(cosine(0), 1);
 }
 
-TEST(SharedLibrary, AnAbsentOneIsNamedWithWhatNeedsIt) {
+TEST(SharedLibrary, AMissingLibraryIsNamedWithItsUser) {
   EXPECT_THAT(error_of([] {
                 SharedLibrary({"libstrata_absent.so.1", "/absent/libstrata.so"}, "tests need it");
               }),
