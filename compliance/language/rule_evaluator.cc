@@ -159,7 +159,7 @@ void Evaluator::assign(const Expression& target, Value value) {
       items[*index] = std::move(value);
       return;
     }
-    throw RuleError(fmt::format("{} does not take item assignment", type_name(object)));
+    throw RuleError(fmt::format("{} does not support item assignment", type_name(object)));
   }
   const auto& attribute = std::get<Attribute>(target.node);
   const Value object = evaluate(*attribute.object);
@@ -287,7 +287,8 @@ Value Evaluator::evaluate(const Call& node) {
 Value Evaluator::evaluate(const Unary& node) {
   const Value operand = evaluate(*node.operand);
   if (node.op == UnaryOperator::kNot) return Value::of_bool(!truthy(operand));
-  if (!operand.is_number()) throw RuleError(fmt::format("{} has no sign", type_name(operand)));
+  if (!operand.is_number())
+    throw RuleError(fmt::format("unary + and - need a number, found {}", type_name(operand)));
   const Value zero = Value::of_int(0);
   if (operand.kind() == Kind::kFloat) {
     return Value::of_float(node.op == UnaryOperator::kMinus ? -operand.real() : operand.real());

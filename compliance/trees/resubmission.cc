@@ -183,8 +183,8 @@ void compare_files(const fs::path& after, const fs::path& before, CodeComparison
 bool is_real(const fs::path& folder, ListingProblems& problems) {
   std::error_code error;
   if (fs::canonical(folder, error) == folder && !error) return true;
-  problems.push_back(
-      fmt::format("{}: is behind a link, and links are not followed", one_line(folder.string())));
+  problems.push_back(fmt::format("{}: is reached through a link, and links are not followed",
+                                 one_line(folder.string())));
   return false;
 }
 
