@@ -171,8 +171,8 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   constexpr double kUnfit = 0.1;
   if (calibration.step_error > kUnfit) {
     notes.push_back(
-        "no time per sample and time per step explain these steps: was the machine busy with "
-        "something else, or were they measured on different machines?");
+        "no pair of a time per sample and a time per step explains these steps: was the machine "
+        "busy with other work, or were the steps measured on different machines?");
   }
   if (spread(steps, &MeasuredStep::samples_per_rank) < kCloseBatches) {
     notes.push_back(

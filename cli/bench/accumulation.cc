@@ -136,7 +136,7 @@ void print_sums(const AccumulationBenchmark& b) {
 void print_retention(const AccumulationBenchmark& b) {
   fmt::print(
       "variance of rounded sums over that of exact sums; *: not retained (e^(n (1 - ratio)) >= "
-      "50), ?: the draws do not decide\n");
+      "50), ?: too few draws to decide\n");
   print_by_mantissa(
       b.retention, 14,
       [](const auto& line) {
