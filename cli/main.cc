@@ -84,8 +84,8 @@ int parse_and_run(int argc, char** argv) {
 #ifdef STRATA_TRAINING
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
 #else
-      "This program has only the tools: train, eval, data, search and bench are in the package "
-      "strata-training.\nStart with 'strata COMMAND --help'."};
+      "This program has only the tools. The commands train, eval, data, search and bench are in "
+      "the package strata-training.\nStart with 'strata COMMAND --help'."};
 #endif
   app.name("strata");
   app.require_subcommand(1);

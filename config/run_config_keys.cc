@@ -170,8 +170,8 @@ ConfigSection data_section() {
        key("max_predictions_per_seq", get, &S::max_predictions_per_seq, Integer<int>{1, 65535},
            "Maximum masked positions of a sample, logged as max_predictions_per_seq."),
        key("shapes", get, &S::shapes, Maybe{Path{}, "none"},
-           "A file that `strata data shapes` made from the training set: the number of samples of "
-           "each length and number of masked positions. With it a GPU prepares the run's shapes "
+           "A file that `strata data shapes` made from the training set: the number of samples for "
+           "each pair of length and masked positions. With it a GPU prepares the run's shapes "
            "before the clock starts, without reading data."),
        key("variable_length", get, &S::variable_length, Flag{},
            "Read HDF5 files of variable-length rows (`mlperf-varlen`). Only for files of known "
@@ -371,8 +371,8 @@ ConfigSection initialization_section() {
                       "autotuning and `device.graphs`. 0: no warm-up."),
                   key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
                       "Empty the whole page cache of every node, which only root may do. `false`: "
-                      "only the files that the run reads leave it. If this fails, `cache_clear` is "
-                      "logged as false, and the closed division refuses to run.")});
+                      "only the files that the run reads are dropped. If this fails, `cache_clear` "
+                      "is logged as false, and the closed division refuses to run.")});
 }
 
 ConfigSection checkpoint_section() {

@@ -132,7 +132,9 @@ void add_bench_balance(CLI::App& bench) {
       ->delimiter(',')
       ->check(CLI::IsMember(loadbalance::strategies()))
       ->capture_default_str();
-  command->add_option("--steps", options->steps, "Number of steps to simulate for each")
+  command
+      ->add_option("--steps", options->steps,
+                   "Number of steps to simulate for each strategy and number of ranks")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command

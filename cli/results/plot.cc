@@ -74,7 +74,7 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
   CLI::App* command =
       plot.add_subcommand("curves",
                           "Accuracy of every run over time or samples, stretched near the target; "
-                          "one label per system, one colour per submitter");
+                          "one label per system, one colour per system or submitter");
   const auto options = std::make_shared<CurvesCommand>();
   command
       ->add_option("PATH", options->paths,
