@@ -110,7 +110,7 @@ mkdir -p "$(dirname "$output")" || give_up "the folder of $output cannot be crea
 if [[ -d $output ]] || ! : 2>/dev/null >"$output.unfinished"; then give_up "$output cannot be written"; fi
 rm -f "$output.unfinished"
 exec 9>"$output.lock"
-flock -n 9 || give_up "another check writes $output"
+flock -n 9 || give_up "another check writes $output; wait for it, or choose another --output"
 logs=${output%.json}_logs.tgz
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT  # until report_at_end

@@ -44,7 +44,7 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 case $measure in
-  overlap) [[ ${#of_schedule[@]} -eq 0 ]] || give_up "${of_schedule[0]} is for --measure schedule" ;;
+  overlap) [[ ${#of_schedule[@]} -eq 0 ]] || give_up "${of_schedule[0]} needs --measure schedule" ;;
   schedule) ;;
   *) give_up "unknown measurement $measure; see --help" ;;
 esac

@@ -240,7 +240,9 @@ Value Evaluator::evaluate(const Subscript& node) {
   const Value key = evaluate(*node.key);
   if (object.kind() == Kind::kDict) {
     const Value* found = object.dict().find(key);
-    if (found == nullptr) throw RuleError(fmt::format("there is no {}", to_repr(key, 80)));
+    if (found == nullptr) {
+      throw RuleError(fmt::format("the dictionary has no key {}", to_repr(key, 80)));
+    }
     return *found;
   }
   const bool sequence = object.is_sequence() || object.kind() == Kind::kStr;
