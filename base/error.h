@@ -34,7 +34,7 @@ inline std::string message_of(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error)) {
     return "out of memory; use a smaller batch.micro_batch, fewer threads or fewer ranks";
   }
-  return fmt::format("unexpected: {}", error.what());
+  return fmt::format("unexpected error: {}", error.what());
 }
 
 // Prints to standard error for users. Ignores errors, because work continues without the message.

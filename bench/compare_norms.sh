@@ -30,9 +30,9 @@ case $what in
   *) give_up "unknown comparison $what; see --help" ;;
 esac
 output=${output:-$root/runs/compare_$what}
-[[ -x $strata ]] || give_up "$strata is not there: run scripts/quickstart.sh first"
+[[ -x $strata ]] || give_up "$strata is missing: run scripts/quickstart.sh first"
 text=$root/data-cache/kjv.txt
-[[ -s $text ]] || give_up "$text is not there: run scripts/quickstart.sh first"
+[[ -s $text ]] || give_up "$text is missing: run scripts/quickstart.sh first"
 mkdir -p "$output"
 output=$(realpath "$output")
 

@@ -34,7 +34,7 @@ case $what in
   orders) ranks=${ranks:-2} ;;
   *) give_up "unknown comparison $what; see --help" ;;
 esac
-[[ -x $strata ]] || give_up "$strata is not there: run scripts/quickstart.sh first"
+[[ -x $strata ]] || give_up "$strata is missing: run scripts/quickstart.sh first"
 output=${output:-$root/runs/compare_$what}
 mkdir -p "$output"
 output=$(realpath "$output")

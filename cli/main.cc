@@ -38,8 +38,8 @@ bool main_has_returned = false;
 void correct_exit_code(int exit_code, void*) {
   if (exit_code != 1 || main_has_returned) return;
   std::fputs(
-      "strata: a library ended the program; see its message above. Fewer threads need less "
-      "memory\n",
+      "strata: a library ended the program; see its message above. If memory ran out, use fewer "
+      "threads\n",
       stderr);
   ::_exit(2);
 }
@@ -56,7 +56,8 @@ void correct_exit_code(int exit_code, void*) {
                stderr);
     ::_exit(2);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata: unexpected: %s\n", strata::printable_error(error.what()).c_str());
+    std::fprintf(stderr, "strata: unexpected error: %s\n",
+                 strata::printable_error(error.what()).c_str());
     ::_exit(2);
   } catch (...) {
   }
@@ -83,8 +84,8 @@ int parse_and_run(int argc, char** argv) {
 #ifdef STRATA_TRAINING
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
 #else
-      "This program has only the tools: train, eval, data, search and bench are in the package "
-      "strata-training.\nStart with 'strata COMMAND --help'."};
+      "This program has only the tools. The commands train, eval, data, search and bench are in "
+      "the package strata-training.\nStart with 'strata COMMAND --help'."};
 #endif
   app.name("strata");
   app.require_subcommand(1);

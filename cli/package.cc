@@ -45,7 +45,7 @@ void print_merge(const compliance::MergeReport& report) {
     for (const auto& source : submitter.sources) say("  from {}\n", one_line(source.string()));
   }
   for (const std::string& path : report.same) {
-    say("identical in several: {}\n", one_line(path));
+    say("identical in several sources: {}\n", one_line(path));
   }
   for (const std::string& path : report.left_out) say("left out: {}\n", one_line(path));
   say("{}: {}, {}\n", one_line(report.output.string()),
@@ -75,7 +75,7 @@ void add_merge_command(CLI::App& package) {
   const auto options = std::make_shared<MergeCommand>();
   command
       ->add_option("DIR", options->sources,
-                   "Submitters (folders with results/ and systems/), or folders that contain some")
+                   "Submitters (folders with results/ and systems/), or folders of submitters")
       ->required();
   names_output(command->add_option("-o,--output", options->output, "Folder to create"))->required();
   command->add_flag("--json", options->json, "Print JSON");
@@ -116,8 +116,8 @@ int preview(const PreviewCommand& command) {
 }
 
 void add_preview_command(CLI::App& package, int& exit_code) {
-  CLI::App* command = package.add_subcommand(
-      "preview", "Show the rows of a submission as the round's table would have them");
+  CLI::App* command =
+      package.add_subcommand("preview", "Show the submission's rows of the round's results table");
   const auto options = std::make_shared<PreviewCommand>();
   add_score_options(*command, options->input);
   command->add_flag("--detailed", options->detailed,
@@ -164,7 +164,8 @@ void print_resubmission(const compliance::Resubmission& result) {
       for (const std::string& name : *names) say("  {}: {}\n", what, one_line(name));
     }
   }
-  if (result.code.empty()) say("no code: no benchmarks/*/implementations/*\n");
+  if (result.code.empty())
+    say("no code to compare: the submission has no benchmarks/*/implementations/*\n");
 }
 
 json resubmission_json(const compliance::Resubmission& result) {
@@ -204,9 +205,7 @@ void add_resubmit_command(CLI::App& package, int& exit_code) {
   CLI::App* command = package.add_subcommand(
       "resubmit-check", "Compare the systems and code of a submission with the previous round");
   const auto options = std::make_shared<ResubmitCommand>();
-  command
-      ->add_option("NEW", options->submission,
-                   "A submitter's folder, or a folder that contains some")
+  command->add_option("NEW", options->submission, "A submitter's folder, or a folder of submitters")
       ->required();
   command
       ->add_option("OLD", options->round,
@@ -224,8 +223,9 @@ void add_resubmit_command(CLI::App& package, int& exit_code) {
 }  // namespace
 
 void add_package_command(CLI::App& app, int& exit_code) {
-  CLI::App* package = app.add_subcommand(
-      "package", "Merge submissions, see their rows, or compare them with the previous round");
+  CLI::App* package = app.add_subcommand("package",
+                                         "Merge submissions, preview their rows of the results "
+                                         "table, or compare them with the previous round");
   package->require_subcommand(1);
   add_merge_command(*package);
   add_preview_command(*package, exit_code);

@@ -329,8 +329,9 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->transform(
           number_with_unit({{"GB", 1}, {"GiB", 1.073741824}, {"TB", 1000}}, 0.001, 1e6, true));
   command
-      ->add_option("--under", options->under,
-                   "Find the fewest ranks that train in this time, such as 2min, at any of --batch")
+      ->add_option(
+          "--under", options->under,
+          "Find the fewest ranks that train in this time, such as 2min, trying each of --batch")
       ->transform(number_with_unit({{"s", 1}, {"min", 60}, {"h", 3600}}, 0.001, 1e7, false));
   command
       ->add_option("--price", options->rates.price,

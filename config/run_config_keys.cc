@@ -49,7 +49,7 @@ ConfigSection run_section() {
            "The system's name, a directory of the result tree. `auto`: from processor, nodes and "
            "ranks."),
        key("platform", get, &S::platform, Maybe{Text{}, "auto"},
-           "The system's name for people (submission_platform). `auto`: as `system`."),
+           "The system's readable name (submission_platform). `auto`: as `system`."),
        key("division", get, &S::division, Choice<Division>{}, "MLPerf division."),
        key("status", get, &S::status, Choice<SubmissionStatus>{}, "Availability of the system."),
        key("output", get, &S::output, Path{},
@@ -170,8 +170,8 @@ ConfigSection data_section() {
        key("max_predictions_per_seq", get, &S::max_predictions_per_seq, Integer<int>{1, 65535},
            "Maximum masked positions of a sample, logged as max_predictions_per_seq."),
        key("shapes", get, &S::shapes, Maybe{Path{}, "none"},
-           "A file that `strata data shapes` made from the training set: the number of samples of "
-           "each length and number of masked positions. With it a GPU prepares the run's shapes "
+           "A file that `strata data shapes` made from the training set: the number of samples for "
+           "each pair of length and masked positions. With it a GPU prepares the run's shapes "
            "before the clock starts, without reading data."),
        key("variable_length", get, &S::variable_length, Flag{},
            "Read HDF5 files of variable-length rows (`mlperf-varlen`). Only for files of known "
@@ -248,8 +248,8 @@ ConfigSection ouroboros_section() {
            "first rank has the first and the last module, which share the word embeddings. Module "
            "k = 1 ... K is updated with the gradient of K - k steps ago."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
-           "Number of first steps without delay. The K - k steps after them do not change module "
-           "k."),
+           "Number of steps without delay at the start of the run. The K - k steps after them do "
+           "not change module k."),
        key("tied", get, &S::tied, Choice<TiedGradient>{},
            "How the two parts of the word embeddings' gradient are combined: the head's part of "
            "this step, and the input's part of K - 1 steps ago.")});
@@ -286,7 +286,7 @@ ConfigSection lr_schedule_section() {
   return section(
       "lr_schedule",
       "Learning rate of step t: a linear warm-up, then a polynomial decay\n"
-      "([formulas](methods/adam.md#learning-rate)), of which D is the part that is over.",
+      "([formulas](methods/adam.md#learning-rate)). D is the completed share of the decay.",
       {key("name", get, &S::name, Choice<LrScheduleKind>{}, "Definition of t and D."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
@@ -371,8 +371,8 @@ ConfigSection initialization_section() {
                       "autotuning and `device.graphs`. 0: no warm-up."),
                   key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
                       "Empty the whole page cache of every node, which only root may do. `false`: "
-                      "only the files that the run reads leave it. If this fails, `cache_clear` is "
-                      "logged as false, and the closed division refuses to run.")});
+                      "only the files that the run reads are dropped. If this fails, `cache_clear` "
+                      "is logged as false, and the closed division refuses to run.")});
 }
 
 ConfigSection checkpoint_section() {

@@ -8,7 +8,7 @@ namespace strata::config {
 namespace {
 
 constexpr NamedChoice<Division> kDivisions[] = {
-    {Division::kOpen, "open", "free model, optimizer and data order"},
+    {Division::kOpen, "open", "model, optimizer and data order are free"},
     {Division::kClosed, "closed", "the reference's mathematics"}};
 constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
     {SubmissionStatus::kOnprem, "onprem", "anyone can buy it"},
@@ -53,9 +53,10 @@ constexpr NamedChoice<NormKind> kNorms[] = {
      "no LayerNorm; its gain and bias stay, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
     {StandardizationAxis::kUnit, "unit",
-     "those of a hidden unit, over a micro-batch's tokens, so the micro-batch's size changes what "
-     "is learned"},
-    {StandardizationAxis::kToken, "token", "those of a token, over its hidden units"}};
+     "mean and variance of each hidden unit over a micro-batch's tokens, so the micro-batch's size "
+     "changes what is learned"},
+    {StandardizationAxis::kToken, "token",
+     "mean and variance of each token over its hidden units"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kSum, "sum", "their sum, as without delay"},
     {TiedGradient::kAverage, "average", "half their sum, in steps with delay"}};

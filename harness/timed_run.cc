@@ -123,7 +123,7 @@ void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
   if (diverged_) {
     say(
         fmt::format("step {}: the loss is not a finite number, so the run ends here; try a lower "
-                    "optimizer.lr, a longer lr_schedule.warmup_steps or clip.mode",
+                    "optimizer.lr, a longer lr_schedule.warmup_steps, or clipping (clip.mode)",
                     state_.step));
   }
   log_.write([&](mllog::LogWriter& log) {

@@ -16,7 +16,7 @@ CostFit fit_cost(std::span<const BatchTime> times) {
         {{1 / batch.seconds, batch.tokens / batch.seconds, batch.squares / batch.seconds}});
   }
   if (!tell_terms_apart(parts)) {
-    fail("the costs of a batch, a token and a token's square cannot be told apart from {}",
+    fail("the constant, linear and quadratic costs cannot be separated with {}; give more tokens",
          counted(times.size(), "measured batch"));
   }
   const std::vector<double> x = fit_nonnegative(parts).value();

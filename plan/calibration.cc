@@ -39,10 +39,11 @@ void check(const MeasuredStep& step) {
                       step.batch > 0 && step.seconds > 0 && std::isfinite(step.seconds) &&
                       std::isfinite(step.batch) && step.imbalance >= 1;
   if (!usable) {
-    fail("{}: cannot calibrate from this step: {} on {}, a batch of {} in {}, {} s per step",
-         step.name, counted(step.ranks, "rank"), counted(step.nodes, "node"),
-         count_text(step.batch), counted(step.micro_batches, "micro-batch"),
-         count_text(step.seconds));
+    fail(
+        "{}: cannot calibrate from {} on {}, a batch of {} in {}, {} s per step; measure a step in "
+        "which these numbers are finite and above 0",
+        step.name, counted(step.ranks, "rank"), counted(step.nodes, "node"), count_text(step.batch),
+        counted(step.micro_batches, "micro-batch"), count_text(step.seconds));
   }
 }
 
@@ -171,8 +172,8 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   constexpr double kUnfit = 0.1;
   if (calibration.step_error > kUnfit) {
     notes.push_back(
-        "no time per sample and time per step explain these steps: was the machine busy with "
-        "something else, or were they measured on different machines?");
+        "no pair of a time per sample and a time per step explains these steps: was the machine "
+        "busy with other work, or were the steps measured on different machines?");
   }
   if (spread(steps, &MeasuredStep::samples_per_rank) < kCloseBatches) {
     notes.push_back(
@@ -193,8 +194,9 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   }
   if (!calibration.tells_nodes_apart) {
     notes.push_back(
-        "communication and constant cannot be separated, because the steps fit with either alone; "
-        "measure one node with as few samples per rank as several nodes have");
+        "the steps fit without the time per step, and also without the cost of several nodes, so "
+        "these two cannot be separated; measure one node with as few samples per rank as several "
+        "nodes have");
   }
   return notes;
 }

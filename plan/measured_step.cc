@@ -24,7 +24,7 @@ double number_above_zero(const json& fields, const char* key, const std::string&
   if (!std::isfinite(number) || number <= 0 || number > kMost) {
     fail("{}: \"{}\" is {}, a number above 0 was expected; {}", name, key,
          found == fields.end()
-             ? "not there"
+             ? "missing"
              : found->dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 80),
          kWhatToDo);
   }

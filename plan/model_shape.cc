@@ -15,7 +15,7 @@ int64_t dimension(const json& fields, const char* key, int64_t most, const std::
       found->get<int64_t>() > most) {
     fail("{}: \"{}\" is {}, a whole number from 1 to {} was expected", name, key,
          found == fields.end()
-             ? "not there"
+             ? "missing"
              : found->dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 80),
          most);
   }

@@ -180,8 +180,8 @@ SearchResult search(const Planner& planner, const SearchSpace& space) {
   }
   if (result.tried == 0) {
     fail(
-        "no batch is a multiple of a number of replicas that the ranks form; choose batches that "
-        "the ranks divide");
+        "no --batch can be divided evenly among replicas; choose batches that are multiples of the "
+        "number of ranks");
   }
   if (fitting.empty()) {
     fail(

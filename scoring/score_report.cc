@@ -132,7 +132,7 @@ Notes notes_of(const std::vector<Score>& scores) {
            fmt::format("{}: {}", where(score, place), score.rcp.message));
     }
     if (score.rcp.judged && score.rcp.passed && score.rcp.scaling > 1) {
-      note(notes, "converged faster than the reference, within its spread",
+      note(notes, "converged faster than the reference mean, but not too fast",
            fmt::format("{}: RCP scaling {:.4f}", where(score, place), score.rcp.scaling));
     }
   }

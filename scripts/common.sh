@@ -106,10 +106,10 @@ install_packages() {
   conda install -c conda-forge ${names[*]}" ;;
       spack) say "packages: load what is missing, or install it:
   spack install ${names[*]}" ;;
-      none) say "packages: this system has none of apt-get, dnf, zypper, pacman, conda and spack. Debian's names of what is needed:
+      none) say "packages: this system has none of apt-get, dnf, zypper, pacman, conda and spack. Install these packages (Debian's names):
   ${names[*]}" ;;
     esac
-    say "packages: going on with what is there; CMake looks in CMAKE_PREFIX_PATH, too"
+    say "packages: continuing with what is installed; CMake also looks in CMAKE_PREFIX_PATH"
     return
   fi
   if ! may_install; then
@@ -117,7 +117,7 @@ install_packages() {
   apt-get install ${missing[*]}
 If the libraries are in a folder of your own, name it in CMAKE_PREFIX_PATH"
     say "packages: not installed, because that needs root: ${missing[*]}"
-    say "packages: going on with what is there and in CMAKE_PREFIX_PATH"
+    say "packages: continuing with what is installed and in CMAKE_PREFIX_PATH"
     return
   fi
   say "packages: installing ${missing[*]}"

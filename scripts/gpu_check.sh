@@ -83,7 +83,7 @@ conformance=${programs:-$root/build/release/tests/conformance}/test_conformance
 bert=${programs:-$root/build/release/tests/bert}/test_bert
 comm=${programs:-$root/build/release/tests/comm}/test_comm
 for program in "$strata" "$conformance" "$bert" "$comm"; do
-  [[ -x $program ]] || give_up "$program is not there: build the release preset, or set STRATA_BIN"
+  [[ -x $program ]] || give_up "$program is missing: build the release preset, or set STRATA_BIN"
 done
 [[ -f $config ]] || give_up "$config: no such file"
 command -v python3 >/dev/null || give_up "python3 is missing; it writes the table"
@@ -110,7 +110,7 @@ mkdir -p "$(dirname "$output")" || give_up "the folder of $output cannot be crea
 if [[ -d $output ]] || ! : 2>/dev/null >"$output.unfinished"; then give_up "$output cannot be written"; fi
 rm -f "$output.unfinished"
 exec 9>"$output.lock"
-flock -n 9 || give_up "another check writes $output"
+flock -n 9 || give_up "another check writes $output; wait for it, or choose another --output"
 logs=${output%.json}_logs.tgz
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT  # until report_at_end
@@ -222,7 +222,7 @@ run_step() {
   ran=yes
   say "$name"
   rm -f "$work/$name".{blocking,cublaslt}.txt
-  echo "not finished: the script was ended" >"$work/$name.verdict"
+  echo "not finished: the script was stopped" >"$work/$name.verdict"
   limited "$limit" "$@" >"$work/$name.txt" 2>&1 9>&- || status=$?
   echo $((SECONDS - begin)) >"$work/$name.seconds"
   verdict=$(verdict_of "$work/$name.txt" "$status" $((SECONDS - begin)) "$limit" "$own_limit" "$kind")

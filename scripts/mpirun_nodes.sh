@@ -38,7 +38,7 @@ done
 [[ -f $1 ]] || give_up "$1: no such configuration"
 # An installed launcher starts the installed program.
 [[ -x $strata || $strata != "$root/build/release/cli/strata" ]] || strata=$(command -v strata || printf %s "$strata")
-[[ -x $strata ]] || give_up "$strata is not there: build the release preset, or give --strata"
+[[ -x $strata ]] || give_up "$strata is missing: build the release preset, or give --strata"
 
 # Prints hosts as "node1:8,node2:4" from --hosts' list or from a hostfile with lines such as "node1 slots=8" or "node1:8".
 host_list() {

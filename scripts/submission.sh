@@ -18,24 +18,24 @@ overrides=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --config | --out | --runs | --ranks | --launcher | --description)
-      [[ $# -gt 1 ]] || give_up "$1 wants a value; see --help"
+      [[ $# -gt 1 ]] || give_up "$1 needs a value; see --help"
       declare "${1#--}=$2"
       shift ;;
     --dry-run) dry_run=true ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-    -*) give_up "there is no option $1; see --help" ;;
+    -*) give_up "unknown option $1; see --help" ;;
     *=*) overrides+=(--set "$1") ;;
-    *) give_up "$1 is no KEY=VALUE; see --help" ;;
+    *) give_up "$1: expected KEY=VALUE; see --help" ;;
   esac
   shift
 done
-[[ $runs =~ ^[1-9][0-9]*$ ]] || give_up "--runs wants a number above 0, not '$runs'"
-[[ $ranks =~ ^[1-9][0-9]*$ ]] || give_up "--ranks wants a number above 0, not '$ranks'"
-[[ -f $config ]] || give_up "$config is not there; --config names the runs' configuration"
+[[ $runs =~ ^[1-9][0-9]*$ ]] || give_up "--runs $runs: expected a number of at least 1"
+[[ $ranks =~ ^[1-9][0-9]*$ ]] || give_up "--ranks $ranks: expected a number of at least 1"
+[[ -f $config ]] || give_up "$config is missing; name the runs' configuration with --config"
 [[ -z $description ]] || python3 -I -c 'import json, sys; assert isinstance(json.load(open(sys.argv[1])), dict)' "$description" 2>/dev/null ||
-  give_up "$description is no JSON object; see the fields in systems/*.json of any submission"
+  give_up "$description is not a JSON object; see the fields in systems/*.json of any submission"
 out=$(realpath -m -- "$out")
-[[ ! -e $out || -f $out/made_by.txt ]] || give_up "$out is there, and this script did not make it; name another folder with --out"
+[[ ! -e $out || -f $out/made_by.txt ]] || give_up "$out exists already, and this script did not make it; name another folder with --out"
 
 strata=${STRATA:-$root/build/quickstart/cli/strata}
 if [[ -z ${STRATA:-} ]]; then
@@ -48,7 +48,7 @@ read -ra launch <<<"$launcher"
 train=("${launch[@]}" "$strata" train --config "$config" "${overrides[@]}" --set run.output="$out.runs" --experiments "$runs")
 
 if $dry_run; then
-  say "what the runs need, and what they lack"
+  say "checking what the runs need"
   status=0
   "${train[@]}" --dry-run || status=$?
   begun=("$out.runs"/*/results/*/*/result_*.txt)
@@ -60,7 +60,7 @@ fi
 mkdir -p "$(dirname "$out")"
 exec {lock}>"$out.lock"
 flock --nonblock "$lock" || give_up "$out: another submission is being made there; wait for it"
-say "training $runs runs into $out.runs; interrupted, this goes on where it was"
+say "training $runs runs into $out.runs; after an interruption, run the same command to continue"
 status=0
 "${train[@]}" --continue || status=$?
 [[ $status -le 1 ]] || give_up "training failed (exit code $status); the runs that ended are kept in $out.runs"
@@ -112,7 +112,7 @@ for submission in "$out"/*/; do
   "$strata" check package "$submission" | tee "$scratch/check.txt" || failed+=("strata check package")
   ruleset=$(sed -nE '1s/^ruleset: training ([0-9.]+).*/\1/p' "$scratch/check.txt")
   if [[ -z $ruleset ]] || ! "$official" -c 'import mlperf_logging' 2>/dev/null; then
-    say "not judged by the official package checker: no Python has mlperf-logging (STRATA_ORACLE_PYTHON names one)"
+    say "not judged by the official package checker: set STRATA_ORACLE_PYTHON to a Python that has mlperf-logging"
     continue
   fi
   # Its exit code is 0 with errors, too.
@@ -130,7 +130,7 @@ say "scoring"
 "$strata" score "$out" || failed+=("strata score")
 "$strata" report "$out" -o "$out.html" && say "report: $out.html"
 
-say "what only you can add"
+say "you must still add"
 for file in "$out"/*/systems/*.json; do
   printf '  %s: ' "${file#"$out"/}"
   sed -nE 's/^  "([^"]*)": "N\/A",?$/\1/p' "$file" | paste -sd ' '
@@ -141,9 +141,9 @@ cat <<TEXT
 TEXT
 target=$(grep -hoE '"key": "quality_target", "value": [0-9.]+' "$out"/*/results/*/*/result_0.txt | grep -oE '[0-9.]+$' | sort -u)
 [[ $target == 0.72 ]] ||
-  say "this is laid out as a submission and is none: its target is $target, and MLPerf's BERT has 0.72 on Wikipedia (docs/mlperf.md)"
+  say "this folder has the layout of a submission, but is not a valid one: its target is $target; MLPerf's BERT has 0.72 on Wikipedia (docs/mlperf.md)"
 if [[ ${#failed[@]} -gt 0 ]]; then
   printf -v list '%s, ' "${failed[@]}"
-  say "not right yet, as said above: ${list%, }"
+  say "these checks failed, see above: ${list%, }"
   exit 1
 fi

@@ -142,8 +142,9 @@ void BertSystem::check_suits(const CheckpointHeader& header) const {
   }
   const bool scaled = config_.model.precision == config::Precision::kFp16;
   if (header.loss_scale.has_value() != scaled) {
-    fail("the checkpoint belongs to a run {} model.precision fp16; resume it with that precision",
-         scaled ? "without" : "with");
+    fail(
+        "the checkpoint belongs to a run {} model.precision fp16; resume with that run's precision",
+        scaled ? "without" : "with");
   }
   check_global_batch(config_, ranks_.size(), header.plan.global_batch());
 }

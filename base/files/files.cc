@@ -63,7 +63,7 @@ fs::path follow_links(const fs::path& path) {
   constexpr int kMostLinks = 40;
   fs::path at = path;
   for (int i = 0; is_link(at); ++i) {
-    if (i == kMostLinks) fail("{}: is a link that leads in a circle", path.string());
+    if (i == kMostLinks) fail("{}: is part of a loop of links", path.string());
     std::error_code error;
     const fs::path target = fs::read_symlink(at, error);
     if (error) fail("{}: cannot read the link: {}", path.string(), error.message());
@@ -186,10 +186,9 @@ std::string what_is_at(const fs::path& path) {
   const int cause = errno;
   if (is_link(path) && (cause == ENOENT || cause == ELOOP || cause == ENOTDIR)) {
     std::error_code ignored;
-    return fmt::format("a link that leads nowhere (to {})",
-                       fs::read_symlink(path, ignored).string());
+    return fmt::format("a broken link (to {})", fs::read_symlink(path, ignored).string());
   }
-  if (cause == ENOENT || cause == ENOTDIR) return "not there";
+  if (cause == ENOENT || cause == ENOTDIR) return "missing";
   return fmt::format("not accessible: {}", std::strerror(cause));
 }
 

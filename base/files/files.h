@@ -24,7 +24,7 @@ struct EmbeddedFile {
 // file exists but cannot be opened, read or held in memory.
 std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = kAnySize);
 
-// Describes what is at `path`, in words that follow "is": "not there", "a regular file", "a
+// Describes what is at `path`, in words that follow "is": "missing", "a regular file", "a
 // folder", "a FIFO", "a device", "a socket", "a link that leads nowhere (to x)", ... Follows links.
 std::string what_is_at(const std::filesystem::path& path);
 

@@ -22,7 +22,7 @@ python=${2:-$root/.venv/bin/python}
 data=${STRATA_SHARED:-$root/../shared}/data/published_logs
 [[ -f $strata && -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
 strata=$(realpath "$strata")
-[[ -f $data/v2.0.tar.xz ]] || give_up "the published rounds are absent from $data"
+[[ -f $data/v2.0.tar.xz ]] || give_up "the published rounds are missing: no $data/v2.0.tar.xz; set STRATA_SHARED (see --help)"
 package=$("$python" -c 'import mlperf_logging; print(mlperf_logging.__path__[0])') ||
   give_up "$python has no mlperf-logging; pip install mlperf-logging"
 work=$(mktemp -d)

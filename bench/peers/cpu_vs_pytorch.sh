@@ -47,7 +47,7 @@ case $isa in  # names in ATen, oneDNN, MKL and libxsmm
   *) give_up "--isa $isa: expected portable, avx2 or avx512" ;;
 esac
 [[ -z $isa || $isa == avx512 || $precision == fp32 ]] || give_up "--isa $isa: has no bf16; use --precision fp32"
-[[ $model == bert-large || $model == minilm || -f $model ]] || give_up "--model $model: not bert-large, not minilm and not a file"
+[[ $model == bert-large || $model == minilm || -f $model ]] || give_up "--model $model: expected bert-large, minilm or a file"
 [[ -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
 variants=(eager compiled)
 if [[ -n $isa ]]; then
@@ -86,7 +86,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   echo "turn $turn of $turns" >&2
   most=${length:-512}
   has_memory strata strata-step "$pytorch_model" "$(((tokens + most - 1) / most))x$most" --precision "$precision" ||
-    give_up "nothing can be compared without it"
+    give_up "without Strata's step nothing can be compared; use fewer tokens (--tokens)"
   run "strata.$turn" "$strata" bench step --config "$root/scripts/configs/bert-large.yaml" --set model.config="$model" \
     --set model.vocab=none --set model.checkpoint=none --set data.train=/tmp --set data.eval=/tmp --set model.precision="$precision" \
     --tokens "$tokens" ${length:+--length "$length"} --steps "$steps" --json

@@ -24,7 +24,7 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 strata=${STRATA_BIN:-$root/build/release/cli}/strata
-[[ -x $strata ]] || give_up "$strata is not there: build the release preset, or set STRATA_BIN"
+[[ -x $strata ]] || give_up "$strata is missing: build the release preset, or set STRATA_BIN"
 command -v python3 >/dev/null || give_up "python3 is missing; it compares the losses"
 [[ -f $cache/quickstart/train.hdf5 || -f $cache/kjv.txt ]] ||
   give_up "neither $cache/quickstart nor $cache/kjv.txt is there: run scripts/data/prepare_quickstart_data.sh"
@@ -99,9 +99,9 @@ report_at_end report
 attempt() {
   local name=$1 most=$2 left=$((570 - SECONDS)) begin=$SECONDS status=0
   shift 2
-  ((SECONDS < 450)) || { echo "not started: the time was over" >"$work/$name.verdict"; return 1; }
+  ((SECONDS < 450)) || { echo "not started: no time was left" >"$work/$name.verdict"; return 1; }
   say "$name"
-  echo "the script was ended" >"$work/$name.verdict"
+  echo "the script was stopped" >"$work/$name.verdict"
   limited $((left < 150 ? left : 150)) "$@" >"$work/$name.txt" 2>&1 || status=$?
   if [[ $status -le $most ]]; then
     : >"$work/$name.verdict"

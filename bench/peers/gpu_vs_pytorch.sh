@@ -140,9 +140,9 @@ has_room() {
 attempt() {
   local name=$1 left=$((seconds - SECONDS)) begin=$SECONDS status=0
   shift
-  ((5 * SECONDS < 4 * seconds)) || { echo "not started: the time was over" > "$work/$name.missing"; return 1; }
+  ((5 * SECONDS < 4 * seconds)) || { echo "not started: no time was left" > "$work/$name.missing"; return 1; }
   echo "$name" >&2
-  echo "the script was ended" > "$work/$name.missing"
+  echo "the script was stopped" > "$work/$name.missing"
   limited $((left < 150 ? left : 150)) "$@" > "$work/$name.output" 2> "$work/$name.err" || status=$?
   if [[ $status -eq 0 ]]; then
     mv "$work/$name.output" "$work/$name.json"

@@ -23,7 +23,7 @@ while [[ $# -gt 0 ]]; do
     *) echo "unknown option $1; see --help" >&2; exit 2 ;;
   esac
 done
-[[ $model == bert-large || -f $model ]] || { echo "--model $model: not bert-large and not a file" >&2; exit 2; }
+[[ $model == bert-large || -f $model ]] || { echo "--model $model: expected bert-large or a file" >&2; exit 2; }
 [[ -x $strata ]] || { echo "no $strata; build it first: cmake --preset release && cmake --build --preset release" >&2; exit 2; }
 
 make_venv "$venv" torch PyTorch torch numpy

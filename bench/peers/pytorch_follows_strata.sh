@@ -63,10 +63,10 @@ run "strata train" "$strata" train --config "$root/scripts/configs/quickstart.ya
   --set initialization.warmup_steps=1
 settings=$(find "$work/run" -name result_0.yaml)
 trace=$(find "$work/run" -name result_0.steps.jsonl)
-[[ -n $settings && -n $trace ]] || { cat "$work/strata train.err" >&2; give_up "strata train left no trace"; }
+[[ -n $settings && -n $trace ]] || { cat "$work/strata train.err" >&2; give_up "strata train wrote no step trace; see its messages above"; }
 run pytorch_train.py "$python" "$root/bench/peers/pytorch/pytorch_train.py" "$settings" 1 --ranks 1 --variant eager \
   --heads "$heads" --trace "$work/pytorch.jsonl"
-[[ -s $work/pytorch.jsonl ]] || { cat "$work/pytorch_train.py.err" >&2; give_up "pytorch_train.py left no trace"; }
+[[ -s $work/pytorch.jsonl ]] || { cat "$work/pytorch_train.py.err" >&2; give_up "pytorch_train.py wrote no step trace; see its messages above"; }
 
 "$python" - "$trace" "$work/pytorch.jsonl" << 'PY'
 import json, sys

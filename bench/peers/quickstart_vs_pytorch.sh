@@ -74,7 +74,7 @@ run() {
 }
 shape=("$data/minilm/config.json" "${micro_batch}x512" --precision "$precision")
 has_memory Strata strata-step "${shape[@]}" --ranks "$ranks" && has_memory PyTorch pytorch-step "${shape[@]}" --variant "$variant" ||
-  give_up "both are needed to compare them"
+  give_up "Strata and PyTorch must both run; use a smaller --micro-batch"
 for seed in ${seeds//,/ }; do
   echo "seed $seed: Strata" >&2
   run "strata.$seed" env OMP_NUM_THREADS=$((threads / ranks)) "$root/scripts/mpirun.sh" -n "$ranks" "$strata" train \
@@ -83,7 +83,7 @@ for seed in ${seeds//,/ }; do
     --set model.checkpoint="$data/minilm/model.safetensors" --set data.train="$data/quickstart/train.hdf5" \
     --set data.eval="$data/quickstart/eval.hdf5" --set model.precision="$precision" --set target.masked_lm_accuracy="$target" "${overrides[@]}" --json
   settings=$(find "$work/run.$seed" -name 'result_0.yaml')
-  [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train left no settings"; }
+  [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train wrote no result_0.yaml; see its messages above"; }
   echo "seed $seed: PyTorch" >&2
   run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch/pytorch_train.py" "$settings" "$seed" \
     --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant"

@@ -44,12 +44,12 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 case $measure in
-  overlap) [[ ${#of_schedule[@]} -eq 0 ]] || give_up "${of_schedule[0]} is for --measure schedule" ;;
+  overlap) [[ ${#of_schedule[@]} -eq 0 ]] || give_up "${of_schedule[0]} needs --measure schedule" ;;
   schedule) ;;
   *) give_up "unknown measurement $measure; see --help" ;;
 esac
-[[ $(id -u) -eq 0 ]] || give_up "network namespaces need root"
-[[ -x $strata ]] || give_up "$strata is not there: build it first (scripts/test.sh), or give --strata"
+[[ $(id -u) -eq 0 ]] || give_up "network namespaces need root; run this script as root"
+[[ -x $strata ]] || give_up "$strata is missing: build it first (scripts/test.sh), or give --strata"
 command -v ip tc >/dev/null || install_packages iproute2
 
 first=strata-$$-1 second=strata-$$-2

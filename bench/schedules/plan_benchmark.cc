@@ -356,8 +356,10 @@ PlanBenchmark Measurement::run() {
   auto device = device_asleep(options_.sleeping_flops);
   if (!device) device = training::make_backend(config_, ranks_.local);
   if (device->has_collectives()) {
-    fail("device.backend={}: a slow link cannot be emulated for its own collectives",
-         device->name());
+    fail(
+        "device.backend={}: this backend has its own collectives, for which a slow link cannot be "
+        "emulated; use device.backend cpu",
+        device->name());
   }
   result_.shape.compute_bytes = static_cast<double>(size_of(device->compute_dtype()));
   calibrate();

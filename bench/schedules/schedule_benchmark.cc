@@ -32,8 +32,8 @@ ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
     if (!device) device = training::make_backend(config, ranks.local);
     if (options.link && device->has_collectives()) {
       fail(
-          "device.backend={}: a slow link cannot be emulated for its own collectives; use "
-          "--real-network",
+          "device.backend={}: this backend has its own collectives, for which a slow link cannot "
+          "be emulated; use --real-network",
           device->name());
     }
     result.device = device->description();

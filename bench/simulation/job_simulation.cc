@@ -62,8 +62,10 @@ class Job {
     training::check_stages(input.config, input.model, input.ranks);
     replicas_ = input.ranks / stages_;
     if (input.slowest != 1 && replicas_ == 1) {
-      fail("one replica is {} times as slow as the others, but there is only one replica",
-           input.slowest);
+      fail(
+          "one replica is {} times as slow as the others, but there is only one replica; give more "
+          "--ranks, or omit --slowest",
+          input.slowest);
     }
   }
 

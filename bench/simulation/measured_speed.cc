@@ -52,8 +52,10 @@ class Output {
     constexpr double kSlowest = 1e3, kFastest = 1e18;
     const double speed = amount / seconds;
     if (speed >= kSlowest && speed <= kFastest) return speed;
-    fail("{}: '{}' of {} s means a speed of {:.3g} per second, which no device has", file_, key,
-         seconds, speed);
+    fail(
+        "{}: '{}' of {} s gives a speed of {:.3g} per second, which no device has; write the file "
+        "with {}",
+        file_, key, seconds, speed, command_);
   }
 
  private:

@@ -77,8 +77,8 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
                              ranks);
   if (options.link && training.backend().has_collectives()) {
     fail(
-        "device.backend={}: a slow link cannot be emulated for its own collectives; use "
-        "--real-network",
+        "device.backend={}: this backend has its own collectives, for which a slow link cannot be "
+        "emulated; use --real-network",
         training.backend().name());
   }
   const comm::BucketOptions configured = training::bucket_options(config);

@@ -218,8 +218,8 @@ Index read_index(const fs::path& path) {
     }
   });
   if (index.header.shards < 1 || index.header.shards > kMostShards) {
-    fail("{}: not the index of a TensorFlow checkpoint: it names {} with data", path.string(),
-         counted(index.header.shards, "file"));
+    fail("{}: not the index of a TensorFlow checkpoint: it has {}", path.string(),
+         counted(index.header.shards, "data file"));
   }
   static_assert(std::endian::native == std::endian::little);
   if (index.header.endianness != kLittleEndian) {

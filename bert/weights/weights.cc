@@ -323,10 +323,11 @@ void refuse_unknown(const std::vector<std::string>& unused, const std::filesyste
   const size_t more = unknown.size() - std::min(unknown.size(), kShown);
   unknown.resize(unknown.size() - more);
   fail(
-      "{}: this model has no parameter for {}{}. Without {} it would compute something else; give "
-      "the model.config that belongs to the checkpoint, or a checkpoint without {}",
+      "{}: has {}{}, for which this model has no parameter, so it would compute other results than "
+      "the checkpoint's model; give the model.config that belongs to the checkpoint, or a "
+      "checkpoint without {}",
       path.string(), fmt::join(unknown, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
-      unknown.size() + more > 1 ? "them" : "it", unknown.size() + more > 1 ? "them" : "it");
+      unknown.size() + more > 1 ? "them" : "it");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ void print_sums(const AccumulationBenchmark& b) {
 void print_retention(const AccumulationBenchmark& b) {
   fmt::print(
       "variance of rounded sums over that of exact sums; *: not retained (e^(n (1 - ratio)) >= "
-      "50), ?: the draws do not decide\n");
+      "50), ?: too few draws to decide\n");
   print_by_mantissa(
       b.retention, 14,
       [](const auto& line) {
@@ -199,9 +199,10 @@ void add_bench_accumulation(CLI::App& bench) {
   const auto options = std::make_shared<BenchAccumulationOptions>();
   CLI::App* command = bench.add_subcommand(
       "accumulation",
-      "Measure the error of sums in few bits, in a row and in chunks, and of an all-reduce in bf16 "
-      "(reduce.accumulate), next to closed forms; needs no data. With --config: measure the "
-      "accuracy of a trained model whose linear layers add up in this way");
+      "Measure the error of sums with few mantissa bits, added in a row or in chunks, and of an "
+      "all-reduce in bf16 (reduce.accumulate), and compare it with closed forms; needs no data. "
+      "With --config: measure the accuracy of a trained model whose linear layers add up in this "
+      "way");
   CLI::Option* config = add_config_options(
       *command, options->run, ": model, data.eval, batch.micro_batch", "device.threads=4");
   command

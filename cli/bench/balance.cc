@@ -116,9 +116,9 @@ void add_bench_balance(CLI::App& bench) {
                       "Sample lengths: a file of lines 'LENGTH WEIGHT', or a data set, one file or "
                       "a directory of them. Default: MLPerf's BERT Wikipedia");
   command
-      ->add_option(
-          "--samples", options->samples,
-          "Number of samples, in the proportions of --lengths, if this is a file of weights")
+      ->add_option("--samples", options->samples,
+                   "Number of samples to make in the proportions of --lengths, if --lengths is a "
+                   "file of weights")
       ->check(CLI::Range(size_t{1}, size_t{1} << 30))
       ->capture_default_str();
   command->add_option("--ranks", options->ranks, "Numbers of ranks to simulate")
@@ -132,7 +132,9 @@ void add_bench_balance(CLI::App& bench) {
       ->delimiter(',')
       ->check(CLI::IsMember(loadbalance::strategies()))
       ->capture_default_str();
-  command->add_option("--steps", options->steps, "Number of steps to simulate for each")
+  command
+      ->add_option("--steps", options->steps,
+                   "Number of steps to simulate for each strategy and number of ranks")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command

@@ -17,8 +17,8 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
   CLI::App* command = check.add_subcommand(name, help);
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--quiet", options->quiet,
-                    "Print only failures and how much passed; omit warnings, except those that "
-                    "--werror makes errors");
+                    "Print only failures and a summary; omit warnings, except those that --werror "
+                    "turns into errors");
   command->add_flag("--require-verdict", options->require_verdict,
                     "Also exit with code 1 if something was not judged");
   names_output(command->add_option("--log-output,--log_output", options->log_output,
@@ -36,7 +36,7 @@ void add_rules(CLI::App& command, CheckOptions& options) {
   add_rules_option(command, options.rules);
   command.add_flag("--werror", options.werror, "Count warnings as errors");
   command.add_flag("--strict", options.strict,
-                   "Count the review's findings, which no rule asks for, as errors");
+                   "Count the review's findings as errors, although they break no official rule");
   command.add_option("--threads", options.threads,
                      "Threads that read logs (default: one per core)");
 }
@@ -63,8 +63,9 @@ void add_rcp(CLI::App& command, CheckOptions& options) {
   command.add_flag(
       "--write-scaling", options.write_scaling,
       "Write scaling.json if the check asks for a factor; an existing file is never replaced");
-  command.add_flag("--rcp-bypass", options.rcp_bypass,
-                   "Only warn of runs that converge too fast, or at a batch size without a point");
+  command.add_flag(
+      "--rcp-bypass", options.rcp_bypass,
+      "Only warn if runs converge too fast, or if their batch size has no reference point");
   command.add_flag(
       "--rcp-bert-train-samples,--bert_train_samples", options.bert_train_samples,
       "Take BERT's samples to converge from train_samples, not from the last evaluation");
@@ -86,7 +87,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
     return add(*check, options, exit_code, name, help, run);
   };
 
-  CLI::App* log = add_one("log", "Each log against its round's rules", check_logs);
+  CLI::App* log = add_one("log", "Check each log against its round's rules", check_logs);
   log->add_option("FILE", options->paths, "Logs, or folders whose result_*.txt are checked")
       ->required();
   add_ruleset(*log, *options);
@@ -96,8 +97,8 @@ void add_check_command(CLI::App& app, int& exit_code) {
   for (const bool whole_round : {false, true}) {
     CLI::App* package = add_one(
         whole_round ? "round" : "package",
-        whole_round ? "All submitters of a round"
-                    : "A submission: result files, logs, seeds, convergence, systems",
+        whole_round ? "Check all submissions of a round"
+                    : "Check a submission: result files, logs, seeds, convergence, systems",
         [whole_round](const CheckOptions& given) { return check_packages(given, whole_round); });
     add_directory(*package, *options,
                   whole_round ? "Folder of submitters" : "Folder with results/ and systems/");
@@ -108,27 +109,28 @@ void add_check_command(CLI::App& app, int& exit_code) {
     package->add_flag("--seed-checker-bypass", options->seed_bypass, "Do not check seeds");
   }
 
-  CLI::App* rcp = add_one("rcp", "Convergence against the reference convergence points", check_rcp);
-  add_directory(*rcp, *options, "Result folder, or a folder that contains some");
+  CLI::App* rcp = add_one(
+      "rcp", "Check convergence against the reference convergence points (RCPs)", check_rcp);
+  add_directory(*rcp, *options, "Result folder, or a folder that contains result folders");
   add_ruleset(*rcp, *options);
   add_rules_option(*rcp, options->rules);
   add_rcp(*rcp, *options);
   rcp->add_option("--custom-rcps,--custom_rcps", options->custom_rcps,
-                  "Judge by the points of this file (official format)")
+                  "Use the reference points of this file (official format)")
       ->type_name("FILE")
       ->excludes(rcp->get_option("--rcp"));
 
-  CLI::App* system = add_one("system", "System descriptions", check_systems);
+  CLI::App* system = add_one("system", "Check system descriptions", check_systems);
   system->add_option("FILE", options->paths, "systems/<system>.json")->required();
   add_ruleset(*system, *options);
 
-  CLI::App* seeds = add_one("seeds", "Seeds: logged, and different in each run", check_seeds);
-  add_directory(*seeds, *options, "Result folder, or a folder that contains some");
+  CLI::App* seeds = add_one("seeds", "Check that each run logs a seed of its own", check_seeds);
+  add_directory(*seeds, *options, "Result folder, or a folder that contains result folders");
   add_ruleset(*seeds, *options);
-  add_directory(*add_one("power", "Power logs: complete and numbered", check_power), *options,
-                "Result folder, or a folder that contains some");
+  add_directory(*add_one("power", "Check that power logs are complete and numbered", check_power),
+                *options, "Result folder, or a folder that contains result folders");
   add_directory(
-      *add_one("repo", "File names, sizes and links that git can store", check_repository),
+      *add_one("repo", "Check that git can store file names, sizes and links", check_repository),
       *options, "Submission");
 }
 

@@ -92,11 +92,12 @@ int check_rcp(const CheckOptions& options) {
                                            choice.ruleset, options.pass());
         const std::string text = compliance::rcp_text(verdict);
         if (!verdict.points.empty()) {
-          section.notes.push_back(fmt::format("points: {} (sha256 {})", verdict.points,
+          section.notes.push_back(fmt::format("reference points: {} (sha256 {})", verdict.points,
                                               verdict.points_sha256.substr(0, 16)));
         }
         if (verdict.outcome() == Outcome::kFailed && options.rcp_bypass && verdict.may_bypass()) {
-          section.warnings.push_back(text + "; accepted by --rcp-bypass, to be reviewed");
+          section.warnings.push_back(
+              text + "; accepted because of --rcp-bypass; the review committee decides");
         } else if (verdict.outcome() == Outcome::kFailed) {
           section.errors.push_back(text);
         } else {
@@ -145,7 +146,7 @@ int check_power(const CheckOptions& options) {
       options, "Power ",
       [](const ResultFolder& folder) -> std::optional<Section> {
         const fs::path power = folder.path / "power";
-        if (what_is_at(power) == "not there") return std::nullopt;
+        if (what_is_at(power) == "missing") return std::nullopt;
         return compliance::check_power(power, folder.logs).section;
       },
       "no result folder under it has power logs (power/result_N/node_I.txt)");

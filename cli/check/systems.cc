@@ -41,8 +41,10 @@ compliance::RulesetChoice choose_ruleset_of_system(const CheckOptions& options,
          description.string());
   }
   if (choice.ruleset.empty()) {
-    fail("{}: neither its path nor the results of its system name a round; give --ruleset",
-         description.string());
+    fail(
+        "{}: cannot infer the ruleset: neither its path nor the results of its system name a "
+        "round; give --ruleset",
+        description.string());
   }
   return choice;
 }

@@ -217,7 +217,7 @@ void add_shapes(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
   CLI::App* shapes = app.add_subcommand(
       "shapes",
-      "Print the number of samples of each length and number of masked positions, for data.shapes");
+      "Print the number of samples for each pair of length and masked positions, for data.shapes");
   shapes->add_option("files", settings->paths, "HDF5 or TFRecord files or directories of them")
       ->required();
   add_variable_length(*shapes, settings->variable_length);

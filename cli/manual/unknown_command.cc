@@ -44,8 +44,8 @@ constexpr std::string_view kOfTraining[] = {"train", "eval", "data", "search", "
 #ifndef STRATA_TRAINING
   if (path == app.get_name() && std::ranges::find(kOfTraining, word) != std::end(kOfTraining)) {
     fail(
-        "'{} {}' is not in this program, which has only the tools; it is in the package "
-        "strata-training, or in a build with the source's preset release",
+        "'{} {}': this program has only the tools; install the package strata-training, or build "
+        "with the preset release",
         path, word);
   }
 #endif

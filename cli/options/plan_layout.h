@@ -147,8 +147,8 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
       ->check(number_within(0.001, 1e6));
   command.add_flag(
       "--split-tied-embedding", options.layout.split_tied_embedding,
-      "reduce.split_tied_embedding. The number of words is an upper bound, as if all words "
-      "were equally frequent");
+      "reduce.split_tied_embedding. Assumes that all words are equally frequent, which gives an "
+      "upper bound of the rows that are sent");
 }
 
 }  // namespace strata::cli

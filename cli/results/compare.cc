@@ -198,9 +198,10 @@ void add_compare_command(CLI::App& app, int& exit_code) {
                    "or files with the output of 'strata bench ... --json' (ideally nine times or "
                    "more), or folders of such files")
       ->required();
-  command->add_option("--fail-above", options->fail_above,
-                      "Exit with 1 if a side is worse than A by more than this share, such as 3%, "
-                      "and chance does not explain it; judges the score, or every number shown");
+  command->add_option(
+      "--fail-above", options->fail_above,
+      "Exit with 1 if a side is worse than A by more than this share, such as 3%, and the "
+      "difference is significant. Judges the score, or for JSON every number shown");
   command
       ->add_option("--only", options->only,
                    "Only numbers of 'strata bench --json' whose name contains this (repeatable)")
@@ -213,9 +214,9 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   command->add_flag("--markdown", options->markdown, "Print Markdown")->excludes(json);
   add_output_option(*command, options->output);
   command->footer(
-      "A difference is B's center divided by A's, minus 1. The center of times to train is the "
-      "score's\n(olympic) mean; other centers are means. The interval is from Student's t, U and p "
-      "are from the\ntwo-sided Mann-Whitney test.");
+      "A difference is B's mean divided by A's, minus 1. Times to train have olympic means, as\n"
+      "scores do. The interval is from Student's t. U and p are from the two-sided Mann-Whitney\n"
+      "test.");
   command->callback([options, &exit_code] { exit_code = compare_sides(*options); });
 }
 

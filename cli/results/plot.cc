@@ -74,14 +74,14 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
   CLI::App* command =
       plot.add_subcommand("curves",
                           "Accuracy of every run over time or samples, stretched near the target; "
-                          "one label per system, one colour per submitter");
+                          "one label per system, one colour per system or submitter");
   const auto options = std::make_shared<CurvesCommand>();
   command
       ->add_option("PATH", options->paths,
                    "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
   names_output(command->add_option("-o,--output", options->output, kOutput));
-  command->add_option("--over", options->over, "Horizontal axis (minutes)")
+  command->add_option("--over", options->over, "Horizontal axis (default: minutes)")
       ->check(CLI::IsMember({"minutes", "samples"}));
   command->add_option(
       "--target", options->target,
@@ -93,7 +93,7 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
       fail("give --output or --json");
     }
     if (options->target && !std::isfinite(*options->target)) {
-      fail("--target {}: not a number that can be drawn", *options->target);
+      fail("--target {}: expected a finite number", *options->target);
     }
     exit_code = plot_curves(*options);
   });
@@ -232,31 +232,33 @@ void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
   CLI::App* command = plot.add_subcommand(
       "rcp", "Reference convergence points: a picture, or mean and least mean as CSV");
   const auto options = std::make_shared<RcpPlotCommand>();
-  command->add_option("BENCHMARK", options->benchmark, "The benchmark (bert)");
+  command->add_option("BENCHMARK", options->benchmark, "Benchmark (default: bert)");
   command
       ->add_option("--ruleset,--version", options->ruleset,
                    "Round, such as 2.1 (default: the newest with points for the benchmark)")
       ->transform(compliance::full_ruleset);
-  command->add_option("--usage", options->usage, "training or hpc (training)")
+  command->add_option("--usage", options->usage, "training or hpc (default: training)")
       ->check(CLI::IsMember({"training", "hpc"}));
   const auto rcp = add_rcp_option(*command, options->rcp);
   command
       ->add_option("--custom-rcps,--custom_rcps", options->custom,
-                   "Use the points of this file (official format)")
+                   "Use the reference points of this file (official format)")
       ->type_name("FILE")
       ->excludes(rcp);
   names_output(command->add_option("-o,--output", options->output, kOutput));
-  command->add_flag("--unpruned", options->unpruned, "Also show points that others dominate");
-  const auto interpolate = command->add_flag("--interpolate", options->interpolate,
-                                             "Also show batch sizes between the points");
+  command->add_flag("--unpruned", options->unpruned,
+                    "Also use the reference points that pruning removes");
+  const auto interpolate =
+      command->add_flag("--interpolate", options->interpolate,
+                        "Also interpolate to batch sizes between the reference points");
   command
-      ->add_option(
-          "--bootstrap", options->bootstrap,
-          "Histogram of the scores of submissions drawn from this batch size's reference runs")
+      ->add_option("--bootstrap", options->bootstrap,
+                   "Histogram of the scores of random submissions, whose runs are drawn from this "
+                   "batch size's reference runs")
       ->type_name("BATCH_SIZE")
       ->excludes(interpolate);
-  command->add_option("--seed", options->seed, "Seed of the draws of --bootstrap (0)");
-  command->add_flag("--no-header", options->no_header, "CSV without its first line");
+  command->add_option("--seed", options->seed, "Seed of --bootstrap's random draws (default: 0)");
+  command->add_flag("--no-header", options->no_header, "Omit the CSV's header line");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_code] { exit_code = plot_rcp(*options); });
 }

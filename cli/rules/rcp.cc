@@ -153,7 +153,7 @@ json source_json(const std::optional<ReferencePoints>& points) {
 
 std::string point_text(const std::optional<ReferencePoint>& point) {
   if (!point) return "none";
-  return fmt::format("mean {}, at least {}, of {}", count_text(point->mean),
+  return fmt::format("mean {}, least mean {}, {}", count_text(point->mean),
                      count_text(point->mean / point->max_speedup),
                      counted(point->epochs.size(), "run"));
 }
@@ -174,7 +174,7 @@ void print_text(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>&
           point_text(change.after));
     }
   }
-  if (diffs.empty()) say("neither round has reference points here\n");
+  if (diffs.empty()) say("no reference points were found for either round\n");
   if (command.scores.empty()) return;
   const auto changed = std::ranges::count_if(effects, &Effect::changes);
   say("\n{} of {} under {} {} judged differently\n", changed,
@@ -228,26 +228,29 @@ int diff_points(const RcpDiffCommand& command) {
 }  // namespace
 
 void add_rcp_command(CLI::App& app, int& exit_code) {
-  CLI::App* rcp = app.add_subcommand("rcp", "Reference convergence points: what changed");
+  CLI::App* rcp =
+      app.add_subcommand("rcp", "Show what changed in the reference convergence points (RCPs)");
   rcp->require_subcommand(1);
-  CLI::App* command = rcp->add_subcommand(
-      "diff", "Points that differ between rounds, and results that are judged differently");
+  CLI::App* command = rcp->add_subcommand("diff",
+                                          "Show which reference points differ between two rounds, "
+                                          "and which results are judged differently");
   const auto options = std::make_shared<RcpDiffCommand>();
-  command->add_option("FROM", options->before, "Round, such as 5.0.0")
+  command->add_option("FROM", options->before, "The first round, such as 5.0.0")
       ->required()
       ->transform(compliance::full_ruleset);
-  command->add_option("TO", options->after, "Round, such as 5.1.0")
+  command->add_option("TO", options->after, "The second round, such as 5.1.0")
       ->required()
       ->transform(compliance::full_ruleset);
-  command->add_option("--usage", options->usage, "training or hpc (training)")
+  command->add_option("--usage", options->usage, "training or hpc (default: training)")
       ->check(CLI::IsMember({"training", "hpc"}));
   add_rcp_option(*command, options->rcp);
-  command->add_option("--against", options->against,
-                      "Directory of the points of TO, or built-in (default: as --rcp)");
+  command->add_option(
+      "--against", options->against,
+      "Directory of the reference points of TO, or built-in (default: that of --rcp)");
   command->add_option("--benchmark", options->benchmark, "Only this benchmark, such as bert");
   command->add_option("--scores", options->scores,
-                      "A round, submitter, system or folder of result_N.txt: say which of its "
-                      "results are judged differently (the open division is not judged)");
+                      "A round, submitter, system or folder of result_N.txt, whose results are "
+                      "judged by the points of both rounds (the open division is left out)");
   command->add_option("--threads", options->rules.score.threads,
                       "Threads that read logs (default: one per core)");
   command->add_flag("--json", options->json, "Print JSON");

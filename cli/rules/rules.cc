@@ -172,13 +172,13 @@ void add_diff_command(CLI::App& rules, int& exit_code) {
   CLI::App* command = rules.add_subcommand(
       "diff", "Show what changed from one round's rules to another's, rule by rule");
   const auto options = std::make_shared<DiffCommand>();
-  command->add_option("FROM", options->before, "Round, such as 5.0.0")
+  command->add_option("FROM", options->before, "The first round, such as 5.0.0")
       ->required()
       ->transform(compliance::full_ruleset);
-  command->add_option("TO", options->after, "Round, such as 5.1.0")
+  command->add_option("TO", options->after, "The second round, such as 5.1.0")
       ->required()
       ->transform(compliance::full_ruleset);
-  command->add_option("--usage", options->usage, "training or hpc (training)")
+  command->add_option("--usage", options->usage, "training or hpc (default: training)")
       ->check(CLI::IsMember({"training", "hpc"}));
   command->add_option("--rules", options->rules,
                       "Directory of rule files, or built-in (default: the first of 'strata rules "
@@ -197,9 +197,9 @@ void add_install_command(CLI::App& rules, int& exit_code) {
       "Download the official rules, mlperf-logging from PyPI, with curl or pip, check their pinned "
       "hash, and install them in $XDG_DATA_HOME/strata/rules or ~/.local/share/strata/rules");
   const auto options = std::make_shared<compliance::InstallOptions>();
-  command->add_option(
-      "VERSION", options->version,
-      fmt::format("Version of mlperf-logging ({})", compliance::pinned_versions().front()));
+  command->add_option("VERSION", options->version,
+                      fmt::format("Version of mlperf-logging (default: {})",
+                                  compliance::pinned_versions().front()));
   command->add_option(
       "--wheel", options->wheel,
       "Install this file, mlperf_logging-VERSION-py3-none-any.whl, and download nothing");

@@ -236,7 +236,7 @@ int run(const SearchCommand& command) {
          .is_stopped = [&] { return interruption.requested(); }});
   }
   if (ended) return report(plan, folder, command.json);
-  print_to_stderr("search: stopped; the same command continues it\n");
+  print_to_stderr("search: stopped; run the same command to continue it\n");
   return 128 + interruption.signal();
 }
 

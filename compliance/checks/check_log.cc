@@ -36,7 +36,7 @@ LogVerdict check_log(const mllog::LogReader& log, RuleStore& rules, const std::s
       verdict.not_judged = fmt::format(
           "there are no rules for {} {} in {}; {}{}", usage, ruleset, rules.description(),
           how_to_get_rules(usage, ruleset),
-          rules.source() == "given" ? "; without --rules, installed rules count, too" : "");
+          rules.source() == "given" ? "; without --rules, installed rules are used, too" : "");
     }
     return verdict;
   }

@@ -159,7 +159,7 @@ void Evaluator::assign(const Expression& target, Value value) {
       items[*index] = std::move(value);
       return;
     }
-    throw RuleError(fmt::format("{} does not take item assignment", type_name(object)));
+    throw RuleError(fmt::format("{} does not support item assignment", type_name(object)));
   }
   const auto& attribute = std::get<Attribute>(target.node);
   const Value object = evaluate(*attribute.object);
@@ -240,7 +240,9 @@ Value Evaluator::evaluate(const Subscript& node) {
   const Value key = evaluate(*node.key);
   if (object.kind() == Kind::kDict) {
     const Value* found = object.dict().find(key);
-    if (found == nullptr) throw RuleError(fmt::format("there is no {}", to_repr(key, 80)));
+    if (found == nullptr) {
+      throw RuleError(fmt::format("the dictionary has no key {}", to_repr(key, 80)));
+    }
     return *found;
   }
   const bool sequence = object.is_sequence() || object.kind() == Kind::kStr;
@@ -287,7 +289,8 @@ Value Evaluator::evaluate(const Call& node) {
 Value Evaluator::evaluate(const Unary& node) {
   const Value operand = evaluate(*node.operand);
   if (node.op == UnaryOperator::kNot) return Value::of_bool(!truthy(operand));
-  if (!operand.is_number()) throw RuleError(fmt::format("{} has no sign", type_name(operand)));
+  if (!operand.is_number())
+    throw RuleError(fmt::format("unary + and - need a number, found {}", type_name(operand)));
   const Value zero = Value::of_int(0);
   if (operand.kind() == Kind::kFloat) {
     return Value::of_float(node.op == UnaryOperator::kMinus ? -operand.real() : operand.real());

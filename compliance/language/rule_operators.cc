@@ -19,7 +19,8 @@ bool contains(const Value& container, const Value& item, Heap& heap) {
     return container.dict().find(item) != nullptr;
   if (container.kind() == Kind::kStr) {
     if (item.kind() != Kind::kStr)
-      throw RuleError(fmt::format("{} cannot be in a string", type_name(item)));
+      throw RuleError(
+          fmt::format("'in' of a string needs a string on its left, found {}", type_name(item)));
     const std::string &text = container.text(), &part = item.text();
     heap.spend_text(text.size() + part.size());
     // std::string::find does not take linear time.

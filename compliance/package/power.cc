@@ -77,8 +77,8 @@ PowerVerdict check_power(const fs::path& power_folder, const std::vector<fs::pat
     std::error_code error;
     if (!fs::is_directory(power_folder / run, error)) {
       const std::string what = what_is_at(power_folder / run);
-      fail_run(run, fmt::format("has no power logs: {} is {}", (power_folder / run).string(),
-                                what == "not there" ? "missing" : what));
+      fail_run(run,
+               fmt::format("has no power logs: {} is {}", (power_folder / run).string(), what));
       continue;
     }
     ListingProblems problems;

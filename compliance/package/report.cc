@@ -196,7 +196,8 @@ std::string review_text(const std::vector<PackageVerdict>& packages) {
   }
   if (found.empty()) return {};
   std::string text =
-      "\nreview findings, which no rule asks for ('strata check package' prints them in full)\n";
+      "\nreview findings, which break no official rule ('strata check package' prints them in "
+      "full)\n";
   for (const auto& [id, one] : found) {
     text += fmt::format("  {}: {}, first in {}\n", counted(one.places, one.noun), one_line(id),
                         one_line(one.first));
@@ -331,8 +332,8 @@ std::string rcp_text(const RcpVerdict& verdict) {
   text += std::isfinite(*verdict.submission_mean)
               ? fmt::format("mean {} to converge", count_text(*verdict.submission_mean))
               : fmt::format("too few runs for an olympic mean: {}", verdict.runs.size());
-  text += fmt::format(", reference {}, at least {} wanted", count_text(*verdict.reference_mean),
-                      count_text(*verdict.least_mean));
+  text += fmt::format(", reference mean {}, at least {} required",
+                      count_text(*verdict.reference_mean), count_text(*verdict.least_mean));
   if (verdict.passed && verdict.scaling > 1)
     text += fmt::format("; the score is scaled by {:.6f}", verdict.scaling);
   return text;
@@ -387,9 +388,9 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   size_t width = 9;
   for (const PackageVerdict& package : packages)
     width = std::max(width, one_line(package.submitter).size());
-  std::string text =
-      fmt::format("{:<{}}  outcome     systems     folders  failed  not judged  logs   failed\n",
-                  "submitter", width);
+  std::string text = fmt::format(
+      "{:<{}}  outcome     systems     folders  failed  not judged  logs   failed logs\n",
+      "submitter", width);
   std::map<std::string, size_t> not_judged;  // number of logs by reason
   for (const PackageVerdict& package : packages) {
     size_t failed_folders = 0, unjudged_folders = 0, logs = 0, failed_logs = 0;

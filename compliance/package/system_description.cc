@@ -147,8 +147,9 @@ Section check_system_text(std::string_view json, const std::string& name, std::s
     const Value* value = fields.find(field);
     if (value != nullptr && value->kind() != Kind::kStr) {
       section.warnings.push_back(
-          fmt::format("{}: \"{}\" is {}; the official checker stops unless it is a string", name,
-                      field, to_repr(*value, 100)));
+          fmt::format("{}: \"{}\" is {}; write it as a string, because the official checker stops "
+                      "with an error otherwise",
+                      name, field, to_repr(*value, 100)));
     }
   }
   return section;
@@ -168,7 +169,9 @@ Section check_system_description(const std::filesystem::path& path, std::string_
   Section section = check_system_text(text, name, usage, ruleset);
   if (!is_utf8(text)) {
     section.warnings.push_back(
-        fmt::format("{}: has bytes that are not UTF-8; the official checker stops at them", name));
+        fmt::format("{}: has bytes that are not UTF-8; convert it, because the official checker "
+                    "stops with an error at them",
+                    name));
   }
   return section;
 }

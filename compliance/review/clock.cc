@@ -126,8 +126,8 @@ void review_steps_back(const RunRecord& record, std::vector<Doubt>& doubts) {
     if (evaluations[i].unit != evaluations[i - 1].unit) continue;
     if (evaluations[i].time_ms - evaluations[i - 1].time_ms <= kSlackMs) continue;
     doubts.push_back({"review/clock/steps-back",
-                      fmt::format("this evaluation is at {}, but the one before it was at {}: did "
-                                  "the run go back to a checkpoint?",
+                      fmt::format("this evaluation logs {} (epochs, samples or steps), but the one "
+                                  "before it {}: did the run go back to a checkpoint?",
                                   count_text(*now), count_text(*before)),
                       evaluations[i].offset});
     return;

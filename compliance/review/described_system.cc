@@ -260,8 +260,8 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   if (const std::string named = said("benchmark");
       !named.empty() && !same_benchmark(named, benchmark)) {
     doubt("benchmark", "benchmark",
-          fmt::format("{}, but its folder is '{}'", describe_logged("benchmark", named),
-                      printable_text(benchmark)));
+          fmt::format("{}, but its folder is named '{}'; correct one of them",
+                      describe_logged("benchmark", named), printable_text(benchmark)));
   }
   const std::string_view log_status = status_of(said("status")), status = status_of(system.status);
   if (!log_status.empty() && !status.empty() && log_status != status) {
@@ -308,10 +308,11 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
   const auto compare = [&](const char* key, const char* id, std::optional<double> described) {
     const auto logged = record.numbers.find(key);
     if (logged == record.numbers.end() || !described || logged->second.value == *described) return;
-    doubts.push_back({fmt::format("review/system/{}", id),
-                      fmt::format("{} is {} in the log and {} in the system description", key,
-                                  count_text(logged->second.value), count_text(*described)),
-                      logged->second.offset});
+    doubts.push_back(
+        {fmt::format("review/system/{}", id),
+         fmt::format("{} is {} in the log and {} in the system description; correct one of them",
+                     key, count_text(logged->second.value), count_text(*described)),
+         logged->second.offset});
   };
   compare("number_of_nodes", "nodes", system.nodes);
   compare("accelerators_per_node", "accelerators", system.accelerators_per_node);

@@ -110,8 +110,8 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
   }
   if (worst == nullptr) return;
   doubts.push_back({"review/evaluation/interval",
-                    fmt::format("{} of {} {} not {} after the previous one, as the round's rules "
-                                "require; this one is {} after it",
+                    fmt::format("{} of {} {} off schedule: the round's rules require {} between "
+                                "evaluations; this one is {} after the previous one",
                                 off_schedule, counted(evaluations.size(), "evaluation"),
                                 off_schedule == 1 ? "is" : "are",
                                 counted(schedule.distance, "epoch"), count_text(worst_distance)),
@@ -223,8 +223,8 @@ class BertSchedule {
     if (off_schedule == 0) return;
     doubts_.push_back(
         {"review/evaluation/interval",
-         fmt::format("{} of {} {} off schedule: the distance must be {}, within three batches; "
-                     "this one is {} samples after the previous one",
+         fmt::format("{} of {} {} off schedule: the interval must be {}, with a tolerance of three "
+                     "batches; this one is {} samples after the previous one",
                      off_schedule, counted(evaluations.size(), "evaluation"),
                      off_schedule == 1 ? "is" : "are", wanted(), count_text(worst_distance)),
          offset});
@@ -238,8 +238,8 @@ class BertSchedule {
     if (said >= last - batch_ && said <= last + interval_) return;
     doubts_.push_back(
         {"review/data/train-samples",
-         fmt::format("train_samples is {}; it must be the reference's {} or the samples of this "
-                     "run, whose last evaluation is after {}",
+         fmt::format("train_samples is {}; it must be the reference's {}, or the number of samples "
+                     "that this run trained on (its last evaluation is after {})",
                      count_text(said), count_text(kBertTrainSamples), count_text(last)),
          found->second.offset});
   }

@@ -31,7 +31,7 @@ std::string describe_missing_point(const FolderConvergence& folder, const Refere
     if (point.batch_size > batch && high == nullptr) high = &point;
   }
   const auto describe = [](const ReferencePoint& point) {
-    return fmt::format("{} (mean {}, at least {} wanted)", count_text(point.batch_size),
+    return fmt::format("{} (mean {}, at least {} required)", count_text(point.batch_size),
                        count_text(point.mean), count_text(point.mean / point.max_speedup));
   };
   std::string text = "no reference point covers this batch size; the nearest";
@@ -92,11 +92,12 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   const bool bert = folder.benchmark == "bert";
   const bool no_samples = bert && *verdict.submission_mean < kFewestSamples;
   if (no_samples) {
-    texts.push_back(verdict.by_train_samples
-                        ? "the headroom is unknown: train_samples does not count samples either"
-                        : "the headroom is unknown: epoch_num of the evaluations does not count "
-                          "samples, so convergence was judged by another number; if train_samples "
-                          "counts them, use the official checker's --rcp-bert-train-samples");
+    texts.push_back(
+        verdict.by_train_samples
+            ? "the headroom is unknown: train_samples does not count samples either"
+            : "the headroom is unknown: epoch_num of the evaluations does not count samples, so "
+              "the convergence check compared something else with the reference; if train_samples "
+              "counts samples, use --rcp-bert-train-samples");
     return texts;
   }
   const size_t counting = counted_runs(folder);
@@ -110,20 +111,20 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   const auto headroom = headroom_of(verdict, counting, distance);
   if (!headroom) return texts;
   if (verdict.passed) {
-    texts.push_back(
-        fmt::format("converges {} (of {} each) later than required, by the mean of {}{}",
-                    evaluations_text(headroom->evaluations), count_text(*distance),
-                    counted(counting, "run"), also));
+    texts.push_back(fmt::format(
+        "converges {} later than required, in the mean of {}; evaluations are {} apart{}",
+        evaluations_text(headroom->evaluations), counted(counting, "run"), count_text(*distance),
+        also));
     return texts;
   }
   std::string text = fmt::format(
-      "converges {} (of {} each) too early, by the mean of {}; it would pass if these took {} in "
-      "total",
-      evaluations_text(-headroom->evaluations), count_text(*distance), counted(counting, "run"),
+      "converges {} too early, in the mean of {}; evaluations are {} apart; the check would pass "
+      "if these runs took {} in total",
+      evaluations_text(-headroom->evaluations), counted(counting, "run"), count_text(*distance),
       counted(headroom->missing, "more evaluation"));
   if (verdict.scaling > 1) {
     text += fmt::format(
-        ", or, if the working group agrees, with its score multiplied by {:.4f} (scaling.json)",
+        ", or if the working group agrees to multiply the score by {:.4f} (scaling.json)",
         verdict.scaling);
   }
   texts.push_back(text + also);

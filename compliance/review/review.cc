@@ -33,11 +33,11 @@ std::vector<Doubt> review_lines(const mllog::LogReader& log, const RunRecord& re
          first.offset});
   }
   if (record.nested_events > 0) {
-    doubts.push_back(
-        {"review/log/swallowed",
-         fmt::format("this event contains text that looks like another event, which is not read{}",
-                     also(record.nested_events, "such event")),
-         record.first_nested_event});
+    doubts.push_back({"review/log/swallowed",
+                      fmt::format("this event contains text that looks like another event; the "
+                                  "text is not read as an event{}",
+                                  also(record.nested_events, "such event")),
+                      record.first_nested_event});
   }
   return doubts;
 }

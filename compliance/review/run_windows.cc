@@ -84,7 +84,7 @@ void review_numbering(const std::vector<RunRecord>& runs, std::vector<ReviewFind
     text += fmt::format(", without {}{}", fmt::join(holes, ", "),
                         more > 0 ? " and " + counted(more, "more gap") : "");
   }
-  if (first > 1) text += ", which does not start at 0 or 1";
+  if (first > 1) text += "; the first number is not 0 or 1";
   findings.push_back({"review/runs/numbering", text + ": were other runs left out?",
                       runs.front().path.parent_path(), 0});
 }
@@ -149,8 +149,8 @@ void review_times(const std::vector<RunRecord>& runs, RunsReview& review) {
       std::floor((pauses[worst] - std::max(pause, 0.0)) / (longest + std::max(pause, 0.0)));
   review.findings.push_back(
       {"review/runs/gap",
-       fmt::format("{} follows {} after {}, but the median pause is {}: this is time for {}{}; "
-                   "what ran there?",
+       fmt::format("{} follows {} after a pause of {}, but the median pause is {}; {} would fit "
+                   "into this pause{}: what ran in it?",
                    name_of(*spans[worst + 1].run), name_of(*spans[worst].run),
                    duration_text(pauses[worst]), duration_text(pause), counted(room, "more run"),
                    holes.size() > 1 ? fmt::format(" ({} such pauses)", holes.size()) : ""),
@@ -196,9 +196,9 @@ void review_window(const std::vector<RunRecord>& submitted, const std::vector<Ru
       fmt::format("{} to {}", name_of(all[windows.order[windows.closest]]),
                   name_of(all[windows.order[windows.closest + wanted - 1]]));
   const std::string numbers = fmt::format(
-      "the submitted {} of {} runs score {}; the median of all {} windows is {}; {} windows are as "
-      "fast or faster, and {} runs drawn at random are so with a chance of {:.3g} %; the window "
-      "closest to the median is {}",
+      "the submitted {} of {} runs score {}; the median score of all {} windows of consecutive "
+      "runs is {}; {} windows are as fast or faster; {} runs drawn at random are as fast or faster "
+      "with a probability of {:.3g} %; the window closest to the median is {}",
       wanted, all.size(), score_text(score), windows.scores.size(), score_text(windows.median),
       as_fast, wanted, 100 * chance, closest);
   const double nearest = windows.scores[windows.closest];

@@ -225,7 +225,8 @@ Installed install_rules(const InstallOptions& options) {
   }
   const std::string wanted = options.sha256.empty() ? pinned->sha256 : options.sha256;
   if (pinned != nullptr && wanted != pinned->sha256)
-    fail("--sha256 {}: the hash of mlperf-logging {} is {}", wanted, version, pinned->sha256);
+    fail("--sha256 {}: is not the hash of mlperf-logging {}, which is {}", wanted, version,
+         pinned->sha256);
 
   const auto workplace = make_workplace(options.folder);
   const fs::path wheel =

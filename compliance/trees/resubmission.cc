@@ -109,7 +109,7 @@ void compare_systems(const fs::path& submitter, const fs::path& before, Resubmis
       const nlohmann::json fields = read_description(path);
       if (!before.empty()) {
         const fs::path same_file = before / "systems" / path.filename();
-        if (what_is_at(same_file) != "not there") {
+        if (what_is_at(same_file) != "missing") {
           system.before = same_file;
         } else {
           system.before = of_the_same_name(fields, before, result.problems);
@@ -183,8 +183,8 @@ void compare_files(const fs::path& after, const fs::path& before, CodeComparison
 bool is_real(const fs::path& folder, ListingProblems& problems) {
   std::error_code error;
   if (fs::canonical(folder, error) == folder && !error) return true;
-  problems.push_back(
-      fmt::format("{}: is behind a link, and links are not followed", one_line(folder.string())));
+  problems.push_back(fmt::format("{}: is reached through a link, and links are not followed",
+                                 one_line(folder.string())));
   return false;
 }
 

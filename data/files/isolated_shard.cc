@@ -245,7 +245,7 @@ class Reader {
            processor_seconds(request.path), kAdvice);
     }
     fail("{}: the HDF5 library crashes on it ({}); {}", path,
-         death_ == 0 ? "it gave up" : fmt::format("signal {}", death_), kAdvice);
+         death_ == 0 ? "it ended the process" : fmt::format("signal {}", death_), kAdvice);
   }
 
   std::mutex mutex_;

@@ -189,7 +189,8 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     if (found == official) return;
     summary.unofficial.push_back(
         fmt::format("{}: MD5 {}, MLPerf's is {}", path.string(), found, official));
-    report("not MLPerf's official file: " + summary.unofficial.back());
+    report("not MLPerf's official file: " + summary.unofficial.back() +
+           "; fetch it again, or samples differ from the reference's");
   };
   check_md5(options.vocabulary, kOfficialVocabulary);
   if (tasks.front().is_eval) check_md5(tasks.front().text, kOfficialEval);

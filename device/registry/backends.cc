@@ -153,8 +153,8 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   const BackendKind& kind = find_backend(options.name);
   kind.check_is_built();
   if (!kind.computes_in(options.compute_dtype)) {
-    fail("backend {}: computes in {}, not in {}", kind.name, kind.dtypes(),
-         name_of(options.compute_dtype));
+    fail("backend {}: computes in {}, not in {}; choose another model.precision", kind.name,
+         kind.dtypes(), name_of(options.compute_dtype));
   }
   for (const auto& [option, value] : options.options) kind.check_option(option, value);
   return kind.make(options);

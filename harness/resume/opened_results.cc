@@ -49,8 +49,8 @@ class Opening {
     }
     for (const int experiment : found.without_log) {
       const auto archived = archive(tree_, experiment);
-      say_(fmt::format("result_{}: its log is missing; its other files are archived as {} would be",
-                       experiment, archived.string()));
+      say_(fmt::format("result_{}: its log is missing; its other files now end in .interrupted{}",
+                       experiment, archived.extension().string()));
     }
     for (const int experiment : found.interrupted) {
       if (resumes() && can_be_resumed(tree_, experiment)) {

@@ -287,9 +287,9 @@ std::string calibration_text(const PlanReport& report) {
   }
   const StepCosts& costs = calibration.costs;
   text += fmt::format(
-      "\ntime per sample {} ms, per step {} ms, for several nodes {} ms; evaluations {} ms beside "
-      "their samples; start {:.1f} s and {:.0f} steps\nuncertainty of a calibrated step: {:.1f} % "
-      "(one standard deviation: {})\n",
+      "\ntime per sample {} ms, per step {} ms, for several nodes {} ms; an evaluation adds {} ms "
+      "to the time of its samples; start {:.1f} s and {:.0f} steps\nuncertainty of a calibrated "
+      "step: {:.1f} % (one standard deviation: {})\n",
       milliseconds(costs.per_sample), milliseconds(costs.per_step),
       milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
       report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
@@ -322,8 +322,8 @@ std::string decision_text(const PlanReport& report) {
     const auto line = [&](const char* name, const std::optional<Prediction>& found) {
       text += fmt::format("fewest ranks {} {} min: {}\n", name, minutes(report.under->seconds),
                           found ? run_text(*found, rates)
-                                : "none, up to a thousand times the calibrated ranks and with at "
-                                  "least a sample for each");
+                                : "none; tried up to 1000 times the calibrated ranks, with at "
+                                  "least one sample per rank");
     };
     line("under", report.under->expected);
     line("whose interval is under", report.under->sure);

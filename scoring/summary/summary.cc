@@ -319,7 +319,7 @@ Summary summarize(const std::vector<Score>& scores, bool make_private_ids) {
     if (std::ranges::find(submitters, score.folder.submitter_path) == submitters.end())
       submitters.push_back(score.folder.submitter_path);
     if (score.ruleset.empty()) {
-      summary.left_out.push_back(path + ": its round is unknown");
+      summary.left_out.push_back(path + ": its round is unknown; give --ruleset");
       continue;
     }
     if (summary.ruleset.empty()) {

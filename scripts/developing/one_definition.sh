@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 case ${1:-} in
   -h | --help) sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-  -*) give_up "there is no option $1; see --help" ;;
+  -*) give_up "unknown option $1; see --help" ;;
 esac
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || targets=(all)

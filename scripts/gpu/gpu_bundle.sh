@@ -12,7 +12,7 @@ folder=${1:-$root/build/gpu_bundle}
 build=$root/build/release
 programs=(cli/strata tests/conformance/test_conformance tests/bert/test_bert tests/comm/test_comm)
 for program in "${programs[@]}"; do
-  [[ -x $build/$program ]] || give_up "$build/$program is not there: run scripts/test.sh first"
+  [[ -x $build/$program ]] || give_up "$build/$program is missing: run scripts/test.sh first"
 done
 grep -q '^STRATA_HAS_CUDA:INTERNAL=ON$' "$build/CMakeCache.txt" ||
   give_up "the release build has no CUDA backend: install the CUDA toolkit; 'cmake --preset release -DSTRATA_CUDA=ON' says what it lacks"

@@ -40,7 +40,8 @@ TEST(MessageOf, AFileThatCannotBeRemovedIsNamed) {
 }
 
 TEST(MessageOf, OtherExceptionsAreCalledUnexpected) {
-  EXPECT_EQ(message_of_what_is_thrown([] { throw std::runtime_error("x"); }), "unexpected: x");
+  EXPECT_EQ(message_of_what_is_thrown([] { throw std::runtime_error("x"); }),
+            "unexpected error: x");
 }
 
 TEST(PrintToStderr, DoesNotThrowIfStderrIsFull) {

@@ -277,9 +277,8 @@ TEST_F(Files, OnlyRegularFilesAreRead) {
   fs::create_symlink("circle", directory_ / "circle");
   for (const auto& [name, what] :
        {std::pair("fifo", "is a FIFO"), std::pair("to_fifo", "is a FIFO"),
-        std::pair("zero", "is a device"),
-        std::pair("dangling", "is a link that leads nowhere (to nowhere)"),
-        std::pair("circle", "is a link that leads nowhere")}) {
+        std::pair("zero", "is a device"), std::pair("dangling", "is a broken link (to nowhere)"),
+        std::pair("circle", "is a broken link")}) {
     const std::string error = error_of([&] { read_file(directory_ / name); });
     EXPECT_THAT(error, HasSubstr(what));
     EXPECT_THAT(error, HasSubstr(name));
@@ -303,11 +302,11 @@ TEST_F(Files, AFileAboveTheSizeLimitIsRefused) {
 
 TEST_F(Files, TheKindOfFileAtAPathIsNamed) {
   EXPECT_EQ(what_is_at(directory_), "a folder");
-  EXPECT_EQ(what_is_at(directory_ / "none"), "not there");
-  EXPECT_EQ(what_is_at(directory_ / "none" / "inner"), "not there");
+  EXPECT_EQ(what_is_at(directory_ / "none"), "missing");
+  EXPECT_EQ(what_is_at(directory_ / "none" / "inner"), "missing");
   write_file_atomically(directory_ / "file", "");
   EXPECT_EQ(what_is_at(directory_ / "file"), "a regular file");
-  EXPECT_EQ(what_is_at(directory_ / "file" / "inner"), "not there");
+  EXPECT_EQ(what_is_at(directory_ / "file" / "inner"), "missing");
 }
 
 }  // namespace

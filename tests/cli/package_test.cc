@@ -58,7 +58,7 @@ TEST_F(Submissions, TheCommandLineTakesTheFlagsOfThePackageCheck) {
   EXPECT_EQ(check({"package", acme(), "--rcp-bypass"}).exit_code, 1);
   const auto passed = check({"package", acme(), "--rcp-bypass", "--seed-checker-bypass"});
   EXPECT_EQ(passed.exit_code, 0) << passed.out << passed.err;
-  EXPECT_THAT(passed.out, HasSubstr("accepted by rcp-bypass"));
+  EXPECT_THAT(passed.out, HasSubstr("accepted because of rcp-bypass"));
   const auto round_passed =
       check({"round", round().string(), "--rcp-bypass", "--seed-checker-bypass", "--quiet"});
   EXPECT_EQ(round_passed.exit_code, 0) << round_passed.out;

@@ -52,7 +52,7 @@ TEST_F(PlotCommand, RefusesImpossibleRequestsAndWritesNothing) {
   refuses({"curves", log_, "-o", path("x.svg"), "--target", "nan"}, "--target");
   refuses({"curves", log_, "-o", path("x.svg"), "--benchmark", "ssd"}, "ssd");
   refuses({"scores", path("Acme"), "-o", path("x.svg"), "--benchmark", "ssd"}, "ssd");
-  refuses({"curves", path("nowhere"), "-o", path("x.svg")}, "nowhere: is not there");
+  refuses({"curves", path("nowhere"), "-o", path("x.svg")}, "nowhere: is missing");
   refuses({"curves", log_, "-o", path("x.png")}, "apt install librsvg2-bin",
           {.environment = {{"PATH", path("")}}});
   write_file_atomically(path("trace.svg"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");

@@ -112,7 +112,7 @@ TEST_F(SearchCommand, AKilledSearchContinuesAndEndsLikeAnUninterruptedOne) {
       const ProcessResult ended = job.wait(std::chrono::seconds(30));
       if (ended.exit_code != 128 + signal) continue;
       if (signal == SIGTERM) {
-        EXPECT_THAT(ended.err, HasSubstr("the same command continues it"));
+        EXPECT_THAT(ended.err, HasSubstr("run the same command to continue it"));
       }
       break;
     }

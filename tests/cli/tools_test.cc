@@ -45,7 +45,7 @@ TEST_F(Tools, AnErrorOfManyReasonsIsOneLine) {
   const ProcessResult systems = strata(words);
   EXPECT_EQ(systems.exit_code, 2);
   EXPECT_THAT(systems.err,
-              HasSubstr("absent0.json: is not there, not a description (and 39 more problems)"));
+              HasSubstr("absent0.json: is missing, not a description (and 39 more problems)"));
   EXPECT_EQ(std::ranges::count(systems.err, '\n'), 1) << systems.err;
   for (const char* system : {"a", "b", "c"}) {
     for (int i = 0; i < 40; ++i) {
@@ -110,7 +110,7 @@ TEST_F(Tools, UnreadablePartsDoNotStopTheOthers) {
   EXPECT_EQ(systems.exit_code, 2);
   EXPECT_THAT(systems.out, HasSubstr("missing field \"submitter\""));
   EXPECT_THAT(systems.err, HasSubstr("zero.json: is a device"));
-  EXPECT_THAT(systems.err, HasSubstr("absent.json: is not there"));
+  EXPECT_THAT(systems.err, HasSubstr("absent.json: is missing"));
   // A package with a failed log is still judged.
   EXPECT_EQ(strata({"score", path("Acme")}).exit_code, 0);
   EXPECT_EQ(strata({"plot", "curves", path("Acme"), "-o", path("x.svg")}).exit_code, 0);
@@ -194,7 +194,7 @@ TEST_F(Tools, CompareRefusesWhatCannotBeCompared) {
   const std::string file = folder_.write("bench.json", R"({"step_seconds": 1})").string();
   EXPECT_THAT(error_of({"compare", good}), HasSubstr("at least two sides"));
   EXPECT_THAT(error_of({"compare", good, file}), HasSubstr("cannot be compared"));
-  EXPECT_THAT(error_of({"compare", good, path("absent")}), HasSubstr("absent: is not there"));
+  EXPECT_THAT(error_of({"compare", good, path("absent")}), HasSubstr("absent: is missing"));
   for (const char* share : {"-1%", "3 %", "nan", "", "%", "3%%", "3"}) {
     EXPECT_THAT(error_of({"compare", file, file, "--fail-above=" + std::string(share)}),
                 HasSubstr("--fail-above"))
@@ -396,7 +396,7 @@ TEST_F(Tools, AFolderInPlaceOfAFileIsNamedAndViceVersa) {
   EXPECT_EQ(system.exit_code, 2);
   EXPECT_THAT(system.err, HasSubstr("Acme: is a folder; give the system descriptions in it"));
   for (const auto& [rules, is] : std::vector<std::pair<std::string, std::string>>{
-           {path("nothing"), "is not there"}, {log, "is a regular file"}}) {
+           {path("nothing"), "is missing"}, {log, "is a regular file"}}) {
     const ProcessResult refused = strata({"check", "log", log, "--rules", rules});
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_THAT(refused.err, HasSubstr(rules + ": " + is + ", a folder of rules was expected"));

@@ -47,7 +47,7 @@ done
 [[ $(dpkg-deb --field "$tools" Description) == *train*strata-training* ]] || fail "strata-tools does not say where train is"
 status=0
 "$scratch/tools/usr/bin/strata" train >"$scratch/train" 2>&1 || status=$?
-[[ $status == 2 ]] && grep -q "in the package strata-training" "$scratch/train" || fail "'strata train' ended with $status: $(cat "$scratch/train")"
+[[ $status == 2 ]] && grep -q "install the package strata-training" "$scratch/train" || fail "'strata train' ended with $status: $(cat "$scratch/train")"
 "$scratch/tools/usr/bin/strata" --help | grep -q "train, eval.* strata-training" || fail "strata --help does not say where train is"
 "$scratch/tools/usr/bin/strata" --version | grep -qF "$(dpkg-deb --field "$tools" Version)" ||
   fail "the package's version is not the program's"

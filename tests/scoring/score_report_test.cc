@@ -119,7 +119,7 @@ Strata     b       bert       closed    -             0/1   -        -       -  
 Strata     pod     bert       closed    -             1/1   -        -       -           olympic  failed      -      -            -           -
 
 not judged by rules, so a log counts if it says success: no rules
-converged faster than the reference, within its spread:
+converged faster than the reference mean, but not too fast:
   Strata/tower/bert: RCP scaling 1.2000
 runs that do not count:
   Strata/laptop/bert: result_1.txt, result_3.txt: no target

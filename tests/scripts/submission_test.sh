@@ -33,7 +33,7 @@ expect "it tells how many runs there are" says '0 of 10 runs'
 expect "and trains nothing" test ! -e "$out.runs" -a ! -e "$out"
 
 submission --runs 3
-expect "three runs are no submission" says 'not right yet, as said above: strata check package'
+expect "three runs are no submission" says 'these checks failed, see above: strata check package'
 expect "but laid out" test -f "$out/Acme/results/box/bert/result_2.txt"
 first=$(sha256sum <"$out/Acme/results/box/bert/result_0.txt")
 
@@ -47,7 +47,7 @@ expect "the code's folder has the configuration" cmp -s "$work/tiny.yaml" "$out/
 expect "a report is there" test -s "$out.html"
 expect "fields that only a person knows are named" says 'systems/box.json: host_processor_interconnect'
 expect "except for those that were given" not says 'interconnect_topology cooling'
-expect "a target of its own is told" says 'laid out as a submission and is none'
+expect "a target of its own is told" says 'has the layout of a submission, but is not a valid one'
 
 made=$(logs)
 expect "the same again trains nothing" submission

@@ -33,8 +33,8 @@ inline CLI::Validator a_speed() { return between(1e-6, 1e9); }
 inline void add_sleep_option(CLI::App& command, double& gigaflops) {
   command
       .add_option("--sleep", gigaflops,
-                  "Sleep instead of computing, as long as a device of this many GFLOP/s computes; "
-                  "for ranks without a core of their own")
+                  "Instead of computing, sleep as long as a device of this many GFLOP/s would "
+                  "compute; for more ranks than cores")
       ->check(a_speed());
 }
 

@@ -246,7 +246,7 @@ Data parallel (every rank has the whole model)
   communication    time in reductions
   exposed          part of it after backward, while no bucket is clipped or updated. Both times
                    are those of the rank that computes longest, because others wait for it
-  formula          of exposed: bucket by bucket, if layers take equal parts of backward
+  formula          the exposed time, bucket by bucket, if layers take equal parts of backward
   activations      memory of all micro-batches in flight; formula: tensors of every block
   all memory       device memory: weights, gradients, state, activations, scratch
 Pipelines (parallel.stages, or every number above 1 that divides the ranks)
@@ -257,14 +257,18 @@ Pipelines (parallel.stages, or every number above 1 that divides the ranks)
   bubble           extra time of stage 0 until its last backward ends, over the ideal time
   paper            (P - 1) / n contiguous, (P - 1) / (n L / P) modular: P stages, n micro-batches,
                    L layers (Lamy-Poirier, arXiv 2106.02679)
-  messages         time of one micro-batch's messages, through P stages and back, as a share
-  heads            the time of heads as a share; stage 0 needs it while it would wait
+  messages         time of one micro-batch's messages, through P stages and back, over the ideal
+                   time
+  heads            time of heads over the ideal time. Stage 0 computes them instead of waiting
   formula          the larger of paper + messages and heads; deviation: in percentage points
-  MB sent          by a stage in messages; equal: to 2 R T H c, R runs of layers on a stage (1, or
-                   L / P modular), T tokens of a step, H hidden units, c bytes of the compute dtype
+  MB sent          by a stage in messages; formula: whether this equals 2 R T H c, R runs of
+                   layers on a stage (1, or L / P modular), T tokens of a step, H hidden units, c
+                   bytes of the compute dtype
 Sharding (optimizer.sharded)
-  sent             by a rank in collectives; equal: to the formula of docs/methods/sharding.md
-  weights, gradients, state   memory; equal: to training/ranks/parameter_memory.h
+  sent             by a rank in collectives; formula: whether this equals the formula of
+                   docs/methods/sharding.md
+  weights, gradients, state   memory; formula: whether this equals the formula of
+                   training/ranks/parameter_memory.h
   resident         VmRSS after the last step minus VmRSS before the model was made; formula:
                    weights, gradients, state and activations. With --sleep all memory is taken at
                    once
@@ -274,7 +278,8 @@ Modules (ouroboros.modules, one more than ranks, on a ring)
   waiting          time of waiting for messages of other ranks, mean over all ranks
   span             time of a step until the last backward ends; formula: forward + backward,
                    delayed: forward + longest (Yang et al., arXiv 1909.06695), without messages
-  MB sent          by a rank in messages; equal: to 2 (K - 1) T H c over all ranks, K modules
+  MB sent          by a rank in messages; formula: whether all ranks together send
+                   2 (K - 1) T H c, K modules
   stashed weights  memory of weights that are kept for delayed backward)";
 
 nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {

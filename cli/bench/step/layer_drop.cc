@@ -80,7 +80,7 @@ void add_bench_layer_drop(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand(
       "layer_drop",
       "Measure the time that dropped layers save: the encoder's time with and without them, in "
-      "alternating steps, next to its arithmetic; needs no data");
+      "alternating steps, compared with its FLOPs; needs no data");
   add_config_options(*command, options->run, ": model, precision, batch, schedule, layer_drop",
                      "layer_drop.theta=0.5")
       ->required();

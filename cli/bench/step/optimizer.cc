@@ -91,11 +91,11 @@ void run(const BenchOptimizerOptions& options) {
 
 void add_bench_optimizer(CLI::App& bench) {
   const auto options = std::make_shared<BenchOptimizerOptions>();
-  CLI::App* command =
-      bench.add_subcommand("optimizer",
-                           "Measure the optimizer's pass over a whole model, next to a plain loop "
-                           "over the same memory, in alternating rounds; needs no data. bert-large "
-                           "takes 6 GB of memory, 18 bytes per parameter; with madgrad 7 GB");
+  CLI::App* command = bench.add_subcommand(
+      "optimizer",
+      "Measure the optimizer's pass over a whole model, in rounds that alternate with a plain loop "
+      "over the same memory; needs no data. bert-large takes 6 GB of memory, 18 bytes per "
+      "parameter; with madgrad 7 GB");
   CLI::Option* model = command
                            ->add_option("--model", options->model,
                                         "bert-large, minilm, tiny, or a model's config.json. A "

@@ -39,7 +39,7 @@ Section check_files(const FolderVerdict& verdict, const std::string& usage) {
   const auto wanted = static_cast<size_t>(result_file_count(usage, folder.benchmark));
   const size_t found = folder.logs.size();
   if (folder.weak_scaling ? found < wanted : found != wanted) {
-    section.errors.push_back(fmt::format("found {} result_*.txt, wanted {}{}",
+    section.errors.push_back(fmt::format("found {} result_*.txt, expected {}{}",
                                          counted(found, "file"),
                                          folder.weak_scaling ? "at least " : "", wanted));
   }
@@ -116,7 +116,8 @@ Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
   if (verdict.passed) {
     section.notes.push_back(std::move(text));
   } else if (bypass && verdict.may_bypass()) {
-    section.warnings.push_back(text + "; accepted by rcp-bypass, to be reviewed");
+    section.warnings.push_back(text +
+                               "; accepted because of rcp-bypass; the review committee decides");
   } else {
     section.errors.push_back(std::move(text));
   }

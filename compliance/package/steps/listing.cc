@@ -103,7 +103,7 @@ PackageVerdict list_package(const fs::path& directory, const PackageOptions& opt
       verdict.sections.push_back(
           {"System",
            {fmt::format("systems/{}.json is {}", folder.system,
-                        what == "not there" ? "missing" : what + ", not a description")},
+                        what == "missing" ? "missing" : what + ", not a description")},
            {},
            {}});
     }

@@ -143,7 +143,7 @@ class Judge:
         if not lines:
             return ["no message"]
         said = "\n".join(lines)
-        wrong = ["the message says 'unexpected'"] if "unexpected:" in said else []
+        wrong = ["the message says 'unexpected error'"] if "unexpected error:" in said else []
         if fault.survivable:
             wrong.append("a call that was cut short must be made again")
         if fault.path.startswith(MACHINE) and "describes another system" in said:

@@ -440,7 +440,7 @@ TEST(CheckLog, AnUnreadableFileAmongManyGetsItsOwnVerdict) {
   RuleStore rules;
   for (const auto& [name, reason] :
        {std::pair("fifo", "is a FIFO"), std::pair("zero", "is a device"),
-        std::pair("dangling", "leads nowhere"), std::pair("absent", "No such file"),
+        std::pair("dangling", "a broken link"), std::pair("absent", "No such file"),
         std::pair("none.txt", "no line holds ':::MLLOG'")}) {
     const LogVerdict verdict = check_one_of_many(folder.path() / name, rules, {});
     EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;

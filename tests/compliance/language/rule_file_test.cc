@@ -268,7 +268,7 @@ TEST(RuleStore, EveryFindingHasItsPlace) {
   EXPECT_EQ(
       text,
       R"(cache_clear|Failed executing code PRE code triggered by line :| (division by zero)|training_5.0.0/common.yaml:4|1
-seed|Failed executing code POST code triggered by line :| (there is no 'nothing')|training_5.0.0/common.yaml:3|8
+seed|Failed executing code POST code triggered by line :| (the dictionary has no key 'nothing')|training_5.0.0/common.yaml:3|8
 global_batch_size|CHECK for 'global_batch_size' failed in line 9:||training_5.0.0/common.yaml:6|9
 run_start|Failed executing CHECK code:| (division by zero)|training_5.0.0/common.yaml:5|24
 absent|Required EXACTLY_ONE occurrence of 'absent' but found 0|0 occurrences|training_5.0.0/common.yaml:9|0
@@ -278,7 +278,7 @@ missing|Required AT_LEAST(1) occurrence of 'missing' but found 0|0 occurrences|t
 |Failed checks for eval_accuracy : v['value'] > 5|the last of 1 value: 0.7201|training_5.0.0/common.yaml:7|29
 |Required AT_LEAST_ONE occurrence of 'neither' or 'nor'|no occurrence|training_5.0.0/common.yaml:11|0
 |Failed executing END PRE code|division by zero|training_5.0.0/common.yaml:13|0
-|Failed executing CHECK code:|there is no 'y'|training_5.0.0/common.yaml:13|0
+|Failed executing CHECK code:|the dictionary has no key 'y'|training_5.0.0/common.yaml:13|0
 |failed test: 1 > 2||training_5.0.0/common.yaml:13|0
 )");
   EXPECT_EQ(verdict.errors.back().found, "state s = {}");

@@ -41,8 +41,8 @@ TEST(Package, SpecialFilesAreReportedAndNotRead) {
   const std::string text = text_of(folder);
   for (const char* part :
        {"zero.json: is a device", "fifo.json: is a FIFO",
-        "dangling.json: cannot open: it is a link", "result_3.txt is a FIFO, not a log",
-        "result_4.txt is a link that leads nowhere", "node_0.txt is a FIFO, not a log"}) {
+        "dangling.json: cannot open: it is a broken link", "result_3.txt is a FIFO, not a log",
+        "result_4.txt is a broken link", "node_0.txt is a FIFO, not a log"}) {
     EXPECT_THAT(text, HasSubstr(part)) << part;
   }
   fs::remove(systems / "laptop.json");

@@ -39,7 +39,7 @@ std::vector<PackageVerdict> two_packages() {
   PackageVerdict mixed{.path = "Strata", .submitter = "Strata", .systems = {}, .folders = {}};
   mixed.systems = {{"systems/laptop.json", {}, {"a small thing"}, {}},
                    {"systems/tower.json", {"no field"}, {}, {}}};
-  mixed.folders = {folder_of("bert", {{"files", {"wanted 10"}, {"a doubt"}, {"a note"}},
+  mixed.folders = {folder_of("bert", {{"files", {"expected 10"}, {"a doubt"}, {"a note"}},
                                       {"seeds", {}, {"a warning"}, {}}}),
                    folder_of("ssd", {{"ssd's files", {}, {}, {}}}),
                    folder_of("gnmt", {{"logs", {}, {}, {"no rules", "none at all"}, false}}),
@@ -128,7 +128,7 @@ failed systems/tower.json
   error: no field
 failed results/laptop/bert (open)
   failed files
-    error: wanted 10
+    error: expected 10
     warning: a doubt
     a note
   passed seeds
@@ -159,8 +159,9 @@ failed Strata
 }
 
 TEST(Report, ARoundReportHasCountsAndFailures) {
-  EXPECT_EQ(round_text(two_packages()),
-            R"(submitter         outcome     systems     folders  failed  not judged  logs   failed
+  EXPECT_EQ(
+      round_text(two_packages()),
+      R"(submitter         outcome     systems     folders  failed  not judged  logs   failed logs
 Strata            failed      failed      5        1       4           3      1
 AnotherSubmitter  passed      passed      1        0       0           0      0
 
@@ -169,7 +170,7 @@ Strata
     error: no field
   failed results/laptop/bert
     failed files
-      error: wanted 10
+      error: expected 10
       warning: a doubt
       a note
 
@@ -179,7 +180,7 @@ not judged
   1 folder: not of the round
 )");
   EXPECT_EQ(round_text({}),
-            "submitter  outcome     systems     folders  failed  not judged  logs   failed\n");
+            "submitter  outcome     systems     folders  failed  not judged  logs   failed logs\n");
 }
 
 TEST(Report, JsonHasTheContentsOfTheText) {

@@ -139,7 +139,9 @@ TEST(EvaluationSchedule, OtherEpochSchedulesAreNoticed) {
   const auto often = review_evaluations(run_in_epochs("resnet", {3, 7, 8, 9}), "2.0.0");
   ASSERT_EQ(ids_of(often), Ids{"review/evaluation/interval"});
   EXPECT_EQ(often[0].offset, 8u);
-  EXPECT_THAT(often[0].text, HasSubstr("2 of 4 evaluations are not 4 epochs after"));
+  EXPECT_THAT(
+      often[0].text,
+      HasSubstr("2 of 4 evaluations are off schedule: the round's rules require 4 epochs between"));
   EXPECT_EQ(schedule_ids(run_in_epochs("ssd", {5, 10, 15})), both);
   EXPECT_EQ(ids_of(review_evaluations(run_in_epochs("ssd", {1, 2, 3}), "1.1.0")),
             Ids{"review/evaluation/interval"});

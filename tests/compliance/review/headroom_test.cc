@@ -72,12 +72,13 @@ TEST(Headroom, IsDescribedInOneSentence) {
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), kRuns, nullptr, "");
   ASSERT_EQ(passes.size(), 1u);
   EXPECT_EQ(passes[0],
-            "converges 1 evaluation (of 150,000 each) later than required, by the mean of 8 runs");
+            "converges 1 evaluation later than required, in the mean of 8 runs; evaluations are "
+            "150,000 apart");
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
                                        nullptr, "nearest in this round: x");
   ASSERT_EQ(fails.size(), 1u);
-  EXPECT_THAT(fails[0], HasSubstr("would pass if these took 9 more evaluations in total"));
-  EXPECT_THAT(fails[0], HasSubstr("multiplied by 1.1752 (scaling.json)"));
+  EXPECT_THAT(fails[0], HasSubstr("would pass if these runs took 9 more evaluations in total"));
+  EXPECT_THAT(fails[0], HasSubstr("multiply the score by 1.1752 (scaling.json)"));
   EXPECT_TRUE(fails[0].ends_with("; nearest in this round: x")) << fails[0];
 }
 
@@ -96,7 +97,8 @@ TEST(Headroom, WithoutCountsTheFormulaOfBertIsUsed) {
   const auto texts =
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), constants, nullptr, "");
   ASSERT_EQ(texts.size(), 1u);
-  EXPECT_THAT(texts[0], HasSubstr("converges 1 evaluation (of 150,000 each) later"));
+  EXPECT_THAT(texts[0], HasSubstr("converges 1 evaluation later"));
+  EXPECT_THAT(texts[0], HasSubstr("evaluations are 150,000 apart"));
   EXPECT_TRUE(
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(1e18), constants, nullptr, "")
           .empty());

@@ -68,8 +68,8 @@ TEST(RunWindows, SubmittingTheFastestWindowIsNoticed) {
   const RunsReview reviewed = review_runs(runs, {}, 5, 1);
   ASSERT_EQ(ids_of(reviewed.findings), Ids{"review/runs/window"});
   const std::string& text = reviewed.findings[0].text;
-  EXPECT_THAT(text, HasSubstr("5 of 14 runs score 10 min; the median of all 10 windows is 20 min; "
-                              "2 windows are as fast or faster"));
+  EXPECT_THAT(text, HasSubstr("5 of 14 runs score 10 min; the median score of all 10 windows of "
+                              "consecutive runs is 20 min; 2 windows are as fast or faster"));
   EXPECT_THAT(text, HasSubstr("closest to the median is result_4 to result_8"));
 }
 
@@ -125,7 +125,7 @@ TEST(RunWindows, NumbersCountFromZeroOrOneWithoutHoles) {
   EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 1)), Ids{});
   const auto later = review_runs(series({5, 5, 5, 5, 5}, 31), {}, 5, 1).findings;
   ASSERT_EQ(ids_of(later), Ids{"review/runs/numbering"});
-  EXPECT_THAT(later[0].text, HasSubstr("numbered 31 to 35, which does not start at 0 or 1"));
+  EXPECT_THAT(later[0].text, HasSubstr("numbered 31 to 35; the first number is not 0 or 1"));
   auto holes = series({5, 5, 5, 5, 5});
   holes[4].path = "bert/result_12.txt";
   EXPECT_EQ(runs_ids(holes), Ids{"review/runs/numbering"});
@@ -149,7 +149,7 @@ TEST(RunWindows, AHoleInANumberingIsNamed) {
   EXPECT_EQ(text({0, 1, 2, 3, 5, 6}),
             "the runs are numbered 0 to 6, without 4: were other runs left out?");
   EXPECT_EQ(text({2, 3, 7, 9}),
-            "the runs are numbered 2 to 9, without 4 to 6, 8, which does not start at 0 or 1: were "
+            "the runs are numbered 2 to 9, without 4 to 6, 8; the first number is not 0 or 1: were "
             "other runs left out?");
   std::vector<int> forty;
   for (int i = 0; i <= 40; ++i) {
@@ -217,8 +217,9 @@ TEST(RunWindows, AHoleInASeriesIsNoticed) {
   const auto findings = review_runs(runs, {}, 6, 1).findings;
   ASSERT_EQ(ids_of(findings), Ids{"review/runs/gap"});
   EXPECT_EQ(findings[0].path, "bert/result_3.txt");
-  EXPECT_THAT(findings[0].text, HasSubstr("result_3 follows result_2 after 26 min, but the median "
-                                          "pause is 60 s: this is time for 2 more runs"));
+  EXPECT_THAT(findings[0].text,
+              HasSubstr("result_3 follows result_2 after a pause of 26 min, but the median pause "
+                        "is 60 s; 2 more runs would fit into this pause"));
 }
 
 TEST(RunWindows, AHoleTooShortForARunIsIgnored) {

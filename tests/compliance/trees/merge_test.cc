@@ -137,8 +137,8 @@ TEST_F(Merge, HostileNamesAreCopiedAndPrintedOnOneLine) {
 TEST_F(Merge, RefusesAnOutputInASourceAndOtherFolders) {
   EXPECT_THAT(error_of({"a/Acme"}, "a/Acme/results/out"), HasSubstr("which is to be merged"));
   EXPECT_THAT(error_of({"a/Acme/systems"}), HasSubstr("is not a submission"));
-  EXPECT_THAT(error_of({"none"}), HasSubstr("is not there"));
-  EXPECT_THAT(error_of({"a"}, "none/out"), HasSubstr("is not there"));
+  EXPECT_THAT(error_of({"none"}), HasSubstr("is missing"));
+  EXPECT_THAT(error_of({"a"}, "none/out"), HasSubstr("is missing"));
   expect_nothing_made();
 }
 

@@ -114,7 +114,7 @@ TEST_F(Resubmit, LinksAndDevicesAreNotFollowed) {
 TEST_F(Resubmit, OtherFoldersAreRefused) {
   EXPECT_THAT(testing_support::error_of([&] { compare("new/Acme/systems"); }),
               HasSubstr("is not a submission"));
-  EXPECT_THAT(testing_support::error_of([&] { compare("none"); }), HasSubstr("is not there"));
+  EXPECT_THAT(testing_support::error_of([&] { compare("none"); }), HasSubstr("is missing"));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(Backends, ComputeInSomeDTypes) {
   EXPECT_FALSE(cpu.computes_in(DType::kF64));
   EXPECT_EQ(cpu.dtypes(), "f32, bf16, f16");
   EXPECT_EQ(error_of([] { make_backend({.name = "cpu", .compute_dtype = DType::kF64}); }),
-            "backend cpu: computes in f32, bf16, f16, not in f64");
+            "backend cpu: computes in f32, bf16, f16, not in f64; choose another model.precision");
 }
 
 TEST(Backends, ABackendThatIsNotInThisBuildNamesARemedy) {

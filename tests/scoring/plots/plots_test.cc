@@ -124,7 +124,7 @@ TEST_F(Plots, ALogThatCannotBeReadIsLeftOutWithTheReason) {
   EXPECT_THAT(plot.left_out[0], HasSubstr("a log may have"));
   std::filesystem::create_symlink("nowhere", folder_.path() / "dangling");
   const std::filesystem::path dangling[] = {folder_.path() / "dangling"};
-  EXPECT_THAT(error_of([&] { read_curves(dangling); }), HasSubstr("a link that leads nowhere"));
+  EXPECT_THAT(error_of([&] { read_curves(dangling); }), HasSubstr("a broken link"));
 }
 
 TEST_F(Plots, TheLastFinishedRunOfALogIsDrawn) {
@@ -210,7 +210,7 @@ TEST_F(Plots, PlotsOverTimeAndSamplesHaveTheSameRunsAndColours) {
 
 TEST_F(Plots, PathsWithoutLogsAreErrors) {
   const std::filesystem::path missing[] = {folder_.path() / "missing"}, empty[] = {folder_.path()};
-  EXPECT_THAT(error_of([&] { read_curves(missing); }), HasSubstr("missing: is not there"));
+  EXPECT_THAT(error_of([&] { read_curves(missing); }), HasSubstr("missing: is missing"));
   EXPECT_THAT(error_of([&] { read_curves(empty); }), HasSubstr("result_N.txt"));
 }
 
