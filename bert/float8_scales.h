@@ -41,7 +41,7 @@ class Float8Scales {
   // it.
   device::Tensor amax() const;
 
-  // Also measures the operands if `training`.
+  // Returns the scales of GEMM `number`; if `training`, also where it records its operands' amax.
   Gemm gemm(int64_t number, bool training) const;
 
  private:

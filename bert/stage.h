@@ -28,8 +28,8 @@ struct Stage {
     if (pipeline == Pipeline::kRing) return module_of_block(block, blocks) % count;
     return pipeline == Pipeline::kModular ? layer % count : layer / (layers / count);
   }
-  // Returns the ring module of a block, from 0. Remaining layers go to modules from the second on,
-  // because stage 0 already has two modules.
+  // Returns the ring module of a block, from 0. If layers do not divide evenly, the extra ones go
+  // to modules from the second on, because stage 0 already has two modules.
   int module_of_block(int block, int blocks) const {
     const int modules = count + 1, layers = blocks - 2, left = layers % modules;
     int module = 0, end = layers / modules;  // end of the module's layers

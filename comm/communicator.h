@@ -71,7 +71,7 @@ class Communicator {
   // exit code 2. Ranks other than 0 first wait a second, so that rank 0, which writes the files,
   // can finish them. Never returns; a single rank throws Error.
   virtual void end_job(std::string_view message);
-  // Returns the watch over the host's waits for a device that runs this job's collectives. A wait
+  // Returns the watchdog of host threads that wait for a device that runs collectives. A wait
   // longer than the limit of end_job_after() ends the job, too. Null if waits are not watched.
   virtual std::shared_ptr<device::HostWaits> device_waits() { return nullptr; }
   virtual std::unique_ptr<Communicator> duplicate() = 0;

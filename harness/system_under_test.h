@@ -63,9 +63,9 @@ class SystemUnderTest {
   // Makes the first steps as fast as later ones, before the clock starts. Keeps the weights.
   virtual void warm_up(const Say& say) = 0;
 
-  // Reads every part of the checkpoint and verifies its checksum. Returns the facts that
-  // begin_checkpoint() was given with this folder, the same on every rank, or nullopt after `say`
-  // got the reason. Throws Error if the checkpoint does not suit the system.
+  // Reads every part of the checkpoint and verifies its checksum. Returns its step and note, the
+  // same on every rank. If the checkpoint is unusable, passes `say` the reason and returns nullopt.
+  // Throws Error if the checkpoint does not suit the system.
   virtual std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
                                                           const Say& say) = 0;
   // Loads a checkpoint, so that training continues after its step. After warm_up, before start.

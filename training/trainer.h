@@ -65,7 +65,7 @@ class Trainer {
   // The state that a resumed run needs. Copy it between steps, or overwrite it before start().
   TrainingState state();
   // Call after overwriting state()'s arrays with those after step `step` of a run that began with
-  // `plan`. Its global batches must be as large (check_global_batch).
+  // `plan`. That run's global batches must be as large as this trainer's (check_global_batch).
   void resume_after(int64_t step, const BatchPlanShape& plan,
                     const std::optional<optim::LossScale>& loss_scale);
 
@@ -135,7 +135,7 @@ class Trainer {
   // The options of batch_plan_. They name the ranks that the run began on.
   loadbalance::PlanOptions batch_plan_options_;
   int64_t step_ = 0;
-  bool uploaded_first_ = false;  // later micro-batches are uploaded a step ahead
+  bool uploaded_first_ = false;  // the first upload is done; later ones run one micro-batch ahead
   Timeline* timeline_ = nullptr;
   std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 

@@ -21,8 +21,8 @@ class BatchSlots {
   // Drops the uploaded batch.
   void discard() { uploaded_ = false; }
   // Returns the uploaded batch, which later work on Stream::kCompute may read. Requires that all
-  // readers of earlier batches, except for the last `in_flight` - 1, have been issued. Throws Error
-  // if none was uploaded.
+  // readers of earlier batches have been issued, except readers of the last `in_flight` - 1
+  // batches. Throws Error if none was uploaded.
   const DeviceBatch& take();
 
   const BatchCapacity& capacity() const { return slots_.front().batch.capacity(); }

@@ -1,5 +1,5 @@
-// The activations that one micro-batch's forward keeps for its backward, apart from weights. Each
-// micro-batch in flight has one.
+// The activations that one micro-batch's forward keeps for its backward. Weights are not among
+// them, so that each micro-batch in flight can have an Activations object of its own.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,7 @@ struct LayerDrop {
   bool enabled() const { return theta < 1; }
 };
 
-// Returns (1 - theta) exp(-gamma t) + theta. `step` counts from 1 and follows t earlier steps.
+// Returns (1 - theta) exp(-gamma t) + theta with t = step - 1. `step` counts from 1.
 double theta_at(const LayerDrop& drop, uint64_t step);
 // Returns 1 - (layer / layers) (1 - theta_at(step)). `layer` counts from 0.
 double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size_t layers);

@@ -1,6 +1,6 @@
 // y = LayerNorm(residual + scale * dropout(x)), which follows a sublayer. With pre-LN it comes
-// between two sublayers and also returns the sum; before the first sublayer there is no residual.
-// In a model without LayerNorm, y = gamma * sum + beta, with the standardization loss of the sum.
+// between a layer's sublayers and also returns the sum; before them y = LayerNorm(x). Without
+// LayerNorm, y = gamma * sum + beta, with the standardization loss of the sum.
 #pragma once
 
 #include "bert/blocks/block.h"

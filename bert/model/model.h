@@ -36,8 +36,8 @@ struct TrainingStep {
   uint64_t step = 0;
   float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
   float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
-  // d(loss)/d(one token's standardization loss), before its weight. For masked positions it is
-  // masked_lm_scale.
+  // d(loss)/d(one token's standardization loss), without the factor Standardization::weight. Masked
+  // positions use masked_lm_scale.
   float token_scale = 1.0f;
   // False for the step's first micro-batch, which overwrites gradients. Later ones use the same
   // weights and add to the gradients.

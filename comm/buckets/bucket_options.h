@@ -29,7 +29,7 @@ struct BucketOptions {
   int64_t bucket_bytes = 25'000'000;  // approximate size in reduce_dtype (see make_buckets)
   // Weights [n] to all-gather after their update. If present, optimizer state is sharded (ZeRO
   // stage 1, Rajbhandari et al. 2020): a rank receives the sums of its local_shard of every bucket,
-  // and updates only that shard. Arrays that are not gathered change only there.
+  // and updates only that shard. Other arrays (masters, moments) change only in the shard.
   device::Tensor gathered_weights;
   TiedRows tied_rows;  // empty table: no tied rows
   // Connects this rank with those that hold the other parts (pipeline stages) of the model, if any.

@@ -25,8 +25,8 @@ class BucketOrder {
 
   // ---- For the builder of the step, in the order of its operations.
 
-  // Returns the operation after which gradients `range` may be written: nullopt if there is none,
-  // kNoObject if gradients that used their memory before in this step are not ready yet.
+  // Returns the operation that a write of gradients `range` must wait for; nullopt if it need not
+  // wait; kNoObject if this step's earlier gradients in the same memory are not ready yet.
   std::optional<int> before_writing(const Range& range);
   // Gradients `range` are complete after `operation`.
   void mark_ready(const Range& range, int operation);

@@ -29,10 +29,10 @@ namespace strata::comm {
 class GradientBuckets {
  public:
   // Called once a step for every bucket, after its gradients are reduced (kAfterAllReduce or scaled
-  // loss: after all are). The order is that of buckets(), but the tied-embedding table's come last.
-  // The caller's thread calls it after backward. Only in host memory, if weights are gathered right
-  // after their update, a thread of the executor may call it during backward. May overwrite the
-  // gradients. Gaps between parameters, where all ranks have zeros, must stay zero.
+  // loss: after all are), in the order of buckets() with the tied-embedding table's buckets last.
+  // The caller's thread calls it after backward, except that in host memory an executor thread may
+  // call it earlier if weights are gathered right after their update. May overwrite the gradients.
+  // Gaps between parameters, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype lie in the order in which backward completes them, range by range
@@ -68,7 +68,7 @@ class GradientBuckets {
 
   // Marks gradients [begin, end) of this step complete after the work issued to the compute stream
   // so far. That work must also be the last to read the weights [begin, end), because their update
-  // may begin. Cheap, and never waits. Called once a round, so with one round only in the last
+  // may begin. Cheap, and never waits. Called once a round: if there is one round, in the last
   // micro-batch. Throws Error for a range outside the arena or marked ready twice in a round.
   void mark_ready(int64_t begin, int64_t end);
 

@@ -26,8 +26,8 @@ struct OpenedResults {
   std::optional<OutputLock> lock = {};    // held by the first rank
 };
 
-// Makes the result tree `tree`, or takes an existing one that is resumed on another number of
-// ranks. Locks it, finds what earlier runs left there, and archives what cannot be continued.
+// Makes the result tree `tree`, or uses that of runs on another number of ranks if this run resumes
+// them. Locks it, finds what earlier runs left there, and archives what cannot be continued.
 // `system_description` is the JSON text of this run's system, for the first rank. `say` receives
 // lines for people. All ranks call together. Throws Error if the results are of another system or
 // configuration, or files cannot be written.

@@ -34,8 +34,8 @@ inline device::Tensor part_of(const StateArray& array, const Range& range) {
   return {};
 }
 
-// The division of global batches among ranks at the run's first start. A run that resumes on other
-// ranks keeps it, so that its global batches stay the same.
+// The division of global batches among ranks at the run's first start. A run that resumes on
+// another number of ranks keeps it, so that its global batches stay the same.
 struct BatchPlanShape {
   int ranks = 1;
   int batch_per_rank = 1;

@@ -16,8 +16,8 @@ namespace strata::training {
 
 // Returns the options that config.clip and config.reduce give.
 comm::BucketOptions bucket_options(const config::RunConfig& config);
-// The same, with the memory of the weights and gradients of `model` that ranks shard. `stages`
-// connects the stages of the pipeline; null: the model has one stage.
+// The same and, if training is sharded, with gathered_weights and gradient_shards in `model`'s
+// memory. `stages` connects the stages of the pipeline; null: the model has one stage.
 comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model,
                                    comm::Communicator* stages = nullptr);
 

@@ -17,8 +17,8 @@ void check_one_stage(const config::RunConfig& config);
 // For measurements of steps without delay: throws Error if backward is delayed.
 void check_undelayed(const config::RunConfig& config);
 
-// Throws Error if global batches on `ranks` ranks do not have `global_batch` samples, as in the run
-// that wrote the checkpoint.
+// Throws Error if global batches on `ranks` ranks differ in size from `global_batch`, the samples
+// of a global batch in the run that wrote the checkpoint.
 void check_global_batch(const config::RunConfig& config, int ranks, int64_t global_batch);
 
 // Throws Error if model.vocab names no file, or a vocabulary of another size than the model's.

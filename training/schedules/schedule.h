@@ -54,8 +54,8 @@ struct DelayedWork {
   bool averages_tied = false;
 };
 
-// Returns how many steps ago the task's micro-batch started; 0 without delayed backward. A
-// kReceiveGradient has the sender's lag: backward reads the gradient one step later.
+// Returns how many steps ago the task's micro-batch started; 0 without delayed backward. For a
+// kReceiveGradient, the sender's backward counts; the backward that reads it has a lag of one more.
 int lag_of(const Schedule& schedule, const Task& task);
 
 // Tracks which blocks' weights are in memory. The first and the last gather group stay in memory;
@@ -90,8 +90,8 @@ class GatherGroupsInMemory {
 // - a delayed backward needs nothing of its own step;
 // - kStash follows a delayed backward of its block;
 // - if weights are gathered, the weights of every task are in memory;
-// - a stage sends a micro-batch's gradient before it receives the next one, since both use one
-//   buffer.
+// - a stage sends a micro-batch's gradient before it receives the next gradient of the same
+//   micro-batch, since both use one buffer.
 void check_schedule(const Schedule& schedule);
 
 // Returns true if the first of `tasks` is the last backward before its block's kReady.

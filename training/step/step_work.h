@@ -30,7 +30,7 @@ class StepWork {
   // Call before every step. `delay_step` counts steps with delayed backward from 1; 0: no delay.
   void begin_step(int64_t delay_step) { delay_step_ = delay_step; }
   // Call between steps. Returns the index of activations (Model::activations) that no backward
-  // needs any more. It is 0 without delayed backward, when none are needed.
+  // needs any more: 0 without delayed backward, because a step then leaves no activations to read.
   int free_activations() const;
   // The uploaded batch becomes micro-batch `number` of the step (see Model::begin).
   void begin(int number, const bert::TrainingStep& step);

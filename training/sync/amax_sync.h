@@ -1,5 +1,5 @@
 // Syncs the largest absolute values (amax) that FP8 scales come from, so that losses do not depend
-// on the rank of a sample.
+// on which rank a sample is dealt to.
 #pragma once
 
 #include <memory>

@@ -15,9 +15,9 @@ class Heads final : public Block {
 
   std::unique_ptr<BlockActivations> make_activations() const override;
   // Computes the losses. In training it also computes the gradients of its input, of the biases and
-  // of the classifiers' weights. The masked-LM head writes its part of the word gradient into the
-  // embeddings' range of the arena, and the embeddings add theirs. So the forwards of a step's
-  // micro-batches must keep their order.
+  // of the classifiers' weights. The masked-LM head's part of the word gradient goes to the
+  // embeddings' range of the arena: a step's first micro-batch overwrites it there, and later ones
+  // add to it, so forwards must run in the order of micro-batches.
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
   bool recomputes() const override { return false; }  // losses would be counted twice
