@@ -22,7 +22,7 @@ constexpr char kIntroduction[] =
     "- Paths are relative to the file's directory, in `--set` to the current one; `~/` is the home "
     "directory. Variables\n"
     "  (`$X`) and patterns (`*`) in paths are refused.\n"
-    "- A quoted text is never one of the words `auto` and `none`.\n"
+    "- In quotes, `auto` and `none` are ordinary text.\n"
     "- The configuration of a run, with absolute paths, lies beside its log as `result_N.yaml`.\n";
 
 }  // namespace
@@ -41,7 +41,9 @@ std::string config_reference() {
     }
   }
   page +=
-      "\n## Combinations\n\nThese settings are refused together.\n\n" + combinations_reference();
+      "\n## Combinations\n\nThese settings are refused together. A reason names the values, unless "
+      "all are refused.\n\n" +
+      combinations_reference();
   return page;
 }
 

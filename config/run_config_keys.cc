@@ -62,9 +62,9 @@ ConfigSection run_section() {
            "one in every experiment, as MLPerf asks."),
        key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
            "Seconds that ranks may wait for each other; 0: no limit. If a collective or the start "
-           "of MPI takes longer, the job ends with exit code 2 and names the operation and the "
-           "missing ranks, and the log ends with `aborted`. A stall in NCCL is noticed when the "
-           "host waits for its GPU."),
+           "of MPI takes longer, the job ends with exit code 2. For a collective it names the "
+           "operation and the missing ranks, and the log ends with `aborted`. A stall in NCCL is "
+           "noticed when the host waits for its GPU."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 
@@ -81,8 +81,8 @@ ConfigSection model_section() {
            "quickstart's, "
            "without dropout. `tiny`: for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
-           "WordPiece vocabulary, one piece per line, with as many pieces as the model's "
-           "vocabulary, which may be padded to a multiple of 8."),
+           "WordPiece vocabulary, one piece per line. The model's `vocab_size` is the number of "
+           "pieces, or that rounded up to a multiple of 8, 16, 32, 64 or 128."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
            "Initial weights: a safetensors file, the `model.safetensors.index.json` of several, or "
            "the prefix of a TensorFlow 1 checkpoint (MLPerf's `model.ckpt-28252`). Missing heads "
@@ -103,7 +103,7 @@ ConfigSection layer_drop_section() {
   const auto get = [](auto& config) -> auto& { return config.layer_drop; };
   return section(
       "layer_drop",
-      "Progressive layer dropping ([formula](methods/layer_dropping.md)). Needs `model.norm` pre.",
+      "Progressive layer dropping ([formula](methods/layer_dropping.md)). Needs `model.norm: pre`.",
       {key("theta", get, &S::theta, Number::up_to(0, 1),
            "Final value of theta(t). 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
@@ -129,7 +129,7 @@ ConfigSection standardization_section() {
   return section(
       "standardization",
       "Standardization loss in place of LayerNorm ([formula](methods/standardization.md)). Needs "
-      "`model.norm` none.",
+      "`model.norm: none`.",
       {key("weight", get, &S::weight, Number::at_least(0),
            "Weight of the standardization loss; 0: off."),
        key("axis", get, &S::axis, Choice<StandardizationAxis>{}, "Axis of mean and variance.")});
@@ -194,7 +194,7 @@ ConfigSection batch_section() {
            "Micro-batches whose gradients a rank adds up before an optimizer step."),
        key("accumulation_order", get, &S::accumulation_order, Choice<AccumulationOrder>{},
            "Order of a step's layers and micro-batches. Gradients have the same bits in both "
-           "orders, except with `optimizer.sharded` gradients or all."),
+           "orders, except with `optimizer.sharded` `gradients` or `all`."),
        key("activations", get, &S::activations, Choice<ActivationPolicy>{},
            "How long a layer's activations are kept."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
@@ -249,7 +249,7 @@ ConfigSection ouroboros_section() {
            "k = 1 ... K is updated with the gradient of K - k steps ago."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Number of steps without delay at the start of the run. The K - k steps after them do "
-           "not change module k."),
+           "not change module k, except that the tied words get the head's part."),
        key("tied", get, &S::tied, Choice<TiedGradient>{},
            "How the two parts of the word embeddings' gradient are combined: the head's part of "
            "this step, and the input's part of K - 1 steps ago.")});
@@ -275,9 +275,9 @@ ConfigSection optimizer_section() {
            "acclip: the threshold is m^(1/alpha), where m is the decaying mean of the gradient's "
            "magnitude to the power alpha."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "Tensors that are sharded among ranks. The last bits may differ with LAMB, and if each "
-           "of several micro-batches is reduced. Layers smaller than `reduce.bucket_megabytes` are "
-           "gathered together.")});
+           "Tensors that are sharded among ranks. The last bits may differ with LAMB, and if every "
+           "micro-batch's gradients are reduced separately. Layers smaller than "
+           "`reduce.bucket_megabytes` are gathered together.")});
 }
 
 ConfigSection lr_schedule_section() {
@@ -293,8 +293,8 @@ ConfigSection lr_schedule_section() {
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
            "The t at which the warm-up has rate 0; at most the first step's t. Negative: the "
            "warm-up ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate "
-           "is above `optimizer.lr` until then (with -16 of 82 steps, for 16 steps). 1: the decay "
-           "has begun when the warm-up ends, so `optimizer.lr` is not reached."),
+           "is above `optimizer.lr` until then (with -16 and `warmup_steps` 82, for 16 steps). 1: "
+           "the decay has begun when the warm-up ends, so `optimizer.lr` is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
            "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),
@@ -325,9 +325,9 @@ ConfigSection reduce_section() {
            "Size of a bucket in the type `dtype`, in 10^6 bytes. A bucket is reduced while "
            "backward fills the next."),
        key("split_tied_embedding", get, &S::split_tied_embedding, Flag{},
-           "Split the tied word embeddings' gradient: reduce the masked-LM head's dense part "
-           "first, and from the input's part, which is complete last, only the rows of words that "
-           "occur in the step. Helps if these are few. Needs a backend in host memory, and one or "
+           "Split the tied word embeddings' gradient. The masked-LM head's dense part is reduced "
+           "first. The input's part is complete last; only its rows of words that occur in the "
+           "step are reduced. Helps if these are few. Needs a backend in host memory, and one or "
            "two more buffers as large as the word embeddings."),
        key("half_layers", get, &S::half_layers, Flag{},
            "Reduce a layer's feed-forward gradients, two thirds of the layer's, during the "
@@ -352,8 +352,8 @@ ConfigSection target_section() {
            "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
        key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
            "Evaluations before this number of training samples are skipped. Evaluation k follows "
-           "the first step that reaches k intervals. Only these evaluations can make a run a "
-           "success."),
+           "the first step that reaches k intervals. Only evaluations at intervals can end a run "
+           "with `success`."),
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
            "A run that has not reached its target after this many steps ends with `aborted`. If "
            "the last step is between two evaluations, one more evaluation is logged with "
@@ -404,8 +404,8 @@ ConfigSection log_section() {
            "Write `result_N.timeline.json`, a timeline of every rank for this many first steps, "
            "for ui.perfetto.dev or chrome://tracing. 0: none."),
        key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
-           "Read the mean training loss once in this many steps; only then does the host wait for "
-           "a GPU."),
+           "Read the mean training loss once in this many steps. To read it, the host waits for "
+           "the GPU."),
        key("save_checkpoint", get, &S::save_checkpoint, Flag{},
            "Write the trained weights as `result_N.safetensors` after the timed region.")});
 }

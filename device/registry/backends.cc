@@ -41,7 +41,7 @@ BackendOption attention_option() {
       .values = {{"fastest", "the fastest of the others, measured when it first runs"},
                  {"plain", "one warp per query, to check the other kernels"},
                  {"mma", "tensor cores, heads of 32 or 64 units"},
-                 {"wgmma", "Hopper's tensor cores, heads of 64 units; others as `mma`"},
+                 {"wgmma", "Hopper's tensor cores for heads of 64 units, else `mma`"},
                  {"cudnn", "cuDNN if nothing is dropped, as in evaluations; else as `fastest`"}}};
 }
 
@@ -64,7 +64,7 @@ BackendOption communication_multiprocessors_option() {
 BackendKind cuda_kind() {
   BackendKind cuda{
       .name = "cuda",
-      .meaning = "an NVIDIA GPU; builds with the CUDA toolkit",
+      .meaning = "an NVIDIA GPU, if Strata was built with the CUDA toolkit",
       .compute_dtypes = {DType::kF32, DType::kBF16, DType::kF16},
       .float8_tokens = 16,
       .captures_graphs = true,

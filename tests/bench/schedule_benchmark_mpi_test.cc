@@ -263,8 +263,8 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesShardedOrdersThatTheClipModeRefuses) {
   ASSERT_EQ(result.skipped.size(), 2u);
   EXPECT_EQ(result.skipped[0].name, "gradients, micro_batch");
   EXPECT_EQ(result.skipped[1].name, "all, micro_batch");
-  EXPECT_THAT(result.skipped[1].reason,
-              HasSubstr("optimizer.sharded: gradients are reduced after every micro-batch"));
+  EXPECT_THAT(result.skipped[1].reason, HasSubstr("optimizer.sharded: in micro_batch order sharded "
+                                                  "gradients are reduced after every micro-batch"));
   for (const ShardingMeasurement& order : result.orders) {
     EXPECT_EQ(order.bytes_sent, order.bytes_sent_formula) << order.name;
   }

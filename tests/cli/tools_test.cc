@@ -376,8 +376,10 @@ TEST_F(Tools, APlanRefusesWrongInputsByName) {
       {{"--stages", "3"}, "--stages 3: does not divide 8 ranks"},
       {{"--stages", "2"}, "--stages 2: needs at least as many micro-batches"},
       {{"--split-tied-embedding"},
-       "--split-tied-embedding: a rank's own gradient is clipped before it is reduced"},
-      {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded: gradients are reduced"},
+       "--split-tied-embedding: before_allreduce and bucket_before_allreduce clip a rank's own "
+       "gradient"},
+      {{"--sharded", "all", "--clip", "before_allreduce"},
+       "--sharded: sharded gradients are reduced"},
       {{"--model", path("absent.json")}, "absent.json"},
       {{"--model", model}, "model.json: \"num_hidden_layers\""}};
   for (const auto& [words, reason] : layouts) {

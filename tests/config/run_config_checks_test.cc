@@ -168,9 +168,10 @@ TEST(RunConfigChecks, ConflictsNameTheKeyThatIsAtFault) {
        "<parallel.stages>: parallel.stages: a pipeline has its own order; set "
        "batch.accumulation_order to micro_batch, or set parallel.stages to 1"},
       {{kReducedMicroBatches, kClipBucket},
-       "<optimizer.sharded>: optimizer.sharded: gradients are reduced after every micro-batch, but "
-       "bucket_before_allreduce clips those of a whole step; set clip.mode to after_allreduce, or "
-       "set batch.accumulation_order to layer or optimizer.sharded to state"},
+       "<optimizer.sharded>: optimizer.sharded: in micro_batch order sharded gradients are reduced "
+       "after every micro-batch, but bucket_before_allreduce clips those of a whole step; set "
+       "clip.mode to after_allreduce, or set batch.accumulation_order to layer or "
+       "optimizer.sharded to state"},
       {{kReducedMicroBatches, kClipBucket, kLayerOrder}, ""},
       {{kShardedGradients, kClipBucket}, ""},
       {{kSharded, kAccumulation, kClipBucket}, ""},
