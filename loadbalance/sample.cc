@@ -27,7 +27,7 @@ SamplesByLength::SamplesByLength(std::span<const LengthCount> histogram) {
   counts_ = CumulativeCounts(counts);
   if (lengths_.empty()) fail("a plan needs at least one sample");
   if (counts_.total() > std::numeric_limits<uint32_t>::max()) {
-    fail("{}: a plan numbers at most {}", counted(counts_.total(), "sample"),
+    fail("{}: a plan holds at most {}", counted(counts_.total(), "sample"),
          count_text(std::numeric_limits<uint32_t>::max()));
   }
 }

@@ -31,7 +31,8 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
     context_.standardizer = &*standardizer_;
   }
   if (config.norm == Norm::kPre) {
-    if (options.float8) fail("FP8 needs LayerNorm after every sublayer: set model.norm to post");
+    if (options.float8)
+      fail("FP8 does not support LayerNorm before sublayers: set model.norm to post");
     backend.require(device::Operation::kResidualAddForward, backend.compute_dtype());
   } else if (options.layer_drop.enabled()) {
     fail("layer dropping needs LayerNorm before every sublayer: set model.norm to pre");

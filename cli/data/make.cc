@@ -186,7 +186,7 @@ void add_mlperf(CLI::App& app) {
       ->capture_default_str();
   mlperf
       ->add_option("--threads", options.threads,
-                   "Number of files made at once, with 1 GB of memory each; 0: one per core")
+                   "Number of files made at once, with 1 to 1.5 GB of memory each; 0: one per core")
       ->capture_default_str();
   add_unicode(*mlperf, options.unicode);
   mlperf->add_flag("--incomplete", options.incomplete,

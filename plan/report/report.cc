@@ -322,8 +322,9 @@ std::string decision_text(const PlanReport& report) {
     const auto line = [&](const char* name, const std::optional<Prediction>& found) {
       text += fmt::format("fewest ranks {} {} min: {}\n", name, minutes(report.under->seconds),
                           found ? run_text(*found, rates)
-                                : "none; tried up to 1000 times the calibrated ranks, with at "
-                                  "least one sample per rank");
+                                : fmt::format("none; tried up to {} times the calibrated ranks, "
+                                              "with at least one sample per rank",
+                                              count_text(kMostTimesMeasured)));
     };
     line("under", report.under->expected);
     line("whose interval is under", report.under->sure);

@@ -48,8 +48,8 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
     const device::BackendKind& backend = *config.device.backend;
     if (options.float8 && options.rounding.tokens % backend.float8_tokens != 0) {
       fail(
-          "model.precision fp8 on {} needs batches of a multiple of {}, but padding in a model "
-          "with {} cannot give this; use bf16",
+          "model.precision fp8 on {} needs batches of a multiple of {}, but a model with {} cannot "
+          "pad to this; use bf16",
           backend.name, counted(backend.float8_tokens, "token"),
           counted(model.max_positions, "position"));
     }

@@ -155,7 +155,7 @@ template <typename T>
 void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy) {
   if (!copy) return;
   require(x.size() % kRounded == 0 && are_aligned(x.data, copy.data.data),
-          "the cuda backend rounds only tensors to FP8 that are aligned to 16 bytes");
+          "the cuda backend rounds to FP8 only tensors that are aligned to 16 bytes");
   const auto kernel =
       copy.data.dtype == DType::kE5M2 ? round_kernel<E5M2, T> : round_kernel<E4M3, T>;
   launch(context.stream, limited_blocks(context, ceil_div(x.size() / kRounded, kFlatThreads)),
