@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU: operations and models against their oracles, bert-large's steps and operations timed,
-# steps against PyTorch's, NCCL, compute-sanitizer. Prints a table and an answer to every question of docs/cuda.md.
+# steps against PyTorch's, NCCL, compute-sanitizer. Prints a table and answers to questions 1 to 6 of docs/cuda.md.
 # In two calls, which together fit into a quarter of an hour of GPU time:
 #   scripts/gpu_check.sh --quick    at most 150 s: the suites most likely to fail, `bench step` in bf16, free memory
 #   scripts/gpu_check.sh --rest     at most 480 s: all the others; the table has the results of --quick, too

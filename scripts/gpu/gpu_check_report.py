@@ -1,4 +1,4 @@
-"""Sums up the steps of scripts/gpu_check.sh so far: as JSON, as a table, and as an answer to every question of docs/cuda.md
+"""Sums up the steps of scripts/gpu_check.sh so far: as JSON, as a table, and as answers to questions 1 to 6 of docs/cuda.md
 ("The first run must answer these questions"). Exits 1 if a step failed.
 Usage: gpu_check_report.py FOLDER GPU VERSION OUTPUT
 FOLDER: NAME.verdict, NAME.seconds and NAME.txt of every step; order.txt: the steps' names. GPU: "name, driver, capability"."""
