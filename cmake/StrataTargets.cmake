@@ -77,7 +77,8 @@ endfunction()
 # <strata/<folder>/<name>.h>. Rewrites their includes of each other, so that no name collides with another project's.
 function(strata_install_library folder)
   cmake_parse_arguments(ARG "" "" "HEADERS" ${ARGN})
-  set_target_properties(strata_${folder} PROPERTIES EXPORT_NAME ${folder})
+  # Each source is an object of its own, so that a program of another project links only the objects that it uses.
+  set_target_properties(strata_${folder} PROPERTIES EXPORT_NAME ${folder} UNITY_BUILD OFF)
   target_compile_features(strata_${folder} PUBLIC cxx_std_20)
   install(TARGETS strata_${folder} EXPORT strata-targets ARCHIVE COMPONENT dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   foreach(header IN LISTS ARG_HEADERS)
