@@ -481,10 +481,9 @@ OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const OperationsBenchmarkOptions& options,
                                          const training::Ranks& ranks,
                                          const std::function<void(const std::string&)>& describe) {
-  if (ranks.size() > 1) {
-    fail("{} ranks: operations are measured on a single rank; run without a launcher",
-         ranks.size());
-  }
+  const int size = ranks.size();
+  if (size > 1)
+    fail("{} ranks: operations are measured on a single rank; run without a launcher", size);
   const bert::BertConfig model = training::make_bert_config(config);
   training::check_one_stage(config);
   const auto backend = training::make_backend(config, ranks.local);
