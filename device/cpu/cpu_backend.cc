@@ -27,10 +27,11 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context, HostM
 
   std::string name() const override { return "cpu"; }
   std::string description() const override {
-    return fmt::format("cpu, {} thread{}, {} kernels, {} GEMMs by {}", threads_,
-                       threads_ == 1 ? "" : "s", kernels_.instruction_set,
-                       kInF16 ? "f32" : name_of(compute_dtype()),
-                       kBF16 && multiplies_bf16_pairs() ? "AVX-512 BF16" : "oneDNN");
+    return fmt::format(
+        "cpu, {} thread{}, {} kernels, {} GEMMs by {}", threads_, threads_ == 1 ? "" : "s",
+        kernels_.instruction_set,
+        kInF16 || (kBF16 && !onednn_multiplies_bf16()) ? "f32" : name_of(compute_dtype()),
+        kBF16 && multiplies_bf16_pairs() ? "AVX-512 BF16" : "oneDNN");
   }
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
@@ -98,8 +99,6 @@ std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads) {
     case DType::kF32:
       return std::make_unique<CpuBackend<float>>(threads);
     case DType::kBF16:
-      if (const std::string_view reason = bf16_unavailable_reason(); !reason.empty())
-        fail("{}", reason);
       return std::make_unique<CpuBackend<uint16_t>>(threads);
     case DType::kF16:
       return std::make_unique<CpuBackend<Float16>>(threads);

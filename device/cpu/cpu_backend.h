@@ -8,8 +8,7 @@
 
 namespace strata::device::cpu {
 
-// compute_dtype is kF32, kBF16 or kF16. threads 0: all processors that this process may use. Throws
-// Error for bf16 if the processor does not support it.
+// compute_dtype is kF32, kBF16 or kF16. threads 0: all processors that this process may use.
 std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads);
 
 // True if the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than

@@ -156,8 +156,9 @@ TEST(BenchSchedule, PrintsARowForEveryOrderOfTheSectionsChosen) {
   }
   EXPECT_FALSE(has_row(result.out, "layer, recompute")) << result.out;
   EXPECT_THAT(result.out,
-              HasSubstr("all, micro_batch                    skipped: optimizer.sharded: gradients "
-                        "are reduced after every micro-batch"));
+              HasSubstr("all, micro_batch                    skipped: optimizer.sharded: in "
+                        "micro_batch order sharded gradients are reduced after every "
+                        "micro-batch"));
   EXPECT_THAT(result.out, Not(HasSubstr("unequal")));
 }
 

@@ -189,7 +189,8 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
-// Sums in another order may finally round a value to another eight-bit number. Losses then differ
+// With AVX2, GEMMs of fewer rows add up in another order, and losses differ in the last f32 digit
+// (6e-7). Such sums may finally round a value to another eight-bit number, and losses then differ
 // by 1e-4. A mistake makes them differ by 1e-5 in the second step.
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   config::RunConfig config = small_run();
@@ -198,7 +199,7 @@ TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   const TrainingHistory whole = run(config, 7, 5);
   config.batch.micro_batch = 2;
   config.batch.gradient_accumulation_steps = 4;
-  EXPECT_LE(largest_loss_difference(whole, run(config, 7, 5)), 1e-8);
+  EXPECT_LE(largest_loss_difference(whole, run(config, 7, 5)), 1e-6);
 }
 
 TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {

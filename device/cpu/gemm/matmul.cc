@@ -45,23 +45,39 @@ void sgemm(const MatmulCall& call) {
 
 int threads_of_caller() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 
+void widen_row(int64_t columns, const Float16* from, float* to) {
+  kernels_for_this_cpu().f16_to_f32(columns, 1.0f, from, to);
+}
+void widen_row(int64_t columns, const uint16_t* from, float* to) {
+  kernels_for_this_cpu().bf16_to_f32(columns, 1.0f, from, to);
+}
+void round_row(int64_t columns, const float* from, Float16* to) {
+  kernels_for_this_cpu().f32_to_f16(columns, 1.0f, from, to);
+}
+void round_row(int64_t columns, const float* from, uint16_t* to) {
+  kernels_for_this_cpu().f32_to_bf16(columns, 1.0f, from, to);
+}
+
 // Converts from[rows, columns], with rows `ld` apart, to f32.
+template <typename T>
 void widen(const void* from, int64_t rows, int64_t columns, int64_t ld, float* to) {
-  const auto* source = static_cast<const Float16*>(from);
+  const auto* source = static_cast<const T*>(from);
   parallel_ranges(threads_of_caller(), rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
-      kernels_for_this_cpu().f16_to_f32(columns, 1.0f, source + row * ld, to + row * columns);
+      widen_row(columns, source + row * ld, to + row * columns);
     }
   });
 }
 
-void f16_matmul(const MatmulCall& call) {
+// T: Float16, or uint16_t for bf16.
+template <typename T>
+void widened_matmul(const MatmulCall& call) {
   static PerThread<std::array<Scratch, 4>> of_threads;
   std::array<Scratch, 4>& scratch = of_threads.get();
   const auto widened = [&](size_t slot, const void* from, int64_t rows, int64_t columns,
                            int64_t ld) -> float* {
     float* to = scratch[slot].get<float>(rows * columns);
-    widen(from, rows, columns, ld, to);
+    widen<T>(from, rows, columns, ld, to);
     return to;
   };
   MatmulCall wide = call;
@@ -72,14 +88,14 @@ void f16_matmul(const MatmulCall& call) {
   if (call.bias) wide.bias = widened(2, call.bias, 1, call.n, call.n);
   if (call.output_dtype == DType::kF32) return sgemm(wide);
   float* product = scratch[3].get<float>(call.m * call.n);
-  if (call.accumulate) widen(call.c, call.m, call.n, call.ldc, product);
+  if (call.accumulate) widen<T>(call.c, call.m, call.n, call.ldc, product);
   wide.c = product;
   wide.ldc = call.n;
   sgemm(wide);
-  auto* c = static_cast<Float16*>(call.c);
+  auto* c = static_cast<T*>(call.c);
   parallel_ranges(threads_of_caller(), call.m, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
-      kernels_for_this_cpu().f32_to_f16(call.n, 1.0f, product + row * call.n, c + row * call.ldc);
+      round_row(call.n, product + row * call.n, c + row * call.ldc);
     }
   });
 }
@@ -195,28 +211,6 @@ void bf16_matmul(const MatmulCall& call) {
   compiled.primitive.execute(stream, arguments);
 }
 
-}  // namespace
-
-void matmul(const MatmulCall& call) {
-  if (call.m == 0 || call.n == 0) return;
-  try {
-    if (call.input_dtype == DType::kF32) {
-      sgemm(call);
-    } else if (call.input_dtype == DType::kF16) {
-      f16_matmul(call);
-    } else if (bf16_gemm_takes(call)) {
-      bf16_gemm(call, threads_of_caller());
-    } else {
-      bf16_matmul(call);
-    }
-  } catch (const dnnl::error& error) {
-    fail("oneDNN cannot run the GEMM [{}, {}] x [{}, {}]: {}", call.m, call.k, call.k, call.n,
-         error.what());
-  }
-}
-
-namespace {
-
 bool processor_has(dnnl::cpu_isa wanted) {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
@@ -224,13 +218,35 @@ bool processor_has(dnnl::cpu_isa wanted) {
 
 }  // namespace
 
-const char* bf16_unavailable_reason() {
-  return processor_has(dnnl::cpu_isa::avx512_core)
-             ? ""
-             : "bf16 GEMMs need AVX-512; use fp32 on this processor";
+bool onednn_multiplies_bf16() {
+  static const bool has = processor_has(dnnl::cpu_isa::avx512_core) &&
+                          kernels_for_this_cpu().instruction_set == std::string_view("avx512");
+  return has;
 }
 
-bool bf16_is_native() { return processor_has(dnnl::cpu_isa::avx512_core_bf16); }
+void matmul(const MatmulCall& call) {
+  if (call.m == 0 || call.n == 0) return;
+  try {
+    if (call.input_dtype == DType::kF32) {
+      sgemm(call);
+    } else if (call.input_dtype == DType::kF16) {
+      widened_matmul<Float16>(call);
+    } else if (bf16_gemm_takes(call)) {
+      bf16_gemm(call, threads_of_caller());
+    } else if (onednn_multiplies_bf16()) {
+      bf16_matmul(call);
+    } else {
+      widened_matmul<uint16_t>(call);
+    }
+  } catch (const dnnl::error& error) {
+    fail("oneDNN cannot run the GEMM [{}, {}] x [{}, {}]: {}", call.m, call.k, call.k, call.n,
+         error.what());
+  }
+}
+
+bool bf16_is_native() {
+  return onednn_multiplies_bf16() && processor_has(dnnl::cpu_isa::avx512_core_bf16);
+}
 
 std::string onednn_version() {
   const dnnl_version_t* loaded = dnnl_version();

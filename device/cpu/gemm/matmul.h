@@ -7,10 +7,11 @@
 
 namespace strata::device::cpu {
 
-// f32 runs oneDNN's sgemm, for any shape. f16 is widened to f32 and rounded once when it is stored,
-// because processors without f16 arithmetic must do so. bf16 runs bf16_gemm() if it takes the call,
-// else a oneDNN primitive compiled for exactly this shape and cached, so callers should use few
-// shapes (see for_each_row_block()). Uses the calling thread's OpenMP threads. Thread-safe.
+// f32 runs oneDNN's sgemm, for any shape. bf16 runs bf16_gemm() if it takes the call, or else, if
+// onednn_multiplies_bf16(), a oneDNN primitive compiled for exactly this shape and cached, so
+// callers should use few shapes (see for_each_row_block()). Other bf16 and all f16 operands are
+// widened to f32, and the result is rounded once. Uses the calling thread's OpenMP threads.
+// Thread-safe.
 void matmul(const MatmulCall& call);
 
 // True if GEMMs of storage type T are compiled for their shape, so that rows should come in whole
@@ -18,8 +19,9 @@ void matmul(const MatmulCall& call);
 template <typename T>
 constexpr bool kCompiledMatmul = dtype_of<T>() == DType::kBF16;
 
-// Returns the reason why bf16 GEMMs cannot run here, or an empty string.
-const char* bf16_unavailable_reason();
+// True if oneDNN multiplies bf16: the processor has AVX-512, and STRATA_CPU_ISA does not request
+// less.
+bool onednn_multiplies_bf16();
 // True if the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than
 // f32.
 bool bf16_is_native();

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/files/files.h"
-#include "device/cpu/gemm/matmul.h"
 #include "tests/training/counting_device.h"
 #include "tests/training/ranks/trainer_over_ranks.h"
 #include "training/bert_system.h"
@@ -251,8 +250,6 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
   for (const config::Precision precision : {config::Precision::kFp32, config::Precision::kBf16}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.model.precision = precision;
-    if (precision == config::Precision::kBf16 && device::cpu::bf16_unavailable_reason()[0])
-      continue;
     const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
     config.optimizer.sharded = kState;
     const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
