@@ -44,8 +44,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(const ProgressState& state);
-  // Names the current work. "" is the work that steps and items count. Any other phase, such as an
-  // evaluation, shows its name instead of rates, and the rates leave out its time.
+  // Names the current work; "" is the work whose steps and items are counted. During any other
+  // phase, such as an evaluation, its name is shown instead of rates. The rates leave out its time.
   void begin_phase(std::string_view phase);
   // Writes a line above the bar.
   void print(std::string_view line);

@@ -38,8 +38,8 @@ class Evaluator {
   int64_t samples() const { return samples_; }
 
   // Returns losses and correct counts over all ranks, which call together. Samples are read once
-  // and stay on the device. With delayed backward, `free` must be StepWork::free_activations(): no
-  // other activations are overwritten. Otherwise pass 0: any may be overwritten.
+  // and stay on the device. With delayed backward, `free` must be StepWork::free_activations(), and
+  // only Model::activations(free) is overwritten. Otherwise pass 0; any may then be overwritten.
   bert::Losses evaluate(int free = 0);
 
  private:

@@ -132,7 +132,7 @@ class Trainer {
   int64_t global_batch_;
   int64_t loss_interval_;
   optim::LrScheduleOptions lr_schedule_;
-  // The options of batch_plan_. They name the ranks that the run began on.
+  // The options of batch_plan_. A resumed run keeps the BatchPlanShape of its first start.
   loadbalance::PlanOptions batch_plan_options_;
   int64_t step_ = 0;
   bool uploaded_first_ = false;  // the first upload is done; later ones run one micro-batch ahead

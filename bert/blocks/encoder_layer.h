@@ -1,5 +1,5 @@
-// One encoder layer: self-attention, then two linear layers, each followed by a residual connection
-// and LayerNorm (post-LN, as in BERT) or its replacement in models without it.
+// One encoder layer with two sublayers, self-attention and feed-forward. Each is followed by a
+// residual connection and LayerNorm (post-LN, as in BERT) or its replacement in models without it.
 #pragma once
 
 #include "bert/blocks/attention.h"

@@ -30,8 +30,8 @@ class BucketOrder {
   std::optional<int> before_writing(const Range& range);
   // Gradients `range` are complete after `operation`.
   void mark_ready(const Range& range, int operation);
-  // add_touched_rows() (only with tied rows): `operation` finds the rows that this rank touches,
-  // before all gradients. mark_rows_ready(): `operation` completes these rows' gradients.
+  // Only with tied rows. add_touched_rows() comes before all mark_ready(): `operation` finds the
+  // rows that this rank touches. mark_rows_ready(): `operation` completes these rows' gradients.
   void add_touched_rows(int operation);
   void mark_rows_ready(int operation) { rows_ready_ = operation; }
   // Adds the updates. All gradients are complete after `end_of_backward`.

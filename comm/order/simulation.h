@@ -20,9 +20,9 @@ struct OperationCost {
   double seconds = 0;
   // Further seconds until a collective or a message ends. They do not occupy the link.
   double latency = 0;
-  // For a collective: the number of its communicator, in which the ranks' collectives match in list
-  // order. For a message: its number, the same for the send and the receive. Communicators and
-  // messages are numbered separately. kNoObject: no other rank takes part.
+  // For a collective: the number of its communicator. Ranks meet in its collectives in list order.
+  // For a message: its number, the same for the send and the receive. Communicators and messages
+  // are numbered separately. kNoObject: no other rank takes part.
   int meets = kNoObject;
 };
 

@@ -54,8 +54,8 @@ struct DelayedWork {
   bool averages_tied = false;
 };
 
-// Returns how many steps ago the task's micro-batch started; 0 without delayed backward. For a
-// kReceiveGradient, the sender's backward counts; the backward that reads it has a lag of one more.
+// Returns how many steps ago the task's micro-batch started; 0 without delayed backward. A
+// kReceiveGradient runs in the step of the sender's backward; the next step's backward reads it.
 int lag_of(const Schedule& schedule, const Task& task);
 
 // Tracks which blocks' weights are in memory. The first and the last gather group stay in memory;

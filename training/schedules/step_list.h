@@ -50,10 +50,10 @@ struct StepList {
 // Runs an operation that is not a bucket's.
 using RunTask = std::function<void(const Task&)>;
 
-// Makes the operations of a step. `delay_step` counts the steps with delayed backward from 1. Steps
-// 1 to most_delay() leave out operations of micro-batches that would have begun before step 1, and
-// clear the gradients of blocks without a backward. 0: a step without delay. If `work` and `run`
-// are null, the list cannot be run. All arguments must outlive it.
+// Makes the operations of a step. `delay_step` counts the steps with delayed backward from 1; it is
+// 0 for a step without delay. Steps 1 to most_delay() leave out operations of micro-batches that
+// would have begun before step 1, and clear the gradients of blocks without a backward. If `work`
+// and `run` are null, the list cannot be run. All arguments must outlive it.
 StepList make_step_list(const StepPlan& plan, const comm::BucketPlan& buckets,
                         comm::BucketWork* work = nullptr, const RunTask* run = nullptr,
                         int delay_step = 0);
