@@ -28,8 +28,8 @@ class Linear {
   Saved make_saved() const;
 
   // Return FP8 memory for a copy of x, or of dy, for this layer's GEMMs. The operation that
-  // computes the tensor also writes the copy. If the copy has data, nothing else reads the tensor,
-  // which need not be stored: see stored().
+  // computes the tensor also writes the copy. If the copy has data, these GEMMs do not read the
+  // tensor. If nothing else reads it either, it need not be stored: see stored().
   device::Float8Copy x_copy(const MicroBatch& micro_batch, const Saved& saved) const;
   device::Float8Copy dy_copy(const MicroBatch& micro_batch) const;
 

@@ -141,7 +141,7 @@ class Model {
                         const Activations& activations);
   int64_t stash_bytes() const { return stash_ ? stash_->bytes() : 0; }
   // Returns the block's arena elements without the tied word embeddings, which the heads' module
-  // also updates. The block's delayed backward reads only these elements.
+  // also updates. The block's delayed backward reads only the returned elements.
   Range untied(const Block& block) const;
   const std::vector<int>& delays() const { return options_.delays; }
   // Issued on Stream::kCompute.

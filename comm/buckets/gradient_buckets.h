@@ -28,8 +28,8 @@ namespace strata::comm {
 // ranks reduce buckets in the same order.
 class GradientBuckets {
  public:
-  // Called once a step for every bucket, after its gradients are reduced (kAfterAllReduce or scaled
-  // loss: after all are), in the order of buckets() with the tied-embedding table's buckets last.
+  // Called once a step for every bucket, in the order of buckets() with the tied-embedding table's
+  // buckets last. The bucket is reduced by then; with kAfterAllReduce or a scaled loss, all are.
   // The caller's thread calls it after backward, except that in host memory an executor thread may
   // call it earlier if weights are gathered right after their update. May overwrite the gradients.
   // Gaps between parameters, where all ranks have zeros, must stay zero.

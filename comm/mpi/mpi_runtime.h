@@ -30,8 +30,8 @@ std::string mpi_name();
 // Throws Error if the launcher's variables say that this process is one of more ranks than `size`,
 // the number that MPI reports (1 if MPI was not started), because each rank would then train alone.
 // Reads OMPI_COMM_WORLD_SIZE, MV2_COMM_WORLD_SIZE, PMI_SIZE, MPI_LOCALNRANKS and Slurm's variables.
-// The first that is set counts, because a launcher inside a Slurm step starts ranks of its own. A
-// batch script without srun is not in a step, however many tasks its allocation has.
+// The first that is set counts, because a launcher inside a Slurm step starts ranks of its own.
+// Ignores the task count of a Slurm allocation outside a step, as in a batch script without srun.
 void check_launched_ranks(int size);
 
 // Prints "strata: rank R: message" to stderr, waits for `delay`, flushes all output and ends all

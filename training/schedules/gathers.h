@@ -17,8 +17,8 @@ std::vector<int> gather_groups_of_blocks(const bert::ParameterLayout& layout,
 
 // Returns `schedule` with tasks that gather weights. The weights of the next group are gathered
 // before the first task that reads the current group's, unless they are still in memory.
-// `gather_groups`: see Schedule. In layer order a step gathers each group twice, except for the
-// first and the last group and the two at the turn from forward to backward, which it gathers once.
+// `gather_groups`: see Schedule. In layer order a step gathers these groups once: the first, the
+// last, and the two that are in the slots when backward begins. It gathers all others twice.
 Schedule with_gathers(const Schedule& schedule, const std::vector<int>& gather_groups);
 
 }  // namespace strata::training

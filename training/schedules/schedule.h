@@ -54,8 +54,8 @@ struct DelayedWork {
   bool averages_tied = false;
 };
 
-// Returns how many steps ago the task's micro-batch started; 0 without delayed backward. A
-// kReceiveGradient runs in the step of the sender's backward; the next step's backward reads it.
+// Returns how many steps ago the task's micro-batch started; 0 without delay. A kReceiveGradient
+// runs with the sender's backward and has its lag. The next step's backward reads the gradient.
 int lag_of(const Schedule& schedule, const Task& task);
 
 // Tracks which blocks' weights are in memory. The first and the last gather group stay in memory;
