@@ -112,6 +112,20 @@ TEST(StepList, TakesABucketFromBackwardToItsUpdate) {
                                     {Lane::kArithmetic, kUpdate, 1, {12, 14}}}));
 }
 
+// The norm of the sums is accumulated in bucket order. Without such a norm, order is free.
+TEST(StepList, CastsBackInBucketOrderOnlyForANormOfTheSums) {
+  for (const auto clip : {comm::ClipMode::kAfterAllReduce, comm::ClipMode::kNone}) {
+    const StepList step =
+        make_step_list(plan_of(micro_batch_order(3, 1)), a_bucket_a_block(3, clip));
+    const std::vector<int> places = places_of(step.operations, Operation::Kind::kCastBack);
+    ASSERT_EQ(places.size(), 3u);
+    for (size_t i = 1; i < places.size(); ++i) {
+      EXPECT_EQ(comes_after(step.operations, places[i], places[i - 1]),
+                clip == comm::ClipMode::kAfterAllReduce);
+    }
+  }
+}
+
 TEST(StepList, ASingleRankExchangesNothing) {
   for (const auto clip :
        {comm::ClipMode::kNone, comm::ClipMode::kAfterAllReduce, comm::ClipMode::kBeforeAllReduce,
