@@ -5,6 +5,10 @@ namespace {
 
 using enum Setting;
 
+constexpr const char* kClipsBeforeReducing =
+    "before_allreduce and bucket_before_allreduce clip a rank's own gradient before any part of it "
+    "is reduced";
+
 constexpr Combination kImpossible[] = {
     {kNoPostNorm, kClosedDivision, "the closed division requires post"},
     {kPreNorm, kFp8, "pre is not implemented for FP8"},
@@ -20,14 +24,8 @@ constexpr Combination kImpossible[] = {
     {kBf16Sums, kSentOtherThanBf16, "sums in bf16 need gradients that are sent in bf16"},
     {kBf16Sums, kModules, "modules do not reduce gradients"},
     {kBf16Sums, kClosedDivision, "sums in bf16 are for the open division"},
-    {kSplitTiedEmbedding, kClipRank,
-     "before_allreduce and bucket_before_allreduce clip a rank's own gradient before any part of "
-     "it "
-     "is reduced"},
-    {kSplitTiedEmbedding, kClipBucket,
-     "before_allreduce and bucket_before_allreduce clip a rank's own gradient before any part of "
-     "it "
-     "is reduced"},
+    {kSplitTiedEmbedding, kClipRank, kClipsBeforeReducing},
+    {kSplitTiedEmbedding, kClipBucket, kClipsBeforeReducing},
     {kSplitTiedEmbedding, kStages, "the tied-embedding split is not implemented for stages"},
     {kSplitTiedEmbedding, kSharded, "the tied-embedding split is not implemented for sharding"},
     {kHalfLayers, kShardedGradients,
