@@ -103,7 +103,7 @@ class Opening {
   }
 
   // Returns a system with results whose name differs from this one's only in the number of ranks.
-  // With --resume, one of its experiments must be resumable or lack weights: see any_goes_on().
+  // --resume requires an experiment that is resumable or lacks weights: see any_goes_on().
   std::optional<std::string> system_on_other_ranks() const {
     const std::filesystem::path systems = tree_.results().parent_path().parent_path();
     if (!std::filesystem::is_directory(systems)) return std::nullopt;

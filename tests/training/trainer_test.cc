@@ -189,7 +189,7 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
-// With AVX2, GEMMs of fewer rows add up in another order, and losses differ in the last f32 digit
+// GEMMs of fewer rows add up in another order on AVX2, and losses differ in the last f32 digit
 // (6e-7). Such sums may finally round a value to another eight-bit number, and losses then differ
 // by 1e-4. A mistake makes them differ by 1e-5 in the second step.
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {

@@ -11,10 +11,10 @@ namespace strata::training {
 // during the work on the previous micro-batch. A block's gradients become ready after its last
 // micro-batch. All micro-batches are in flight.
 //
-// With n micro-batches (at least as many as stages P) and L layers, a stage's bubble is (P - 1) / n
-// of its working time if its layers are contiguous, and (P - 1) / (n L / P) if they are modular:
-// the next stage then begins when a micro-batch has passed one layer instead of L / P. Embeddings,
-// heads and messages add to the bubble.
+// A stage's bubble, as a share of its working time with n micro-batches (at least as many as stages
+// P) and L layers, is (P - 1) / n if its layers are contiguous, and (P - 1) / (n L / P) if they are
+// modular: the next stage then begins when a micro-batch has passed one layer instead of L / P.
+// Embeddings, heads and messages add to the bubble.
 Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool recompute);
 
 // The forwards alone, for evaluation.

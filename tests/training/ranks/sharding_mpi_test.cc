@@ -243,8 +243,8 @@ TEST_P(TrainerOverRanks, ShardedGradientsOfEveryMicroBatchAddUp) {
   EXPECT_EQ(trained(deferred).weights, sharded.weights) << "behind the host";
 }
 
-// With sharded optimizer state, each rank does a share of the work. LAMB's norms of tensors are
-// then summed over ranks, so the last bits may differ from those of a single rank.
+// Each rank updates a share of the weights if optimizer state is sharded. LAMB's norms of tensors
+// are then summed over ranks, so the last bits may differ from those of a single rank.
 TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
   const bool is_lamb = GetParam().optimizer == kLamb;
   for (const config::Precision precision : {config::Precision::kFp32, config::Precision::kBf16}) {
