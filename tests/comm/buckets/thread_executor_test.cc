@@ -4,10 +4,16 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <future>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
+#include "comm/order/executor.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/comm/buckets/descent.h"
 #include "tests/comm/mirror_communicator.h"
@@ -45,6 +51,33 @@ TEST(ThreadExecutor, AThreadThatCannotBeStartedIsAnError) {
     threads_left = 1 << 20;
     EXPECT_EQ(error.find("cannot start a thread that reduces gradients: "), 0u) << error;
   }
+}
+
+// A list of one collective, which fails, and two operations on gradients. The first of these has
+// begun before the failure, the second has not.
+TEST(ThreadExecutor, AfterAnErrorNoFurtherOperationBegins) {
+  testing_support::HostBackend host;
+  const std::unique_ptr<Executor> executor = make_thread_executor(host);
+  std::promise<void> begun, failed, second_begun;
+  OperationList list;
+  list.add({.kind = Operation::Kind::kClip, .lane = Lane::kArithmetic, .run = [&] {
+              begun.set_value();
+              failed.get_future().wait();
+            }});
+  list.add({.kind = Operation::Kind::kClip, .lane = Lane::kArithmetic, .run = [&] {
+              second_begun.set_value();
+            }});
+  const int reduction =
+      list.add({.kind = Operation::Kind::kReduce, .lane = Lane::kCollectives, .run = [&] {
+                  begun.get_future().wait();
+                  fail("no network");
+                }});
+  executor->begin(list);
+  const std::string error = testing_support::error_of([&] { executor->wait_for(reduction); });
+  failed.set_value();
+  EXPECT_EQ(error, "no network");
+  EXPECT_EQ(second_begun.get_future().wait_for(std::chrono::milliseconds(100)),
+            std::future_status::timeout);
 }
 
 // A device whose work runs late, in memory that the host may use, too. Thread-safe.

@@ -130,6 +130,16 @@ TEST(Simulation, TransfersOfARankShareItsLinkButNotTheirLatency) {
   EXPECT_THAT(step.spans.front(), testing::ElementsAre(span_is(0, 5), span_is(0, 5)));
 }
 
+TEST(Simulation, AMessageSharesTheLinkWithACollective) {
+  Rank first, second;
+  first.add(kSendOutput, Lane::kMessages, {2, 0, 0});
+  first.reduce(2);
+  second.add(kReceiveInput, Lane::kMessages, {0, 0, 0});
+  second.reduce(2);
+  const SimulatedStep step = simulate(std::vector{first.simulated(), second.simulated()}, {});
+  EXPECT_THAT(step.spans[0], testing::ElementsAre(span_is(0, 4), span_is(0, 4)));
+}
+
 TEST(Simulation, MessagesLeaveOneAfterAnotherBesideOtherWork) {
   Rank first, second;
   const int forward = first.compute(1);
