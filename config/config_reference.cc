@@ -41,8 +41,8 @@ std::string config_reference() {
     }
   }
   page +=
-      "\n## Combinations\n\nThese settings are refused together. A reason names the values, unless "
-      "all are refused.\n\n" +
+      "\n## Combinations\n\nThese settings are refused together. If only some of their values are "
+      "refused, the reason names these values.\n\n" +
       combinations_reference();
   return page;
 }

@@ -194,8 +194,8 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   }
   if (!calibration.tells_nodes_apart) {
     notes.push_back(
-        "the steps fit without the time per step, and also without the cost of several nodes, so "
-        "these two cannot be separated; measure one node with as few samples per rank as several "
+        "either the time per step or the cost of several nodes alone explains the measured steps, "
+        "so the two cannot be told apart; measure one node with as few samples per rank as several "
         "nodes have");
   }
   return notes;

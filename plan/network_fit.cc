@@ -68,10 +68,11 @@ void fit_beside_network(Planner& planner) {
   const auto is_off = [&](double residual) { return std::fabs(residual) > tolerated; };
   if (!fitted || std::ranges::any_of(fitted->residuals, is_off)) {
     const MeasuredStep& step = planner.measured[most];
-    calibration.notes.push_back(fmt::format(
-        "--network contradicts the measurements: it exposes {:.1f} ms in the step of {}, which "
-        "takes {:.1f} ms; give a card's bytes per second, --cards and --domain, or omit --network",
-        1e3 * exposed[most], step.name, 1e3 * step.seconds));
+    calibration.notes.push_back(
+        fmt::format("--network contradicts the measurements: it predicts {:.1f} ms of exposed "
+                    "communication for {}, whose whole step takes {:.1f} ms; give a card's bytes "
+                    "per second, --cards and --domain, or omit --network",
+                    1e3 * exposed[most], step.name, 1e3 * step.seconds));
     calibration.costs.between_nodes = 0;
     return;
   }

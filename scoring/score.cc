@@ -84,7 +84,7 @@ std::string text_field(const json& fields, const char* name) {
 // 1, with the reason, if the file has no factor.
 double committee_scaling(const fs::path& folder, std::string& problem, std::string& unread) {
   const fs::path path = folder / "scaling.json";
-  if (what_is_at(path) == "missing") return 1;
+  if (is_missing(path)) return 1;
   const json fields = read_json(path, problem, unread);
   if (!problem.empty()) return 1;
   const auto factor = fields.is_object() ? fields.find("scaling_factor") : fields.end();

@@ -165,8 +165,8 @@ void check_dimension(const Dimension& added, const std::vector<Dimension>& befor
              std::ranges::find(other.choices, condition.value) != other.choices.end();
     });
     if (!can_hold) {
-      fail("{}: {}.when: no earlier entry has {} among its choices of {}", entry.source, entry.key,
-           condition.value, condition.key);
+      fail("{}: {}.when: no earlier entry of {} has the choice {}", entry.source, entry.key,
+           condition.key, condition.value);
     }
   }
   for (const Dimension& other : before) {

@@ -181,6 +181,10 @@ std::string describe_mode(mode_t mode) {
 
 }  // namespace
 
+bool is_missing(const fs::path& path) {
+  return !status_of(path) && (errno == ENOENT || errno == ENOTDIR) && !is_link(path);
+}
+
 std::string what_is_at(const fs::path& path) {
   if (const auto status = status_of(path)) return describe_mode(status->st_mode);
   const int cause = errno;
@@ -188,7 +192,7 @@ std::string what_is_at(const fs::path& path) {
     std::error_code ignored;
     return fmt::format("a broken link (to {})", fs::read_symlink(path, ignored).string());
   }
-  if (cause == ENOENT || cause == ENOTDIR) return "missing";
+  if (is_missing(path)) return "missing";
   return fmt::format("not accessible: {}", std::strerror(cause));
 }
 

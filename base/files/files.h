@@ -24,8 +24,13 @@ struct EmbeddedFile {
 // file exists but cannot be opened, read or held in memory.
 std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = kAnySize);
 
+// True if nothing is at `path`: no file, and no link, not even a broken one. A path that cannot be
+// reached for another reason (no permission) is not missing.
+bool is_missing(const std::filesystem::path& path);
+
 // Describes what is at `path`, in words that follow "is": "missing", "a regular file", "a
-// folder", "a FIFO", "a device", "a socket", "a link that leads nowhere (to x)", ... Follows links.
+// folder", "a FIFO", "a device", "a socket", "a broken link (to x)", ... Follows links. The
+// words are for messages: a program decides by is_missing() and the standard library.
 std::string what_is_at(const std::filesystem::path& path);
 
 // Lists `directory`, ordered by name. The first form throws Error on failure; the second sets

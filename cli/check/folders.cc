@@ -146,7 +146,7 @@ int check_power(const CheckOptions& options) {
       options, "Power ",
       [](const ResultFolder& folder) -> std::optional<Section> {
         const fs::path power = folder.path / "power";
-        if (what_is_at(power) == "missing") return std::nullopt;
+        if (is_missing(power)) return std::nullopt;
         return compliance::check_power(power, folder.logs).section;
       },
       "no result folder under it has power logs (power/result_N/node_I.txt)");

@@ -54,12 +54,13 @@ compliance::RulesetChoice choose_ruleset_of_system(const CheckOptions& options,
 int check_systems(const CheckOptions& options) {
   std::vector<Section> sections;
   ListingProblems problems;
+  std::error_code ignored;
   for (const std::string& path : options.paths) {
     const auto choice = choose_ruleset_of_system(options, path);
     sections.push_back(compliance::check_system_description(path, choice.usage, choice.ruleset));
     sections.back().title += fmt::format(" ({} {})", choice.usage, choice.ruleset);
-    if (const std::string what = what_is_at(path); what != "a regular file")
-      problems.push_back(fmt::format("{}: is {}, not a description", path, what));
+    if (!fs::is_regular_file(path, ignored))
+      problems.push_back(fmt::format("{}: is {}, not a description", path, what_is_at(path)));
   }
   const int exit_code = print_sections(sections, options);
   refuse(problems);

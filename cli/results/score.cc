@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -114,6 +116,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
       ->needs(summary);
   command->callback([options, &exit_code] {
     const std::string& file = options->summary_file;
+    std::error_code ignored;
     if (file.ends_with(".xlsx") && scoring::workbook_library().empty()) {
       fail(
           "--summary {}: this program was built without libxlsxwriter, which writes .xlsx; install "
@@ -122,8 +125,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
           file);
     }
     if (!file.empty() && !file.ends_with(".csv") && !file.ends_with(".xlsx") &&
-        !file.ends_with(".json") && what_is_at(file) != "a device" &&
-        what_is_at(file) != "a FIFO") {
+        !file.ends_with(".json") && !std::filesystem::is_other(file, ignored)) {
       fail("--summary {}: name a file that ends in .csv, .xlsx or .json", file);
     }
     exit_code = score(*options);

@@ -44,9 +44,10 @@ inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
 // `input` must outlive the parsing.
 inline void add_score_options(CLI::App& command, ScoreInput& input) {
   command
-      .add_option("DIR", input.directories,
-                  "Rounds, submitters, systems or folders of result_N.txt; at its end '{A,B}' "
-                  "chooses submitters, and '{*}' all")
+      .add_option(
+          "DIR", input.directories,
+          "Rounds, submitters, systems or folders of result_N.txt; at the end of a path '{A,B}' "
+          "chooses submitters, and '{*}' all")
       ->required();
   command.add_option("--benchmark", input.benchmark, "Only this benchmark, such as bert");
   add_rule_options(command, input.rules);

@@ -112,13 +112,14 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   if (!headroom) return texts;
   if (verdict.passed) {
     texts.push_back(fmt::format(
-        "converges {} later than required, in the mean of {}; evaluations are {} apart{}",
+        "passes the convergence check by {}, averaged over {}; evaluations are {} apart{}",
         evaluations_text(headroom->evaluations), counted(counting, "run"), count_text(*distance),
         also));
     return texts;
   }
   std::string text = fmt::format(
-      "converges {} too early, in the mean of {}; evaluations are {} apart; the check would pass "
+      "fails the convergence check by {}, averaged over {}; evaluations are {} apart; it would "
+      "pass "
       "if these runs took {} in total",
       evaluations_text(-headroom->evaluations), counted(counting, "run"), count_text(*distance),
       counted(headroom->missing, "more evaluation"));

@@ -1,7 +1,9 @@
 #include "compliance/sources/rule_store.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -90,8 +92,8 @@ RuleStore::RuleStore(const fs::path& directory, std::string source) : source_(st
     version_ = version_of_package(directory_);
     return;
   }
-  if (const std::string is = what_is_at(directory); is != "a folder") {
-    fail("{}: is {}, a folder of rules was expected", directory.string(), is);
+  if (std::error_code ignored; !fs::is_directory(directory, ignored)) {
+    fail("{}: is {}, a folder of rules was expected", directory.string(), what_is_at(directory));
   }
   fail("{}: holds no rules; it must hold folders such as training_5.0.0, each with a common.yaml",
        directory.string());

@@ -109,7 +109,7 @@ void compare_systems(const fs::path& submitter, const fs::path& before, Resubmis
       const nlohmann::json fields = read_description(path);
       if (!before.empty()) {
         const fs::path same_file = before / "systems" / path.filename();
-        if (what_is_at(same_file) != "missing") {
+        if (!is_missing(same_file)) {
           system.before = same_file;
         } else {
           system.before = of_the_same_name(fields, before, result.problems);

@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/files/files.h"
@@ -21,8 +23,8 @@ class RegularFile {
  public:
   explicit RegularFile(const std::filesystem::path& path) : path_(path) {
     // Opening a device may have side effects.
-    if (const std::string what = what_is_at(path); what != "a regular file")
-      fail("{}: is {}, a regular file was expected", path.string(), what);
+    if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
+      fail("{}: is {}, a regular file was expected", path.string(), what_is_at(path));
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd_ < 0 || ::fstat(fd_, &status_) != 0) give_up();
   }

@@ -349,9 +349,8 @@ std::string check_table(const PlanReport& report) {
 
 std::string summary_text(std::span<const CheckedSystem> checked) {
   const CheckSummary summary = summarise(checked);
-  if (summary.systems == 0) return "every system was used for calibration or is an extrapolation\n";
-  return counted(summary.systems, "system") +
-         " neither used for calibration nor an extrapolation\n" +
+  if (summary.systems == 0) return "every system is used for calibration or needs extrapolation\n";
+  return counted(summary.systems, "system") + " neither used for calibration nor extrapolated\n" +
          fmt::format(
              "the interval of the time to train contains the published time of {} of them\n",
              summary.held) +

@@ -151,12 +151,12 @@ void add_configuration_text(const std::string& yaml, const std::string& name, Se
 void add_configuration(const fs::path& log, Settings& settings) {
   fs::path path = log;
   path.replace_extension(".yaml");
-  if (what_is_at(path) == "missing") return;
+  if (is_missing(path)) return;
   add_configuration_text(read_file(path, kMostBytes), path.string(), settings);
 }
 
 void add_system_description(const fs::path& path, Settings& settings) {
-  if (what_is_at(path) == "missing") return;
+  if (is_missing(path)) return;
   const json fields = json::parse(read_file(path, kMostBytes), nullptr, false);
   if (!fields.is_object()) return;
   for (const auto& [key, value] : fields.items()) {

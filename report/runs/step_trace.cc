@@ -61,7 +61,7 @@ StepTrace parse_step_trace(const std::string& text) {
 StepTrace read_step_trace_of(const std::filesystem::path& log) {
   std::filesystem::path path = log;
   path.replace_extension(".steps.jsonl");
-  if (what_is_at(path) == "missing") return {};
+  if (is_missing(path)) return {};
   return parse_step_trace(read_file(path, kMostTraceBytes));
 }
 

@@ -126,8 +126,8 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   }
   if (scoring::has_too_many_runs(systems)) {
     caption += fmt::format(
-        ". Lines show the best accuracy so far, of at most {} runs per system, with the fastest "
-        "and the slowest",
+        ". Lines show the best accuracy so far, of at most {} runs per system, the fastest "
+        "and the slowest among them",
         scoring::kRunsOfMany + 1);
   }
   if (chart.band) {

@@ -136,11 +136,10 @@ std::vector<Key> legend_of(const std::vector<DrawnSystem>& systems,
     legend.push_back({Shape::kDashed, -1, has_target ? "target not reached" : "no success"});
   }
   if (has_too_many_runs(systems)) {
-    legend.push_back(
-        {Shape::kNone, -1,
-         fmt::format(
-             "best accuracy so far; at most {} runs per system, with the fastest and the slowest",
-             kRunsOfMany + 1)});
+    legend.push_back({Shape::kNone, -1,
+                      fmt::format("best accuracy so far; at most {} runs per system, the fastest "
+                                  "and the slowest among them",
+                                  kRunsOfMany + 1)});
   }
   return legend;
 }

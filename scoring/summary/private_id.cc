@@ -62,7 +62,7 @@ std::string words_of(std::string_view text) {
 std::string read_private_id(const fs::path& system_folder) {
   constexpr uint64_t kMostBytes = 1 << 20;
   const fs::path path = system_folder / "privateid.json";
-  if (what_is_at(path) == "missing") return "";
+  if (is_missing(path)) return "";
   const json fields = json::parse(read_file(path, kMostBytes), nullptr, false);
   const auto id = fields.is_object() ? fields.find("private_id") : fields.end();
   if (!fields.is_object() || id == fields.end() || !id->is_string())

@@ -307,6 +307,21 @@ TEST_F(Files, TheKindOfFileAtAPathIsNamed) {
   write_file_atomically(directory_ / "file", "");
   EXPECT_EQ(what_is_at(directory_ / "file"), "a regular file");
   EXPECT_EQ(what_is_at(directory_ / "file" / "inner"), "missing");
+  fs::create_symlink("none", directory_ / "broken");
+  EXPECT_EQ(what_is_at(directory_ / "broken"), "a broken link (to none)");
+}
+
+TEST_F(Files, OnlyAPathWithNothingAtItIsMissing) {
+  write_file_atomically(directory_ / "file", "");
+  fs::create_symlink("none", directory_ / "broken");
+  fs::create_symlink("loop", directory_ / "loop");
+  EXPECT_TRUE(is_missing(directory_ / "none"));
+  EXPECT_TRUE(is_missing(directory_ / "file" / "inner"));
+  for (const char* name : {".", "file", "broken", "loop"}) {
+    EXPECT_FALSE(is_missing(directory_ / name)) << name;
+  }
+  // The kernel refuses this name for its length: whether a file is there is not known.
+  EXPECT_FALSE(is_missing(directory_ / std::string(300, 'a')));
 }
 
 }  // namespace

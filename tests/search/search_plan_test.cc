@@ -130,8 +130,8 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("  batch.micro_batch: 8\n", "  run.seed: 8\n"),
             "space.yaml:2: set: run.seed is set by the search itself; remove it");
   EXPECT_EQ(refused("{optimizer.name: adam}", "{optimizer.name: adma}"),
-            "space.yaml:18: space[1].when: no earlier entry has adma among its choices of "
-            "optimizer.name");
+            "space.yaml:18: space[1].when: no earlier entry of optimizer.name has the choice "
+            "adma");
   EXPECT_EQ(refused("key: optimizer.beta2", "key: optimizer.lr").substr(0, 53),
             "space.yaml:19: space[2]: optimizer.lr is in the space");
   EXPECT_EQ(refused("  seeds: 4\n", "  samples: 150\n"),

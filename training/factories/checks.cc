@@ -65,9 +65,9 @@ void check_global_batch(const config::RunConfig& config, int ranks, int64_t glob
   const int64_t ours = config::global_batch_size(config, ranks);
   if (ours == global_batch) return;
   fail(
-      "the checkpoint's run has global batches of {}, but {} with batch.micro_batch {} and "
-      "batch.gradient_accumulation_steps {} make batches of {}; change these three until both are "
-      "the same",
+      "the checkpoint's run has a global batch of {}, but {} with batch.micro_batch {} and "
+      "batch.gradient_accumulation_steps {} have one of {}; change these three until both are "
+      "equal",
       counted(global_batch, "sample"), counted(ranks, "rank"), config.batch.micro_batch,
       config.batch.gradient_accumulation_steps, count_text(ours));
 }

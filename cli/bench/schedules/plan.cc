@@ -114,8 +114,8 @@ void print_table(const bench::PlanBenchmark& b) {
     fmt::print("calibrated from {}: {:.2f} ms a step\n", step.name, step.seconds * 1e3);
   }
   fmt::print(
-      "{} take {:.3f} ms; each step adds {:.3f} ms, each message {:.3f} ms to its time on the "
-      "link\n"
+      "{} take {:.3f} ms; each step takes {:.3f} ms more, and each message {:.3f} ms more "
+      "than its bytes take on the link\n"
       "\n",
       counted(bench::kSampleTokens, "token"), b.calibration.costs.per_sample * 1e3,
       b.calibration.costs.per_step * 1e3, b.message_seconds * 1e3);

@@ -99,11 +99,10 @@ PackageVerdict list_package(const fs::path& directory, const PackageOptions& opt
     const fs::path system = package.path / "systems" / (folder.system + ".json");
     verdict.division = division_of(system, package.unread);
     if (!fs::is_regular_file(system, error)) {
-      const std::string what = what_is_at(system);
       verdict.sections.push_back(
           {"System",
            {fmt::format("systems/{}.json is {}", folder.system,
-                        what == "missing" ? "missing" : what + ", not a description")},
+                        what_is_at(system) + (is_missing(system) ? "" : ", not a description"))},
            {},
            {}});
     }

@@ -72,7 +72,7 @@ TEST(Headroom, IsDescribedInOneSentence) {
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), kRuns, nullptr, "");
   ASSERT_EQ(passes.size(), 1u);
   EXPECT_EQ(passes[0],
-            "converges 1 evaluation later than required, in the mean of 8 runs; evaluations are "
+            "passes the convergence check by 1 evaluation, averaged over 8 runs; evaluations are "
             "150,000 apart");
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
                                        nullptr, "nearest in this round: x");
