@@ -105,7 +105,7 @@ TEST(NetworkFit, PredictsAPublishedSystemFromItsCards) {
   Planner planner = fitted;
   planner.network = flat_network({5e-6, 25e9});
   fit_beside_network(planner);
-  EXPECT_THAT(notes_of(planner), HasSubstr("in the step of NVIDIA dgxa100_n"));
+  EXPECT_THAT(notes_of(planner), HasSubstr("communication for NVIDIA dgxa100_n"));
 }
 
 }  // namespace
