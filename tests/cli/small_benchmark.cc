@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "base/files/files.h"
@@ -132,8 +134,8 @@ std::vector<Event> SmallBenchmark::events(const fs::path& log) const {
 }
 
 std::vector<Event> SmallBenchmark::events_so_far() const {
-  const fs::path log = result("result_0.txt");
-  std::string text = fs::exists(log) ? read_file(log) : "";
+  std::ifstream log(result("result_0.txt"));  // may be removed at any moment
+  std::string text(std::istreambuf_iterator<char>(log), {});
   text.resize(text.rfind('\n') + 1);
   return parse(text);
 }
