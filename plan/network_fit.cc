@@ -83,7 +83,7 @@ void fit_beside_network(Planner& planner) {
   if (!on_one) return;  // what several nodes cost is part of the constant
   calibration.notes.push_back(fmt::format(
       "without --network, several nodes cost {:.1f} ms per step; --network explains up "
-      "to {:.1f} ms of this, and {:.1f} ms are added to each prediction on several nodes",
+      "to {:.1f} ms of this, and {:.1f} ms are added to each prediction on several domains",
       1e3 * measured, 1e3 * std::ranges::max(exposed_seconds(planner)),
       1e3 * calibration.costs.between_nodes));
 }
