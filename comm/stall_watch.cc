@@ -55,8 +55,8 @@ std::string stall_message(int speaker, double seconds, const std::vector<std::st
   }
   if (!silent.empty()) message += fmt::format(", {} in none", names_of(silent));
   return message +
-         "; check the ranks that do not wait with the others, or raise run.stall_seconds if they "
-         "are only slow";
+         "; check the ranks that wait in another operation or in none, or raise "
+         "run.stall_seconds if they are only slow";
 }
 
 // Tests a few times, which suffices if the other ranks are already there, then sleeps longer and

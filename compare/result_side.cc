@@ -52,8 +52,7 @@ Sample sample_of(const std::vector<KnownRun>& runs, const Value& value) {
   return sample;
 }
 
-// Returns minutes, with the factor of a review committee; their center is the score. Empty without
-// one.
+// Returns minutes times the factor on the score; their center is the score. Empty without a score.
 Sample times_to_train(const Score& score) {
   Sample sample;
   if (score.mean == scoring::Mean::kNone) return sample;

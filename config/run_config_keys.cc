@@ -248,8 +248,9 @@ ConfigSection ouroboros_section() {
            "first rank has the first and the last module, which share the word embeddings. Module "
            "k = 1 ... K is updated with the gradient of K - k steps ago."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
-           "Number of steps without delay at the start of the run. The K - k steps after them do "
-           "not change module k, except that the tied words get the head's part."),
+           "Number of steps without delay at the start of the run. In the next K - k steps module "
+           "k is not updated, except the word embeddings, which get the head's part of their "
+           "gradient."),
        key("tied", get, &S::tied, Choice<TiedGradient>{},
            "How the two parts of the word embeddings' gradient are combined: the head's part of "
            "this step, and the input's part of K - 1 steps ago.")});
@@ -275,9 +276,9 @@ ConfigSection optimizer_section() {
            "acclip: the threshold is m^(1/alpha), where m is the decaying mean of the gradient's "
            "magnitude to the power alpha."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "Tensors that are sharded among ranks. The last bits may differ with LAMB, and if every "
-           "micro-batch's gradients are reduced separately. Layers smaller than "
-           "`reduce.bucket_megabytes` are gathered together.")});
+           "Tensors that are sharded among ranks. Weights may differ from those with `none` in "
+           "their last bits: with LAMB, or if every micro-batch's gradients are reduced "
+           "separately. Layers smaller than `reduce.bucket_megabytes` are gathered together.")});
 }
 
 ConfigSection lr_schedule_section() {
@@ -291,10 +292,10 @@ ConfigSection lr_schedule_section() {
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
-           "The t at which the warm-up has rate 0; at most the first step's t. Negative: the "
-           "warm-up ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate "
-           "is above `optimizer.lr` until then (with -16 and `warmup_steps` 82, for 16 steps). 1: "
-           "the decay has begun when the warm-up ends, so `optimizer.lr` is not reached."),
+           "The t at which the warm-up has rate 0; at most the first step's t. The warm-up ends "
+           "`warmup_steps` later, but the decay of warmup_then_polynomial_decay counts from t = "
+           "`warmup_steps`. So negative values give rates above `optimizer.lr` in between (-16: "
+           "for up to 16 steps), and with 1 `optimizer.lr` is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
            "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),

@@ -96,8 +96,8 @@ DataFacts TimedRun::start_system() {
       (data.train_samples != resumed_->train_samples ||
        data.eval_samples != resumed_->eval_samples || data.checksum != resumed_->data_checksum)) {
     fail(
-        "the data have changed since the run began with {} and {}; give the same data.train and "
-        "data.eval",
+        "the data have changed since the run began, when they had {} and {}; give the same "
+        "data.train and data.eval",
         counted(resumed_->train_samples, "training sample"),
         counted(resumed_->eval_samples, "evaluation sample"));
   }

@@ -84,7 +84,7 @@ MeasuredStep parse_measured_step(std::string_view text, const std::string& name)
   const double ranks = number_above_zero(fields, "ranks", name);
   step.batch = number_above_zero(fields, "sequences_per_step", name);
   if (ranks > kMostRanks || ranks != std::floor(ranks) || step.batch > kMostSequences) {
-    fail("{}: has {} on {}; expected at most {} sequences on a whole number of at most {} ranks",
+    fail("{}: has {} on {}; expected at most {} sequences, and a whole number of ranks up to {}",
          name, counted(step.batch, "sequence"), counted(ranks, "rank"), count_text(kMostSequences),
          count_text(kMostRanks));
   }

@@ -82,9 +82,9 @@ size_t failing_rcp(const std::vector<const ReportedFolder*>& folders, bool watch
 // Explains terms to readers who have only the page.
 constexpr char kWords[] =
     "<details><summary>Words</summary><dl><dt>Minutes to train</dt><dd>The score: the olympic mean "
-    "of the times from run_start to run_stop of the runs that count, multiplied by the factor that "
-    "a review committee left in scaling.json. An olympic mean drops the fastest and the slowest "
-    "run. With fewer runs than a submission needs, the score is their plain mean.</dd><dt>A run "
+    "of the times from run_start to run_stop of the runs that count, multiplied by the factor in "
+    "scaling.json. An olympic mean drops the fastest and the slowest run (unet3d: four of each). "
+    "With fewer runs than a submission needs, the score is their plain mean.</dd><dt>A run "
     "that counts</dt><dd>Its log breaks no rule of the round, or there are no rules here for its "
     "benchmark. It says success and when it began and ended.</dd><dt>Spread of runs</dt><dd>The "
     "time of the slowest run that counts, divided by that of the fastest, minus 1.</dd><dt>Closed "
@@ -124,8 +124,8 @@ std::string summary_of(const ReportData& data, bool watched) {
       }
     }
     if (const size_t failed = failing_rcp(folders, watched); failed > 0) {
-      text +=
-          fmt::format(" {} of the systems {} that check.", failed, failed == 1 ? "fails" : "fail");
+      text += fmt::format(" {} of the systems {} the check against reference points.", failed,
+                          failed == 1 ? "fails" : "fail");
     }
     html += fmt::format("<li{}>{}</li>", owner_attributes(-1, benchmark), escape(text, 1000));
   }

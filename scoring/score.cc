@@ -80,8 +80,8 @@ std::string text_field(const json& fields, const char* name) {
   return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Returns the factor that a review committee left in the folder, or 1 without a file. Also returns
-// 1, with the reason, if the file has no factor.
+// Returns the factor in the folder's scaling.json, or 1 without this file. Also returns 1, with the
+// reason, if the file has no factor.
 double committee_scaling(const fs::path& folder, std::string& problem, std::string& unread) {
   const fs::path path = folder / "scaling.json";
   if (is_missing(path)) return 1;
@@ -212,7 +212,7 @@ std::optional<double> mean_energy(const std::vector<RunScore>& runs, size_t fail
   return sum / static_cast<double>(by_time.size() - cut - cut_high);
 }
 
-// Sets the factor on the score: the review committee's, else the convergence check's.
+// Sets the factor on the score: the one in scaling.json, or with `scale` the convergence check's.
 void set_scaling(Score& score, const ScoreOptions& options) {
   std::vector<compliance::RunConvergence> runs;
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);

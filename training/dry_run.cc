@@ -41,8 +41,8 @@ class Checks {
     const int64_t steps = max_steps(config_);
     check_checkpoints(steps);
     const int64_t batch = global_batch_size(config_, ranks_.size());
-    fact("global batch: {}; at most {}, {}", counted(batch, "sample"), counted(steps, "step"),
-         counted(steps * batch, "sample"));
+    fact("global batch: {}; the run ends after at most {} ({})", counted(batch, "sample"),
+         counted(steps, "step"), counted(steps * batch, "sample"));
     fact("evaluation every {}, to masked-LM accuracy {}",
          counted(eval_interval_samples(config_, ranks_.size()), "sample"),
          config_.target.masked_lm_accuracy);

@@ -196,7 +196,7 @@ void add_bench_machine(CLI::App& bench) {
   command
       ->add_option("--models", benchmark.models,
                    "Models whose steps are measured: presets or config.json files. Attention and "
-                   "the optimizer are measured for the first")
+                   "the optimizer are measured for the first model only")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--tokens", benchmark.tokens, "Tokens of a micro-batch, for every model")

@@ -16,9 +16,10 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
               const std::function<int(const CheckOptions&)>& run) {
   CLI::App* command = check.add_subcommand(name, help);
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--quiet", options->quiet,
-                    "Print only failures and a summary; omit warnings, except those that --werror "
-                    "turns into errors");
+  command->add_flag(
+      "--quiet", options->quiet,
+      "Print only failures and a summary; omit warnings and findings, unless --werror or --strict "
+      "makes them errors");
   command->add_flag("--require-verdict", options->require_verdict,
                     "Also exit with code 1 if something was not judged");
   names_output(command->add_option("--log-output,--log_output", options->log_output,

@@ -142,8 +142,8 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
   add("--pipeline", options.pipeline, {"contiguous", "modular"}, "parallel.pipeline");
   command
       .add_option("--bucket-megabytes", options.bucket_megabytes,
-                  "reduce.bucket_megabytes: each bucket adds the network's seconds per message "
-                  "(default: they are added once). Has an effect only with --network")
+                  "reduce.bucket_megabytes: the latency of an all-reduce counts for each bucket "
+                  "(default: once per step). Has an effect only with --network")
       ->check(number_within(0.001, 1e6));
   command.add_flag(
       "--split-tied-embedding", options.layout.split_tied_embedding,

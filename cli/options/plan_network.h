@@ -101,15 +101,15 @@ inline void add_network_options(CLI::App& command, PlanNetworkOptions& options,
     names += fmt::format("{}{}", names.empty() ? "" : ", ", preset.name);
   }
   command
-      .add_option(
-          "--network", options.network,
-          "Link of a network card to other domains: seconds per message, bytes per second. " +
-              defaults.network)
+      .add_option("--network", options.network,
+                  "Link of a network card to other domains (--domain): SECONDS per message, BYTES "
+                  "per second. " +
+                      defaults.network)
       ->type_name("SECONDS,BYTES");
   command
       .add_option("--domain", options.domain,
-                  "Accelerators with a fast link between them, and this link: " + names +
-                      ", or a number of accelerators, seconds per message, bytes per second. " +
+                  "A domain, the accelerators that a fast link joins: " + names +
+                      ", or ACCELERATORS,SECONDS,BYTES_A_SECOND (seconds per message). " +
                       defaults.domain)
       ->type_name("DOMAIN");
   command

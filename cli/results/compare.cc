@@ -195,7 +195,7 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("SIDES", options->sides,
                    "A, then B and more, each compared with A: folders of result_N.txt, or systems; "
-                   "or files with the output of 'strata bench ... --json' (ideally nine times or "
+                   "or files with outputs of 'strata bench ... --json' (ideally of nine runs or "
                    "more), or folders of such files")
       ->required();
   command->add_option(

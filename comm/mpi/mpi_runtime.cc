@@ -164,7 +164,10 @@ class MpiRuntime::StartWatch {
       thread_ =
           std::jthread([this, seconds](const std::stop_token& stop) { watch(seconds, stop); });
     } catch (const std::system_error& error) {
-      fail("cannot start a thread that watches MPI start: {}", error.what());
+      fail(
+          "cannot start a thread that watches the start of MPI: {}; allow more processes (ulimit "
+          "-u)",
+          error.what());
     }
   }
 

@@ -116,8 +116,11 @@ class Reader {
         if (!latest_ || step < *latest_) latest_ = step;
       }
     }
-    if (!latest_)
-      throw RuleError("run_stop says success, but no evaluation before it could have succeeded");
+    if (!latest_) {
+      throw RuleError(
+          "run_stop says success, but no earlier event says after how many samples or epochs the "
+          "run converged");
+    }
     result_.epochs = *latest_;
   }
 

@@ -240,9 +240,7 @@ RulesetChoice infer_ruleset(const mllog::LogReader& log, const std::string& usag
   const auto& rounds = rounds_of(chosen_usage);
   // Without a date, takes the latest round that has the benchmark.
   const double when = identity.date_ms.value_or(std::numeric_limits<double>::infinity());
-  const std::string run_date =
-      identity.date_ms ? fmt::format("run of {}", date_of(when)) : "log, which has no date";
-  // The last round before the date's own that has the benchmark, or else the first one after it.
+  // The first round with the benchmark that was published after the run, or else the last one.
   const Round* by_benchmark = nullptr;
   for (const Round& round : rounds) {
     if (!holds(round.benchmarks, identity.benchmark)) continue;
@@ -251,7 +249,10 @@ RulesetChoice infer_ruleset(const mllog::LogReader& log, const std::string& usag
   }
   if (by_benchmark != nullptr) {
     return {chosen_usage, std::string(by_benchmark->ruleset),
-            fmt::format("{}, benchmark '{}'", run_date, identity.benchmark)};
+            identity.date_ms
+                ? fmt::format("run of {}, benchmark '{}'", date_of(when), identity.benchmark)
+                : fmt::format("last round with benchmark '{}', because the log has no date",
+                              identity.benchmark)};
   }
   if (log.event_count() == 0 && log.bad_line_count() == 0) {
     fail("{}: {}, so it is not an MLPerf log", log.path().string(), log.why_no_token());
@@ -269,7 +270,7 @@ RulesetChoice infer_ruleset(const mllog::LogReader& log, const std::string& usag
   const auto by_date = std::find_if(rounds.begin(), rounds.end(),
                                     [&](const Round& round) { return when <= round.last_day_ms; });
   return {chosen_usage, std::string(by_date->ruleset),
-          fmt::format("{}; the log names no benchmark of a known round", run_date)};
+          fmt::format("run of {}; the log names no benchmark of a known round", date_of(when))};
 }
 
 }  // namespace strata::compliance

@@ -131,10 +131,10 @@ class PackedShard : public Hdf5Shard {
                            now[0] - before[0] <= INT32_MAX && now[1] - before[1] <= INT32_MAX;
         if (first + i == 0 ? now[0] != 0 || now[1] != 0 : !rises) {
           fail(
-              "{}: data set '{}' has {}, {} at row {} after {}, {}; the index is damaged, make the "
-              "file again",
+              "{}: data set '{}' has [{}, {}] at row {} after [{}, {}], but rows must start at [0, "
+              "0] and rise by 0 to {}; the index is damaged, make the file again",
               file_.path().string(), schema::kOffsets, now[0], now[1], first + i, before[0],
-              before[1]);
+              before[1], INT32_MAX);
         }
         if (first + i > 0) {
           index.lengths.push_back(static_cast<int32_t>(now[0] - before[0]));

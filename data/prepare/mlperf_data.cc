@@ -37,8 +37,10 @@ std::vector<FileToMake> list_tasks(const MlperfDataOptions& options) {
   for (const fs::path& path : list_directory(options.text)) {
     if (const auto part = parse_part(path.filename().string())) {
       if (count != 0 && part->count != count) {
-        fail("{}: has parts of {} files and parts of {} files; give a directory with one text",
-             options.text.string(), count, part->count);
+        fail(
+            "{}: has parts of two texts, one in {} parts and one in {}; give a directory with one "
+            "text",
+            options.text.string(), count, part->count);
       }
       count = part->count;
       parts.push_back(path);

@@ -159,7 +159,7 @@ PrepareSummary prepare(const PrepareOptions& options,
   } else if (split.eval.documents() == 1) {
     summary.warnings.push_back(
         "only one document is held out for evaluation, so a random second sentence comes from the "
-        "same document as the next one: next-sentence labels mean nothing; hold out more "
+        "same document as the true next sentence: next-sentence labels mean nothing; hold out more "
         "(--eval-documents)");
   }
 

@@ -221,8 +221,8 @@ std::string doubt_about_next_sentences(const Corpus& corpus) {
   const size_t documents = corpus.documents();
   if (documents == 1) {
     return "the text is a single document, so a random second sentence comes from the same "
-           "document as the next one: next-sentence labels mean nothing; put a blank line between "
-           "documents";
+           "document as the true next sentence: next-sentence labels mean nothing; put a blank "
+           "line between documents";
   }
   size_t alone = 0;
   for (size_t d = 0; d < documents; ++d) {

@@ -18,7 +18,8 @@ SignalThread::SignalThread() {
     thread_ = std::thread([this] { sleep(); });
   } catch (const std::exception& error) {  // no further thread, or no memory for one
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    fail("cannot start a thread that receives signals: {}", error.what());
+    fail("cannot start a thread that receives signals: {}; allow more processes (ulimit -u)",
+         error.what());
   }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return sleeping_; });

@@ -51,7 +51,8 @@ ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogB
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::exception& error) {  // no further thread, or no memory for one
     close();
-    fail("cannot start a thread that watches for signals: {}", error.what());
+    fail("cannot start a thread that watches for signals: {}; allow more processes (ulimit -u)",
+         error.what());
   }
 }
 

@@ -95,8 +95,8 @@ class Opening {
     if (other && !resumes()) {
       // This run would begin a second system beside the first.
       fail(
-          "{}: holds the results to continue, but this run's system is {}; continue on the same "
-          "number of ranks, or choose another run.output",
+          "{}: holds results of another number of ranks, and this run's system would be {}; start "
+          "as many ranks as before, or choose another run.output",
           (tree_.results().parent_path().parent_path() / *other).string(), tree_.system);
     }
     if (other) tree_.system = *other;

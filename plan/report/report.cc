@@ -352,7 +352,7 @@ std::string summary_text(std::span<const CheckedSystem> checked) {
   if (summary.systems == 0) return "every system is used for calibration or needs extrapolation\n";
   return counted(summary.systems, "system") + " neither used for calibration nor extrapolated\n" +
          fmt::format(
-             "the interval of the time to train contains the published time of {} of them\n",
+             "the published time to train is within the predicted interval for {} of them\n",
              summary.held) +
          deviations("step", summary.step) +
          deviations("time to train, published samples", summary.run) +

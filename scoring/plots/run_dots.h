@@ -10,7 +10,7 @@ namespace strata::scoring {
 
 struct RunDot {
   const RunScore* run;
-  drawing::Dot dot;  // its value is the run's minutes times the committee's factor
+  drawing::Dot dot;  // its value is the run's minutes times the factor on the score
 };
 // Returns the runs that have a time, by kind: in the mean, left out of the olympic mean, or not
 // counting.

@@ -100,7 +100,7 @@ std::vector<const Score*> fastest_first(const std::vector<Score>& scores,
   return fastest;
 }
 
-// Returns a text like "20.4" with the review committee's factor on the mean.
+// Returns a text like "20.4" with the factor on the mean.
 std::string minutes_text(const Score& score) {
   std::string text = fmt::format("{:.4g}", *score.time_to_train_ms / kMsPerMinute);
   if (score.committee_scaling != 1) text += fmt::format(" (x {:.3g})", score.committee_scaling);

@@ -176,7 +176,7 @@ TEST_F(Page, AnUnfinishedRunIsNoProblemWhileWatching) {
   folder_.write("Acme/systems/x.json", R"({"division": "closed", "system_name": "S"})");
   for (const int refresh_seconds : {0, 2}) {
     const std::string html = page({.title = "T", .refresh_seconds = refresh_seconds});
-    EXPECT_EQ(has(html, " of the systems fails that check"), refresh_seconds == 0) << html;
+    EXPECT_EQ(has(html, " of the systems fails the check"), refresh_seconds == 0) << html;
   }
   write_run(folder_, "Acme", "x", 2, log_of({{10, 0.5}}, true, "aborted"));
   EXPECT_TRUE(has(page({.refresh_seconds = 2}), "class=\"bad\"")) << "that one has failed";

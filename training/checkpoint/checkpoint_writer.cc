@@ -20,7 +20,8 @@ void CheckpointWriter::begin(const std::filesystem::path& path, const Checkpoint
       error_->guard([&] { write_checkpoint_file(path, header, pieces); });
     });
   } catch (const std::exception& error) {  // no further thread, or no memory for one
-    fail("{}: cannot start the thread that writes it: {}", path.string(), message_of(error));
+    fail("{}: cannot start a thread that writes it: {}; allow more processes (ulimit -u)",
+         path.string(), message_of(error));
   }
 }
 

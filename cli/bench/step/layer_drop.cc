@@ -79,8 +79,8 @@ void add_bench_layer_drop(CLI::App& bench) {
   const auto options = std::make_shared<BenchLayerDropOptions>();
   CLI::App* command = bench.add_subcommand(
       "layer_drop",
-      "Measure the time that dropped layers save: the encoder's time with and without them, in "
-      "alternating steps, compared with its FLOPs; needs no data");
+      "Measure the time that dropped layers save: the encoder's time with and without them, "
+      "compared with its FLOPs; needs no data");
   add_config_options(*command, options->run, ": model, precision, batch, schedule, layer_drop",
                      "layer_drop.theta=0.5")
       ->required();
@@ -88,10 +88,9 @@ void add_bench_layer_drop(CLI::App& bench) {
                    options->benchmark.steps, options->benchmark.micro_batch_tokens);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
-      "Every step runs one micro-batch through all layers and through those that training would "
-      "keep,\n"
-      "forward and backward, without updates, on one rank. Document: "
-      "docs/methods/layer_dropping.md");
+      "Every step runs one micro-batch twice, forward and backward, without updates, on one rank:\n"
+      "through all layers, and through those that training would keep. The order alternates.\n"
+      "Document: docs/methods/layer_dropping.md");
   command->callback([options] {
     Progress progress("measuring steps");
     bench::LayerDropOptions benchmark = options->benchmark;

@@ -213,7 +213,7 @@ TEST(Convergence, SuccessWithoutAnEvaluationIsAProblem) {
                "5.0.0")
         .problem;
   };
-  EXPECT_THAT(problem_of(""), HasSubstr("no evaluation before it could have succeeded"));
+  EXPECT_THAT(problem_of(""), HasSubstr("no earlier event says after how many"));
   EXPECT_EQ(problem_of(R"(:::MLLOG {"time_ms": 1, "key": "eval_accuracy", "value": 0.7,)"
                        R"( "metadata": {"epoch_num": 2}})"
                        "\n"),

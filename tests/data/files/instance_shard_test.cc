@@ -186,7 +186,7 @@ TEST_F(WrongFile, AnotherVersionIsNamedWithTheExpectedOne) {
 
 TEST_F(WrongFile, FallingOffsetsAreNamedByRow) {
   write_packed({0, 0, 4, 1, 3, 1}, 4, 1);
-  EXPECT_TRUE(contains(error(), "data set 'offsets' has 3, 1 at row 2 after 4, 1"));
+  EXPECT_TRUE(contains(error(), "data set 'offsets' has [3, 1] at row 2 after [4, 1]"));
 }
 
 TEST_F(WrongFile, TooFewTokensForTheOffsetsAreNamed) {
