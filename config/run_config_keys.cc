@@ -234,8 +234,8 @@ ConfigSection parallel_section() {
            "layers and the ranks, and be at most `batch.gradient_accumulation_steps`; all these "
            "micro-batches are in memory at once."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
-           "Layers of a stage. Gradients are the same in both, but clip.mode "
-           "bucket_before_allreduce clips buckets of one stage.")});
+           "Layers of a stage. Gradients are the same in both, except with clip.mode "
+           "bucket_before_allreduce, whose buckets lie within a stage.")});
 }
 
 ConfigSection ouroboros_section() {
@@ -292,9 +292,9 @@ ConfigSection lr_schedule_section() {
            "Steps from rate 0 to `optimizer.lr`; 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
            "The t at which the warm-up has rate 0; at most the first step's t. Negative: the "
-           "warm-up ends before t = `warmup_steps`, and with warmup_then_polynomial_decay the rate "
-           "is above `optimizer.lr` until then (with -16 and `warmup_steps` 82, for 16 steps). 1: "
-           "the decay has begun when the warm-up ends, so `optimizer.lr` is not reached."),
+           "warm-up ends that many steps earlier, and with warmup_then_polynomial_decay the rate "
+           "is above `optimizer.lr` from there until t = `warmup_steps`. 1: the decay has begun "
+           "when the warm-up ends, so `optimizer.lr` is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
            "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),

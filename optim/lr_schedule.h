@@ -20,8 +20,8 @@ struct LrScheduleOptions {
   double base_learning_rate = 0;
   double end_learning_rate = 0;
   // At most the first t, so that rates are not negative. If negative, the ramp starts above zero.
-  // The published schedule then leaves the ramp before t = warmup_steps, with rates above the base
-  // rate until then.
+  // The published schedule then leaves the ramp -start_warmup_step steps before t = warmup_steps,
+  // with rates above the base rate until this t.
   int64_t start_warmup_step = 0;
   int64_t warmup_steps = 0;  // 0: no ramp
   int64_t total_steps = 1;   // step at which the end rate is reached
