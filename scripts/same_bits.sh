@@ -42,7 +42,7 @@ run() {
   for override in "$@"; do set+=(--set "$override"); done
   "$root/scripts/mpirun.sh" -n "$ranks" "$program" train --config "$work/run.yaml" --set run.output="$directory" \
     "${set[@]}" >"$directory.txt" 2>&1 || status=$?
-  # 1: the target is out of reach. 2: bad usage or input.
+  # 1: the target is out of reach. 2: an error.
   [[ $status -le 1 ]] || { grep -q '^strata: ' "$directory.txt" && return 1; cat "$directory.txt" >&2; give_up "$program failed"; }
 }
 
