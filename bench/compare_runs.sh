@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The quickstart with every load-balance strategy and every clip mode, or with every order of work, on ranks of this machine
+# The quickstart with every load-balance strategy and every clip mode, or with every schedule, on ranks of this machine
 # that share the same global batch: time to train, samples to converge and step time, as the tables of
 # docs/measurements/strategies.md. Runs take turns, one of every setting before the second of any, so that a slow minute of the
 # machine hits all alike; the runs of a turn have the same seed. If it is stopped and started again, it resumes.
 # Usage: bench/compare_runs.sh [--what WHAT] [--only PATTERN] [--runs N] [--ranks LIST] [--output DIR] [--launcher 'PREFIX'] [-- KEY=VALUE...]
-#   --what WHAT        strategies (and clip modes) or orders (of work); default strategies
+#   --what WHAT        strategies (and clip modes) or orders (schedules); default strategies
 #   --only PATTERN     rows that this extended regular expression finds
 #   --runs N           runs of every setting: 10 are MLPerf's number; default 1
 #   --ranks LIST       default 1,2,4 for strategies, 2 for orders, which need an even number
@@ -129,7 +129,7 @@ def with_spread(values, digits):
         text += f" ({min(values):.{digits}f} to {max(values):.{digits}f})"
     return text
 
-names = ["load balance", "clip mode"] if what == "strategies" else ["order of work"]
+names = ["load balance", "clip mode"] if what == "strategies" else ["schedule"]
 print("| ranks |", " | ".join(names), "| runs | reached | time to train (s) | samples to converge | step (ms) |")
 print("| ---: |", " | ".join("---" for _ in names), "| ---: | ---: | ---: | ---: | ---: |")
 for ranks, name in sorted(rows, key=lambda key: (key[0], order.index(key[1]))):

@@ -1,6 +1,6 @@
 // The subcommands of `strata`, one file each. Every function adds its command to `app`; when the
 // command line names it, the command runs and leaves its exit code in `exit_code`: 0 success, 1 a
-// check failed or the target was not reached, 2 bad usage or input (thrown as Error).
+// check failed or the target was not reached, 2 an error.
 #pragma once
 
 #include <CLI/CLI.hpp>

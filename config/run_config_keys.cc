@@ -157,10 +157,11 @@ ConfigSection data_section() {
   using S = DataConfig;
   const auto get = [](auto& config) -> auto& { return config.data; };
   return section(
-      "data", "Pretraining instances: HDF5 files, as `strata data` writes them.",
+      "data", "Pretraining instances in any [form](data.md#forms-of-files).",
       {required(key("train", get, &S::train, Paths{}, "Training set: files or directories.")),
        required(key("eval", get, &S::eval, Paths{},
-                    "Evaluation set: files or directories that are not in `train`.")),
+                    "Evaluation set: files or directories. `--dry-run` reports overlap with "
+                    "`train`.")),
        key("eval_samples", get, &S::eval_samples, Integer<int64_t>{0, kTrillion},
            "Number of samples to use, from the start of the evaluation set; 0: all. MLPerf uses "
            "10000."),
@@ -234,8 +235,8 @@ ConfigSection parallel_section() {
            "layers and the ranks, and be at most `batch.gradient_accumulation_steps`; all these "
            "micro-batches are in memory at once."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
-           "Layers of a stage. Gradients are the same in both, but clip.mode "
-           "bucket_before_allreduce clips buckets of one stage.")});
+           "Layers of a stage. Gradients are the same in both, except with clip.mode "
+           "bucket_before_allreduce, whose buckets lie within a stage.")});
 }
 
 ConfigSection ouroboros_section() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Says whether two builds of strata train alike to the bit: 20 steps of a small model on 1, 2 and 4 ranks. Every value of precision,
-# clip mode, order of work, sharding and optimizer occurs on each number of ranks; then N random combinations follow.
+# clip mode, schedule, sharding and optimizer occurs on each number of ranks; then N random combinations follow.
 # The losses of every step and the final weights are compared.
 # Usage: scripts/same_bits.sh OLD_STRATA NEW_STRATA [N [SEED]]     N: 200, SEED: 1
 # Prints a line for every run: same, DIFFERENT, or refused, if both programs refuse the combination. Exits 1 if one differs.
@@ -42,7 +42,7 @@ run() {
   for override in "$@"; do set+=(--set "$override"); done
   "$root/scripts/mpirun.sh" -n "$ranks" "$program" train --config "$work/run.yaml" --set run.output="$directory" \
     "${set[@]}" >"$directory.txt" 2>&1 || status=$?
-  # 1: the target is out of reach. 2: bad usage or input.
+  # 1: the target is out of reach. 2: an error.
   [[ $status -le 1 ]] || { grep -q '^strata: ' "$directory.txt" && return 1; cat "$directory.txt" >&2; give_up "$program failed"; }
 }
 
@@ -57,7 +57,7 @@ precisions=(fp32 bf16 fp16 fp8)
 clips=(none after_allreduce before_allreduce bucket_before_allreduce)
 shardings=(none state gradients all)
 optimizers=(adam lamb madgrad acclip sgd)
-# Orders of work. Stages need at least as many ranks. Modules need one rank less, so MODULES becomes the ranks and 1.
+# Schedules. Stages need at least as many ranks. Modules need one rank less, so MODULES becomes the ranks and 1.
 orders=("batch.gradient_accumulation_steps=1" "batch.gradient_accumulation_steps=3" "batch.gradient_accumulation_steps=2 batch.accumulation_order=layer"
   "batch.gradient_accumulation_steps=2 batch.activations=recompute" "batch.gradient_accumulation_steps=2 parallel.stages=2"
   "batch.gradient_accumulation_steps=2 parallel.stages=2 parallel.pipeline=contiguous" "reduce.split_tied_embedding=true" "reduce.half_layers=true"

@@ -2,7 +2,7 @@
 # Two ranks joined by a real, slow network: two network namespaces, a virtual Ethernet cable with a
 # token-bucket limit at both ends, Open MPI over TCP. Needs root and a built strata.
 # Prints, for every speed, the clip modes side by side (strata bench overlap), or with --measure
-# schedule the orders of work (strata bench schedule); then, at the first speed, a weak-scaling
+# schedule every schedule (strata bench schedule); then, at the first speed, a weak-scaling
 # table: one rank against two, for gradient accumulation 1, 4 and 16 and for reduction in fp32 and
 # bf16.
 # Usage: bench/peers/slow_ethernet.sh [--config FILE] [--gbits LIST] [--accumulation LIST] [--steps N]

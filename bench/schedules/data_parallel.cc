@@ -219,7 +219,7 @@ DataParallelOrders measure_data_parallel(const SectionSetup& setup) {
       if (last) setup.timeline.add_step(contender->name(), begin, Clock::now());
     }
     if (measured) result.tokens += first.training().work(batch).tokens;
-    if (options.progress) options.progress("orders of work", batch + 1, static_cast<size_t>(steps));
+    if (options.progress) options.progress("schedules", batch + 1, static_cast<size_t>(steps));
   }
   result.tokens = sum_over_ranks(setup.ranks, result.tokens) / options.steps;
   for (const auto& contender : contenders) result.orders.push_back(contender->result(element));

@@ -97,9 +97,8 @@ std::string man_page(const CommandInfo& command, const std::vector<CommandInfo>&
   }
   if (!command.footer.empty()) text += ".SH NOTES\n" + footer_text(command.footer);
   text +=
-      ".SH EXIT STATUS\n0 success, 1 a check failed or the target was not reached, 2 bad usage, "
-      "input "
-      "that cannot be read or output that cannot be written.\n";
+      ".SH EXIT STATUS\n0 success, 1 a check failed or the target was not reached, 2 an error, "
+      "such as bad usage or unreadable input.\n";
   if (const size_t last = command.path.rfind(' '); last != command.path.npos) {
     text +=
         fmt::format(".SH SEE ALSO\n\\fB{}\\fR(1)\n", plain(dashed(command.path.substr(0, last))));

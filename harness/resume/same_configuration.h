@@ -16,9 +16,9 @@ struct ConfigurationComparison {
   bool by_checkpoint = false;
 };
 
-// Returns the keys that differ, one line each as config::differences writes it. The number of
-// experiments, the results' place and the checkpoint settings may differ. So may the path of a file
-// or folder that has the same contents or moved together with the results.
+// Returns the keys that differ, one line each as config::differences writes it. run.output,
+// run.experiments, run.stall_seconds and checkpoint may differ; with other_ranks so may threads and
+// the division of global batches; paths, if contents are equal or moved with the results.
 std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
                                                    const ConfigurationComparison& comparison);
 

@@ -1,4 +1,4 @@
-// Tests dropped layers on several ranks and in every order of work.
+// Tests dropped layers on several ranks and in every schedule.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

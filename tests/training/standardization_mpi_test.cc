@@ -1,4 +1,4 @@
-// Tests a standardization loss on several ranks and in every order of work.
+// Tests a standardization loss on several ranks and in every schedule.
 #include <gtest/gtest.h>
 
 #include "tests/training/small_training.h"

@@ -63,7 +63,7 @@ class StepExecutorTest : public testing::Test {
     }
   }
 
-  // Returns the weights after `steps` steps in this order of work. Batches are uploaded as early as
+  // Returns the weights after `steps` steps in this schedule. Batches are uploaded as early as
   // possible.
   bert::HostWeights train(const Schedule& schedule, device::Backend& backend, bool graphs = false,
                           uint64_t steps = 2) {

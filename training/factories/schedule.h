@@ -1,4 +1,4 @@
-// The order of work in a step.
+// The schedule of a step.
 #pragma once
 
 #include <optional>

@@ -55,8 +55,7 @@ class SectionProgress {
 void add_bench_schedule(CLI::App& bench) {
   const auto options = std::make_shared<BenchScheduleOptions>();
   CLI::App* command = bench.add_subcommand(
-      "schedule",
-      "Measure every order of work over the same network, and compare it with closed forms");
+      "schedule", "Measure every schedule over the same network, and compare it with closed forms");
   add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
                      "batch.gradient_accumulation_steps=4")
       ->required();
