@@ -16,7 +16,7 @@ bool is_update(Operation::Kind kind) {
 
 StepTimes step_times(std::span<const OperationTime> operations, int64_t backward_end_ns,
                      int64_t end_ns) {
-  StepTimes times;
+  StepTimes times{.measured = true};
   times.wait_seconds = seconds(end_ns - backward_end_ns);
   for (const OperationTime& operation : operations) {
     // Not counted, because these gathers run ahead of their use, during forward and backward.

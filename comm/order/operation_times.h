@@ -23,6 +23,7 @@ inline bool is_communication(const OperationTime& operation) {
 
 // Cost of a step on this rank. Waiting for other ranks counts as communication.
 struct StepTimes {
+  bool measured = false;             // if false, the other members are 0
   double communication_seconds = 0;  // time in collectives and gathers of updated weights
   // Communication after backward that overlaps with no other work.
   double exposed_communication_seconds = 0;

@@ -31,13 +31,17 @@ std::optional<TracedStep> step_of(const std::string& text) {
   const auto step = number(line, "step"), seconds = number(line, "seconds");
   constexpr double kMostSteps = 1e15;
   if (!step || !seconds || *step < 0 || *step > kMostSteps || *seconds < 0) return std::nullopt;
-  const auto time = [&](const char* key) { return std::max(0.0, number(line, key).value_or(0)); };
+  const auto measured = [&](const char* key) {
+    const auto value = number(line, key);
+    return value ? std::optional(std::max(0.0, *value)) : std::nullopt;
+  };
+  const auto time = [&](const char* key) { return measured(key).value_or(0); };
   return TracedStep{.step = static_cast<int64_t>(*step),
                     .seconds = *seconds,
                     .data = time("data_seconds"),
-                    .communication = time("communication_seconds"),
-                    .exposed = time("exposed_communication_seconds"),
-                    .update = time("update_seconds"),
+                    .communication = measured("communication_seconds"),
+                    .exposed = measured("exposed_communication_seconds"),
+                    .update = measured("update_seconds"),
                     .tokens = time("tokens"),
                     .imbalance = number(line, "imbalance"),
                     .loss = number(line, "masked_lm_loss")};
@@ -68,21 +72,25 @@ StepTrace read_step_trace_of(const std::filesystem::path& log) {
 std::optional<StepPhases> phases_of(const std::vector<TracedStep>& steps) {
   if (steps.empty()) return std::nullopt;
   const size_t first = steps.size() > 1 ? 1 : 0;
-  const auto middle = [&](auto value) {
+  const auto middle_measured = [&](auto value) -> std::optional<double> {
     std::vector<double> values;
-    for (size_t i = first; i < steps.size(); ++i) values.push_back(value(steps[i]));
-    return median(std::move(values));
+    for (size_t i = first; i < steps.size(); ++i) {
+      if (const std::optional<double> measured = value(steps[i])) values.push_back(*measured);
+    }
+    return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
   };
+  const auto middle = [&](auto value) { return middle_measured(value).value_or(0); };
   StepPhases phases;
   phases.step = middle([](const TracedStep& s) { return s.seconds; });
   phases.data = middle([](const TracedStep& s) { return s.data; });
-  phases.exposed = middle([](const TracedStep& s) { return s.exposed; });
-  phases.update = middle([](const TracedStep& s) { return s.update; });
+  phases.exposed = middle_measured([](const TracedStep& s) { return s.exposed; });
+  phases.update = middle_measured([](const TracedStep& s) { return s.update; });
   // The update hides behind other buckets' communication. Its exposed part is not known.
-  phases.compute = std::max(0.0, phases.step - phases.data - phases.exposed);
+  phases.compute = std::max(0.0, phases.step - phases.data - phases.exposed.value_or(0));
   const double communication = middle([](const TracedStep& s) { return s.communication; });
-  phases.hidden_share =
-      communication > 0 ? std::clamp(1 - phases.exposed / communication, 0.0, 1.0) : 1;
+  if (communication > 0 && phases.exposed) {
+    phases.hidden_share = std::clamp(1 - *phases.exposed / communication, 0.0, 1.0);
+  }
   std::vector<double> imbalances;
   for (const TracedStep& step : steps) {
     if (step.imbalance) imbalances.push_back(*step.imbalance);

@@ -13,10 +13,10 @@ namespace strata::report {
 struct TracedStep {
   int64_t step = 0;
   double seconds = 0;
-  double data = 0;           // wait for the loader
-  double communication = 0;  // reduction of gradients, hidden or not
-  double exposed = 0;        // part of `communication` that the step waits for
-  double update = 0;         // update of weights
+  double data = 0;  // wait for the loader
+  // Empty if not measured: time in collectives, hidden or not; the part of it that the step waits
+  // for; time in updates of weights.
+  std::optional<double> communication, exposed, update;
   double tokens = 0;
   std::optional<double> imbalance;  // costliest rank's work over the mean
   std::optional<double> loss;       // masked language model
@@ -33,11 +33,13 @@ struct StepTrace {
 StepTrace read_step_trace_of(const std::filesystem::path& log);
 StepTrace parse_step_trace(const std::string& text);
 
-// The phases of a step: medians over the steps after the first, which is slower.
+// The phases of a step: medians over the steps after the first, which is slower. Times are in
+// seconds.
 struct StepPhases {
-  double step = 0, data = 0, exposed = 0, update = 0;  // in seconds
-  double compute = 0;                                  // the rest of the step
-  double hidden_share = 0;                             // share of communication; 1 without any
+  double step = 0, data = 0;
+  std::optional<double> exposed, update;  // empty if not measured
+  double compute = 0;                     // the rest of the step
+  std::optional<double> hidden_share;     // of measured communication
   double tokens_per_second = 0;
   std::optional<double> imbalance;
 };

@@ -110,12 +110,15 @@ std::string steps_table(const std::vector<TracedRun>& runs) {
     std::sort(seconds.begin(), seconds.end());
     const double slow = seconds[std::min(seconds.size() - 1, seconds.size() * 99 / 100)];
     const auto ms = [](double value) { return Cell::of(1000 * value); };
-    table.add(
-        {run.name, Cell::of(static_cast<double>(run.steps().size())), ms(run.phases.step), ms(slow),
-         ms(run.phases.data), ms(run.phases.exposed),
-         Cell::of(run.phases.hidden_share, percent(run.phases.hidden_share)), ms(run.phases.update),
-         Cell::of(run.phases.imbalance), Cell::of(run.phases.tokens_per_second)},
-        run.folder->owner.system, run.folder->group);
+    const auto measured_ms = [](const std::optional<double>& value) {
+      return Cell::of(value ? std::optional(1000 * *value) : std::nullopt);
+    };
+    const std::optional<double> hidden = run.phases.hidden_share;
+    table.add({run.name, Cell::of(static_cast<double>(run.steps().size())), ms(run.phases.step),
+               ms(slow), ms(run.phases.data), measured_ms(run.phases.exposed),
+               Cell::of(hidden, percent(hidden.value_or(0))), measured_ms(run.phases.update),
+               Cell::of(run.phases.imbalance), Cell::of(run.phases.tokens_per_second)},
+              run.folder->owner.system, run.folder->group);
   }
   return table.html();
 }
@@ -126,15 +129,20 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
   for (const TracedRun& run : runs) {
     Owner owner = run.folder->owner;
     owner.name = run.name;
-    const std::vector<double> parts = {1000 * run.phases.compute, 1000 * run.phases.exposed,
-                                       1000 * run.phases.data};
+    const std::vector<double> parts = {
+        1000 * run.phases.compute, 1000 * run.phases.exposed.value_or(0), 1000 * run.phases.data};
     rows.push_back({owner, parts, short_number(1000 * run.phases.step) + " ms"});
     behind.rows.push_back({run.name, fmt::format("{:.9g}", parts[0]),
-                           fmt::format("{:.9g}", parts[1]), fmt::format("{:.9g}", parts[2])});
+                           run.phases.exposed ? fmt::format("{:.9g}", parts[1]) : "",
+                           fmt::format("{:.9g}", parts[2])});
   }
-  return figure("",
-                "Phases of a step, for runs with a step trace: computing and updating; waiting for "
-                "communication that no computation hides, or for other ranks; waiting for data.",
+  std::string caption =
+      "Phases of a step, for runs with a step trace: computing and updating; waiting for "
+      "communication that no computation hides, or for other ranks; waiting for data.";
+  if (std::ranges::any_of(runs, [](const TracedRun& run) { return !run.phases.exposed; })) {
+    caption += " If a run does not measure communication, its wait counts as computing.";
+  }
+  return figure("", caption,
                 bar_chart(rows, {"compute and update", "exposed communication", "data"},
                           "milliseconds per step"),
                 {"Phases of a step", counted(rows.size(), "run")}, behind);

@@ -49,10 +49,12 @@ void StepTrace::add(const StepResult& step) {
                {"tokens", step.global_tokens},
                {"imbalance", step.imbalance},
                {"seconds", step.seconds},
-               {"data_seconds", step.data_seconds},
-               {"communication_seconds", step.reduce.communication_seconds},
-               {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
-               {"update_seconds", step.reduce.update_seconds}});
+               {"data_seconds", step.data_seconds}});
+  if (step.reduce.measured) {
+    line.update({{"communication_seconds", step.reduce.communication_seconds},
+                 {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
+                 {"update_seconds", step.reduce.update_seconds}});
+  }
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
   if (step.dropped_layers) line["dropped_layers"] = *step.dropped_layers;
   if (step.loss_scale) line.update({{"loss_scale", *step.loss_scale}, {"skipped", step.skipped}});

@@ -84,7 +84,9 @@ void TensorBoardTrace::add(const StepResult& step) {
   if (step.loss_scale) put("training/loss_scale", *step.loss_scale);
   put("step/seconds", step.seconds);
   put("step/data_seconds", step.data_seconds);
-  put("step/exposed_communication_seconds", step.reduce.exposed_communication_seconds);
+  if (step.reduce.measured) {
+    put("step/exposed_communication_seconds", step.reduce.exposed_communication_seconds);
+  }
   put("step/imbalance", step.imbalance);
   write(std::move(records), step.step);
 }

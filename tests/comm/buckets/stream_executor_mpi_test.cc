@@ -101,6 +101,7 @@ TEST_P(StreamExecutorOverRanks, StepsThatAreTimedHaveTheSameBits) {
     int step = 0;
     // Checks all steps but the first and the third.
     const auto check = [&](const StepTimes& times) {
+      EXPECT_EQ(times.measured, timed);
       if (timed) {
         expect_in_order(buckets.times(), static_cast<int>(buckets.buckets().size()), single_rank,
                         GetParam());

@@ -55,12 +55,26 @@ TEST(StepPhases, AreMediansWithoutTheFirstStep) {
                                     .steps);
   ASSERT_TRUE(phases);
   EXPECT_DOUBLE_EQ(phases->step, 2);
-  EXPECT_DOUBLE_EQ(phases->exposed, 0.2);
+  EXPECT_DOUBLE_EQ(phases->exposed.value(), 0.2);
   EXPECT_DOUBLE_EQ(phases->data, 0.01);
   EXPECT_DOUBLE_EQ(phases->compute, 2 - 0.2 - 0.01);
-  EXPECT_DOUBLE_EQ(phases->hidden_share, 0.75);
+  EXPECT_DOUBLE_EQ(phases->hidden_share.value(), 0.75);
   EXPECT_DOUBLE_EQ(phases->tokens_per_second, 300.0 / 6);
   EXPECT_EQ(phases->imbalance, 1.5);
+}
+
+TEST(StepPhases, TimesThatWereNotMeasuredAreNotZero) {
+  const auto gpu =
+      phases_of(parse_step_trace(R"({"step": 1, "seconds": 2, "data_seconds": 0.5})").steps);
+  ASSERT_TRUE(gpu);
+  EXPECT_EQ(gpu->exposed, std::nullopt);
+  EXPECT_EQ(gpu->update, std::nullopt);
+  EXPECT_EQ(gpu->hidden_share, std::nullopt);
+  EXPECT_DOUBLE_EQ(gpu->compute, 1.5);
+  const auto single_rank = phases_of(parse_step_trace(line(1, 2, 0, 0)).steps);
+  ASSERT_TRUE(single_rank);
+  EXPECT_EQ(single_rank->exposed, 0);
+  EXPECT_EQ(single_rank->hidden_share, std::nullopt) << "nothing to hide";
 }
 
 TEST(StepPhases, NoStepsHaveNoPhases) {

@@ -59,6 +59,27 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   EXPECT_FALSE(without_losses.contains("masked_lm_loss"));
 }
 
+TEST_F(StepTraceTest, HasTimesOfCommunicationIfTheyWereMeasured) {
+  StepTrace trace(directory_ / "steps.jsonl");
+  StepResult step = a_step();
+  trace.add(step);
+  step.reduce.measured = true;  // a single rank: there is no communication
+  step.reduce.update_seconds = 0.25;
+  trace.add(step);
+  trace.finish();
+  std::istringstream lines(read_file(directory_ / "steps.jsonl"));
+  std::string first, second;
+  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second));
+  const auto without = nlohmann::json::parse(first), with = nlohmann::json::parse(second);
+  for (const char* time :
+       {"communication_seconds", "exposed_communication_seconds", "update_seconds"}) {
+    EXPECT_FALSE(without.contains(time)) << time;
+  }
+  EXPECT_EQ(with["communication_seconds"], 0);
+  EXPECT_EQ(with["exposed_communication_seconds"], 0);
+  EXPECT_EQ(with["update_seconds"], 0.25);
+}
+
 TEST_F(StepTraceTest, HasTheLossScaleIfThereIsOne) {
   StepTrace trace(directory_ / "steps.jsonl");
   StepResult step = a_step();
