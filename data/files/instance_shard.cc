@@ -1,5 +1,6 @@
 #include "data/files/instance_shard.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -131,10 +132,11 @@ class PackedShard : public Hdf5Shard {
                            now[0] - before[0] <= INT32_MAX && now[1] - before[1] <= INT32_MAX;
         if (first + i == 0 ? now[0] != 0 || now[1] != 0 : !rises) {
           fail(
-              "{}: data set '{}' has [{}, {}] at row {} after [{}, {}], but rows must start at [0, "
+              "{}: data set '{}' has [{}, {}] at row {}{}, but rows must start at [0, "
               "0] and rise by 0 to {}; the index is damaged, make the file again",
-              file_.path().string(), schema::kOffsets, now[0], now[1], first + i, before[0],
-              before[1], INT32_MAX);
+              file_.path().string(), schema::kOffsets, now[0], now[1], first + i,
+              first + i == 0 ? "" : fmt::format(" after [{}, {}]", before[0], before[1]),
+              INT32_MAX);
         }
         if (first + i > 0) {
           index.lengths.push_back(static_cast<int32_t>(now[0] - before[0]));
