@@ -72,7 +72,7 @@ class Block {
   virtual void backward_rest(const MicroBatch& micro_batch, const Activations& activations) {
     backward(micro_batch, activations);
   }
-  // Completes gradients(). Called after the last backward of a step, or of a round.
+  // Completes gradients(). Called after the last backward before these gradients are reduced.
   virtual void complete() {}
 
   // True if forward may run again for the same micro-batch, right before its backward.

@@ -18,7 +18,7 @@ HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigne
 
 struct LoadedWeights {
   HostWeights values;
-  std::vector<std::string> initialised;  // parameters that the file lacks, by Strata's names
+  std::vector<std::string> initialised;  // parameters that the file lacks, by MLPerf's names
   // Tensors of the file that are known to be harmless and unused: position ids, extensions of the
   // pooler, optimizer state, counters.
   std::vector<std::string> unused;

@@ -21,7 +21,7 @@ inline constexpr size_t kLanes = 5;
 const char* name_of(Lane lane);
 // True if the caller's thread, or Stream::kCompute, runs the lane.
 inline bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
-// True if other ranks take part in every operation of the lane, so that all ranks keep its order.
+// True if the lane has collectives, whose order all ranks must keep. Messages are no collectives.
 inline bool is_communication(Lane lane) {
   return lane == Lane::kCollectives || lane == Lane::kGathers;
 }
