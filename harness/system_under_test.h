@@ -17,7 +17,7 @@ namespace strata::harness {
 struct DataFacts {
   int64_t train_samples = 0;
   int64_t eval_samples = 0;  // samples of an evaluation
-  uint32_t checksum = 0;     // differs if the data differ; computed only if runs are resumed
+  uint32_t checksum = 0;     // CRC-32C of file sizes and sample lengths; 0 without checkpoints
 };
 
 // Paths for the outputs that the configuration asks for. An empty path means no output.

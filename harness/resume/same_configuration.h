@@ -12,13 +12,13 @@ namespace strata::harness {
 // How two configurations are compared.
 struct ConfigurationComparison {
   bool other_ranks = false;  // the run resumes with another number of ranks
-  // The run resumes from a checkpoint, which identifies its model and data by their contents.
+  // The run resumes from a checkpoint, which identifies model and data, so old paths may be gone.
   bool by_checkpoint = false;
 };
 
-// Returns the keys that differ, one line each as config::differences writes it. The number of
-// experiments, the results' place and the checkpoint settings may differ. So may the path of a file
-// or folder that has the same contents or moved together with the results.
+// Returns the keys that differ, one line each as config::differences writes it. Ignores run.output,
+// run.experiments, run.stall_seconds, checkpoint.*, with other_ranks the division of work among
+// ranks, and paths of files or folders that have the same contents or moved with the results.
 std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
                                                    const ConfigurationComparison& comparison);
 
