@@ -10,7 +10,7 @@
 namespace strata::training {
 
 struct DryRun {
-  std::vector<std::string> problems;  // errors that would end the run, for its user
+  std::vector<std::string> problems;  // errors that would end the run, and doubts about it
   std::vector<std::string> facts;     // properties of the run
 };
 

@@ -1,5 +1,5 @@
 // The list of operations of a whole step: the schedule's forward and backward, and the reduction
-// and update of gradients between them.
+// and update of gradients as backward completes them.
 #pragma once
 
 #include <functional>
