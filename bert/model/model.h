@@ -76,7 +76,7 @@ class Model {
   using MarkReady = std::function<void(int64_t begin, int64_t end)>;
 
   // Allocates weights, gradients, batches and the activations of all micro-batches in flight.
-  // `backend` must outlive the model. Throws Error if the backend does not support the options.
+  // `backend` must outlive the model. Throws Error if model or backend does not suit the options.
   Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
         const ModelOptions& options = {});
   ~Model();
@@ -176,8 +176,8 @@ class Model {
   void evaluate(const DeviceBatch& batch, int in_flight = 0);
   void evaluate(const data::PackedBatch& batch);
 
-  // Return the sums since the last call, over training or over evaluation; zeros without heads.
-  // Wait for the device.
+  // Return the sums since the last call, over training or over evaluation. Without heads, only
+  // standardization is nonzero. Wait for the device.
   Losses take_losses();
   Losses take_evaluation_losses();
 

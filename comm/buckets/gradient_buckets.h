@@ -1,5 +1,5 @@
-// Gradients are cut into buckets, which are clipped, reduced over ranks and updated while backward
-// computes the next.
+// Gradients are cut into buckets, which are clipped and reduced over ranks while backward computes
+// the next, and then updated.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ class GradientBuckets {
 
   // Marks gradients [begin, end) of this step complete after the work issued to the compute stream
   // so far. That work must also be the last to read the weights [begin, end), because their update
-  // may begin. Cheap, and never waits. Called once a round: if there is one round, in the last
-  // micro-batch. Throws Error for a range outside the arena or marked ready twice in a round.
+  // may begin. Cheap; only staged collectives may wait. Called once a round: if there is one round,
+  // in the last micro-batch. Throws Error for ranges outside the arena or ready twice in a round.
   void mark_ready(int64_t begin, int64_t end);
 
   // Called only with tied rows. announce_rows() comes before all calls of mark_ready() in a step:

@@ -11,8 +11,8 @@ namespace strata::comm {
 
 // A lane runs one operation at a time.
 enum class Lane : uint8_t {
-  kCompute,      // forward and backward
-  kArithmetic,   // norms, clipping, conversion, updates
+  kCompute,      // forward and backward; on a device also updates
+  kArithmetic,   // norms, clipping, conversion; in host memory also updates
   kCollectives,  // reductions over ranks, in list order on every rank
   kGathers,      // all-gathers of weights from their owners, in list order on every rank
   kMessages,     // starts messages between pipeline stages, which overlap with other work
