@@ -84,9 +84,9 @@ class Trainer {
   // ranks call together.
   bert::HostWeights weights();
 
-  // Adds the following steps to `timeline`, which must outlive them; null stops it. The host waits
-  // for the device in each of them. With graphs there are only whole steps, and the buckets' events
-  // if gradients are reduced in host memory.
+  // Adds the following steps to `timeline`, which must outlive them; null stops it. Without graphs
+  // the host waits for the device in each of them. With graphs there are only whole steps, and the
+  // buckets' events if gradients are reduced in host memory.
   void record(Timeline* timeline);
 
   ParameterMemory parameter_memory() const {

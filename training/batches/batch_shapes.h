@@ -32,7 +32,7 @@ class BatchShapes {
   // Adds a micro-batch with these samples.
   void add(std::span<const SampleShape> samples);
 
-  // Returns one micro-batch per shape, sorted by frequency, then by first occurrence.
+  // Returns one micro-batch per shape, the most frequent first, then by first occurrence.
   std::vector<std::vector<SampleShape>> most_frequent() const;
   // Returns micro-batches that together have every number of samples, tokens and masked positions
   // that add() saw. The latter two are equal if they round up to the same multiple of `rows`.

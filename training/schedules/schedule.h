@@ -1,5 +1,5 @@
-// The order of forward and backward in one step, as data. micro_batch_order.h, layer_order.h and
-// pipeline.h make schedules; gathers.h adds tasks; step_list.h makes a step's operations from them.
+// The order of forward and backward in one step, as data. micro_batch_order.h, layer_order.h,
+// pipeline.h and ouroboros.h make schedules; gathers.h adds tasks; step_list.h makes operations.
 #pragma once
 
 #include <cstdint>
