@@ -15,7 +15,7 @@ class ResidualNorm {
     device::Buffer normalized;      // [rows, H]
     device::Buffer inverse_stddev;  // [rows] master dtype; empty without LayerNorm
   };
-  // Site of the dropout in the model; the masked-LM head has none.
+  // Site of the dropout in the model. Without a residual there is none.
   struct DropoutPlace {
     float probability = 0;
     size_t layer = 0;
