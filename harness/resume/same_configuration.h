@@ -11,7 +11,7 @@ namespace strata::harness {
 
 // How two configurations are compared.
 struct ConfigurationComparison {
-  bool other_ranks = false;  // the run resumes with another number of ranks
+  bool other_ranks = false;  // the run resumes on other ranks or threads
   // The run resumes from a checkpoint, which identifies model and data, so old paths may be gone.
   bool by_checkpoint = false;
 };
