@@ -69,7 +69,7 @@ class Communicator {
   virtual void end_job_after(double /*stall_seconds*/) {}
   // Called by a rank that cannot continue: prints "strata: rank R: message" and ends the job with
   // exit code 2. Ranks other than 0 first wait a second, so that rank 0, which writes the files,
-  // can finish them. Never returns; a single rank throws Error.
+  // can finish them. Never returns; without MPI it throws Error.
   virtual void end_job(std::string_view message);
   // Returns the watchdog of host threads that wait for a device that runs collectives. A wait
   // longer than the limit of end_job_after() ends the job, too. Null if waits are not watched.
@@ -82,7 +82,7 @@ class Communicator {
   // ranks call together. Throws Error if ranks cannot send messages.
   virtual std::unique_ptr<Messages> make_messages();
   // Bytes sent by this communicator, the one it was duplicated from and all its duplicates, with
-  // their splits, messages and device collectives. Null if traffic is not counted.
+  // their splits, messages and device collectives: see Traffic. Null if traffic is not counted.
   virtual Traffic* traffic() { return nullptr; }
   // Names and versions of the libraries it uses, for system descriptions.
   virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }

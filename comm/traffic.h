@@ -1,4 +1,4 @@
-// Counts the bytes that the ranks of a job send each other.
+// Counts the bytes that a rank sends to others.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ inline int64_t all_gather_bytes(int64_t count, device::DType dtype, int rank, in
   return own.size() * (ranks - 1) * static_cast<int64_t>(size_of(dtype));
 }
 
-// Bytes that a rank has sent. Thread-safe.
+// Bytes that a rank has sent, without maxima, sums of integers and broadcasts. Thread-safe.
 class Traffic {
  public:
   void add_reduce_scatter(int64_t count, device::DType dtype, int rank, int ranks) {
@@ -33,7 +33,7 @@ class Traffic {
   }
   void add_message(size_t bytes) { message_bytes_ += static_cast<int64_t>(bytes); }
 
-  // Bytes in collectives of floating-point data.
+  // Bytes in sums and all-gathers of floating-point data.
   int64_t bytes() const { return bytes_; }
   // Bytes in messages between two ranks.
   int64_t message_bytes() const { return message_bytes_; }

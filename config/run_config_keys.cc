@@ -329,8 +329,8 @@ ConfigSection reduce_section() {
        key("split_tied_embedding", get, &S::split_tied_embedding, Flag{},
            "Split the tied word embeddings' gradient. The masked-LM head's dense part is reduced "
            "first. The input's part is complete last; only its rows of words that occur in the "
-           "step are reduced. Helps if these are few. Needs a backend in host memory, and one or "
-           "two more buffers as large as the word embeddings."),
+           "step are reduced. Helps if these are few. Needs a backend in host memory, and one to "
+           "three more buffers as large as the word embeddings."),
        key("half_layers", get, &S::half_layers, Flag{},
            "Reduce a layer's feed-forward gradients, two thirds of the layer's, during the "
            "backward of its attention. Helps with buckets of half a layer."),

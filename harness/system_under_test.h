@@ -17,7 +17,7 @@ namespace strata::harness {
 struct DataFacts {
   int64_t train_samples = 0;
   int64_t eval_samples = 0;  // samples of an evaluation
-  uint32_t checksum = 0;     // differs if the data differ; computed only if runs are resumed
+  uint32_t checksum = 0;     // CRC-32C of file sizes and sample lengths; 0 without checkpoints
 };
 
 // Paths for the outputs that the configuration asks for. An empty path means no output.
@@ -57,15 +57,15 @@ class SystemUnderTest {
   // The tensors that the model starts with, by MLPerf's names.
   virtual std::vector<std::string> tensors() const = 0;
 
-  // Makes weights, optimizer state and the order of the samples from `seed`, before the clock
-  // starts.
+  // Makes weights and optimizer state before the clock starts. `seed` also decides the order of the
+  // samples and dropout.
   virtual void prepare(uint64_t seed, const RunFiles& files, const Say& say) = 0;
   // Makes the first steps as fast as later ones, before the clock starts. Keeps the weights.
   virtual void warm_up(const Say& say) = 0;
 
   // Reads every part of the checkpoint and verifies its checksum. Returns its step and note, the
-  // same on every rank. If the checkpoint is unusable, passes `say` the reason and returns nullopt.
-  // Throws Error if the checkpoint does not suit the system.
+  // same on every rank. If the checkpoint is unusable, says so, prints the reason to standard error
+  // and returns nullopt. Throws Error if the checkpoint does not suit the system.
   virtual std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
                                                           const Say& say) = 0;
   // Loads a checkpoint, so that training continues after its step. After warm_up, before start.

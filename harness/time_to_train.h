@@ -16,8 +16,8 @@ namespace strata::harness {
 // another, and writes the result tree. ExistingResults::kResume resumes interrupted experiments
 // from their last checkpoint. Returns the results of all. For results that existed before, ranks
 // other than the first know only the number and whether the target was reached. All ranks call
-// together. Throws Error for bad input; the log then keeps the events until the error. A `keeper`
-// on the first rank ends the log of a run whose process is killed.
+// together. Throws Error for bad input; the log of a run that has begun then ends as aborted. A
+// `keeper` on the first rank ends the log of a run whose process is killed.
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
                                             SystemUnderTest& system, Communicator& ranks,
                                             ExistingResults existing = ExistingResults::kRefuse,

@@ -26,14 +26,14 @@ class TimedRun {
   TimedRun(const Benchmark& benchmark, ExperimentLog& log, Checkpoints& checkpoints, uint64_t seed,
            const std::optional<ResumePoint>& resumed);
 
-  // Show lines and phases for people before run(), on the first rank only.
+  // Show lines and phases for people outside run(), on the first rank only.
   void say(const std::string& line);
   void show(const std::string& phase);
 
   // Runs from run_start, or from the resume point, to run_stop. All ranks call together. The caller
   // sets the result's experiment and log.
   ExperimentResult run();
-  // Returns whether the data could be opened, so that training began.
+  // Returns whether training began: the data could be opened, or an earlier job had begun it.
   bool began() const { return began_; }
   // Returns the seconds that run() took, without the time before a resume.
   double seconds() const { return seconds_; }

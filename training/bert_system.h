@@ -59,7 +59,7 @@ class BertSystem final : public harness::SystemUnderTest {
     Timeline timeline;
     CheckpointWriter checkpoints;
     std::filesystem::path checkpoint;  // folder of the checkpoint that is being written
-    std::string checkpoint_problem;    // why the checkpoint could not begin; else empty
+    std::string checkpoint_problem;    // why the checkpoint is lost; else empty
     int64_t steps = 0, resumed_after = 0;
   };
 

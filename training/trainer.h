@@ -45,8 +45,8 @@ class Trainer {
 
   // ---- Call before start(), to make the first steps as fast as later ones.
 
-  // Runs a step with `batch` as every micro-batch and a learning rate of zero. If the loss scales
-  // in `scale` are zero, the optimizer's state stays empty. All ranks call together.
+  // Runs a step with `batch` as every micro-batch and a learning rate of zero. Step 1 clears the
+  // optimizer's state that this may leave. All ranks call together.
   void dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale);
   // Captures the graphs of micro-batches with the shape of `batch`. Requires captures_graphs(), and
   // that such micro-batches have run. Returns whether there was room; see device::GraphCache.
@@ -84,9 +84,9 @@ class Trainer {
   // ranks call together.
   bert::HostWeights weights();
 
-  // Adds the following steps to `timeline`, which must outlive them; null stops it. The host waits
-  // for the device in each of them. With graphs there are only whole steps, and the buckets' events
-  // if gradients are reduced in host memory.
+  // Adds the following steps to `timeline`, which must outlive them; null stops it. Without graphs
+  // the host waits for the device in each of them. With graphs there are only whole steps, and the
+  // buckets' events if gradients are reduced in host memory.
   void record(Timeline* timeline);
 
   ParameterMemory parameter_memory() const {

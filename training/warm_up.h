@@ -17,12 +17,12 @@ struct WarmUp {
   double seconds = 0;
 };
 
-// Trains initialization.warmup_steps steps on synthetic batches, to touch memory, load kernels and
-// connect ranks. If the device autotunes or launches graphs, and data.shapes is set, also runs
-// synthetic micro-batches of the shapes that the evaluations and the first steps (up to eight
-// million samples) will have. Reads nothing of the data set. In the end sets the weights to
-// `weights` and leaves no gradients or losses. All ranks call together, before the trainer starts.
-// Throws Error if data.shapes cannot be read.
+// Trains initialization.warmup_steps steps (0: does nothing) on synthetic batches, to touch memory,
+// load kernels and connect ranks. If the device autotunes or launches graphs, and data.shapes is
+// set, also runs synthetic micro-batches of the shapes that the first steps (1000, or eight million
+// samples if these are more) and evaluations (with data.eval_samples) will have. Reads nothing of
+// the data set. Sets the weights to `weights` in the end, and leaves no gradients or losses. All
+// ranks call together, before the trainer starts. Throws Error if data.shapes cannot be read.
 WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
                const bert::HostWeights& weights, Trainer& trainer);
 

@@ -57,7 +57,7 @@ class DeviceBatch {
   // it returns. Waits for the previous copy. Throws Error if `batch` exceeds the capacity.
   void upload(device::Stream stream, const data::PackedBatch& batch);
 
-  device::Sequences sequences;                // the last sequence is padding, possibly empty
+  device::Sequences sequences;                // if tokens are rounded, the last is padding or empty
   int64_t samples = 0;                        // B, without the padding
   const int32_t* tokens = nullptr;            // [T]
   const int32_t* segments = nullptr;          // [T]

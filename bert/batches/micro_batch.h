@@ -20,7 +20,7 @@ struct MicroBatch {
   const DeviceBatch* batch = nullptr;
   const StepValues* step = nullptr;     // device memory
   bool training = false;                // enables dropout and gradients
-  bool accumulate = false;              // adds to gradients; false for a step's first micro-batch
+  bool accumulate = false;              // adds to gradients; false: overwrites them
   const float* layer_scales = nullptr;  // one per layer, in host memory; null: all are 1
 
   int64_t tokens() const { return batch->sequences.tokens; }

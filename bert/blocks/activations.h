@@ -46,7 +46,7 @@ class Activations {
  private:
   device::DType dtype_;
   int64_t hidden_;
-  // One per block but the last; null for blocks of other pipeline stages.
+  // One per block but the last; null if neither the block nor the next one is on this stage.
   std::vector<std::shared_ptr<const device::Buffer>> outputs_;
   device::Buffer gradient_;
   BlockMemory blocks_;

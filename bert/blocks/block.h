@@ -55,7 +55,7 @@ class Block {
 
   const std::string& name() const { return name_; }  // "embeddings", "layer_3", "heads"
   int index() const { return index_; }
-  // Gradients that are complete after the backward of a step's last micro-batch.
+  // Arena elements of this block's gradients.
   const Range& gradients() const { return gradients_; }
   // Sets the block that reads this block's output.
   void connect(const Block& next) { next_ = &next; }
@@ -72,7 +72,7 @@ class Block {
   virtual void backward_rest(const MicroBatch& micro_batch, const Activations& activations) {
     backward(micro_batch, activations);
   }
-  // Completes gradients(). Called after the last backward of a step, or of a round.
+  // Completes gradients(). Called after the last backward before these gradients are reduced.
   virtual void complete() {}
 
   // True if forward may run again for the same micro-batch, right before its backward.

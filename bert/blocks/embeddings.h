@@ -20,7 +20,7 @@ enum class WordGradient : uint8_t {
 
 class Embeddings final : public Block {
  public:
-  // See ModelOptions::word_gradient.
+  // `word_gradient` says where backward accumulates the embedding part of the word gradient.
   Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
              WordGradient word_gradient);
 

@@ -20,8 +20,8 @@ double theta_at(const LayerDrop& drop, uint64_t step);
 // Returns 1 - (layer / layers) (1 - theta_at(step)). `layer` counts from 0.
 double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size_t layers);
 
-// Draws a step's layers. Returns [layers] the factor s of every layer (see pre_norm_layer.h): 1 /
-// keep probability, or 0 for a dropped layer. Depends only on the arguments, so it is equal on all
+// Draws a step's layers. Returns every layer's factor s, [layers] (see pre_norm_layer.h): 0 if the
+// layer is dropped, else 1 / keep probability. Depends only on the arguments, so it is equal on all
 // ranks and for all micro-batches of the step. `seed` is the run's; `step` counts from 1.
 std::vector<float> layer_scales(const LayerDrop& drop, uint64_t seed, uint64_t step, size_t layers);
 

@@ -56,7 +56,7 @@ void Linear::forward(const MicroBatch& micro_batch, const Saved& saved,
                      device::LinearForward op) const {
   const ConstTensor weight = context_.parameters.weight(place_.weight);
   const Float8Copy copy = weight_copy(micro_batch);
-  // Weights are the same in all micro-batches of a step, so only the first one rounds them.
+  // A micro-batch that accumulates uses the weights of the one before, which are rounded already.
   const bool rounded = micro_batch.training && micro_batch.accumulate;
   if (copy && !rounded) context_.backend.round_to_float8(kCompute, {weight, copy});
   op.x = operand(op.x, x_copy(micro_batch, saved));

@@ -33,7 +33,7 @@ class Linear {
   device::Float8Copy x_copy(const MicroBatch& micro_batch, const Saved& saved) const;
   device::Float8Copy dy_copy(const MicroBatch& micro_batch) const;
 
-  // Requires x, y and, if there is one, the activation in `op`; fills in weight and bias.
+  // Computes `op`, in which the caller sets all but weight and bias. Reads x_copy() if it has data.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::LinearForward op) const;
   // Returns memory for the bias gradient, for the operation that computes dy. That operation keeps
   // a pointer to `done`, and sets it if it wrote the gradient. Pass `done` to weight_gradient().
@@ -41,8 +41,8 @@ class Linear {
   // Computes the weight gradient, and the bias gradient unless `bias_is_done`.
   void weight_gradient(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor x,
                        device::ConstTensor dy, bool bias_is_done = false) const;
-  // Requires dy, dx and, if there is one, the activation that produced x in `op`; fills in the
-  // weight.
+  // Computes `op`, in which the caller sets all but the weight. Reads dy_copy() instead of dy if it
+  // has data.
   void data_gradient(const MicroBatch& micro_batch, device::LinearDataGradient op) const;
 
  private:

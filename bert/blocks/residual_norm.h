@@ -15,7 +15,7 @@ class ResidualNorm {
     device::Buffer normalized;      // [rows, H]
     device::Buffer inverse_stddev;  // [rows] master dtype; empty without LayerNorm
   };
-  // Site of the dropout in the model; the masked-LM head has none.
+  // Site of the dropout in the model. Without a residual there is none.
   struct DropoutPlace {
     float probability = 0;
     size_t layer = 0;
@@ -31,12 +31,12 @@ class ResidualNorm {
 
   Saved make_saved() const;
 
-  // Requires x, y, scale, sum, y_float8 and, if there is one, the residual in `op`; fills in the
-  // rest.
+  // Computes `op`, in which the caller sets x, y and, if they apply, residual, scale, sum and
+  // y_float8. Fills in the rest.
   void forward(const MicroBatch& micro_batch, const Saved& saved,
                device::ResidualLayerNormForward op) const;
-  // Requires dy, d_sum, scale, d_x, d_x_float8 and, with a residual, d_residual in `op`; fills in
-  // the rest.
+  // Computes `op`, in which the caller sets dy, d_x and, if they apply, d_sum, scale, d_x_float8,
+  // d_x_sums and d_residual. Fills in the rest.
   void backward(const MicroBatch& micro_batch, const Saved& saved,
                 device::ResidualLayerNormBackward op) const;
 

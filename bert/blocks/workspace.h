@@ -1,4 +1,4 @@
-// Memory that blocks share because they run one after another. Nothing in it outlives a call.
+// Memory that blocks share because they run in turn. Nothing in it outlives a forward or backward.
 #pragma once
 
 #include "bert/batches/device_batch.h"

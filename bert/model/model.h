@@ -39,8 +39,8 @@ struct TrainingStep {
   // d(loss)/d(one token's standardization loss), without the factor Standardization::weight. Masked
   // positions use masked_lm_scale.
   float token_scale = 1.0f;
-  // False for the step's first micro-batch, which overwrites gradients. Later ones use the same
-  // weights and add to the gradients.
+  // False if the micro-batch overwrites gradients: the first of a step, or every one if gradients
+  // are reduced after each. Otherwise it adds to them and uses the same weights as the first.
   bool accumulate = false;
 };
 
@@ -76,7 +76,7 @@ class Model {
   using MarkReady = std::function<void(int64_t begin, int64_t end)>;
 
   // Allocates weights, gradients, batches and the activations of all micro-batches in flight.
-  // `backend` must outlive the model. Throws Error if the backend does not support the options.
+  // `backend` must outlive the model. Throws Error if model or backend does not suit the options.
   Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
         const ModelOptions& options = {});
   ~Model();
@@ -121,8 +121,8 @@ class Model {
   std::vector<int64_t> boundaries() const;
   bool has_half_layers() const { return options_.half_layers; }
   // Only with WordGradient::kSplitForGood, else absent or empty. sparse_word_gradient() [V, H] is
-  // the word gradient that the embeddings' last backward completes. words_of_step() [V] marks the
-  // words in this step's micro-batches so far.
+  // the embedding part of the word gradient, complete after the embeddings' last backward.
+  // words_of_step() [V] marks the words in this step's micro-batches so far.
   device::Tensor sparse_word_gradient() const;
   std::span<const uint8_t> words_of_step() const { return words_of_step_; }
   // Memory of the activations of all micro-batches in flight, in bytes.
@@ -155,8 +155,8 @@ class Model {
   // Makes the uploaded batch a micro-batch of a training step. Throws Error if no batch is
   // uploaded, or if `step` accumulates and the previous micro-batch belonged to another step.
   MicroBatch begin(const TrainingStep& step);
-  // Everything that determines the work that blocks issue for a micro-batch. Graphs
-  // (Backend::capture) can be launched for micro-batches of equal shape.
+  // Numbers that, with the activations' memory and dropped layers, determine the work that blocks
+  // issue for a micro-batch. If all are equal, graphs (Backend::capture) can be launched.
   using Shape = std::array<int64_t, 7>;  // the first element is the batch's slot
   Shape shape(const MicroBatch& micro_batch) const;
 
@@ -176,8 +176,8 @@ class Model {
   void evaluate(const DeviceBatch& batch, int in_flight = 0);
   void evaluate(const data::PackedBatch& batch);
 
-  // Return the sums since the last call, over training or over evaluation; zeros without heads.
-  // Wait for the device.
+  // Return the sums since the last call, over training or over evaluation. Without heads, only
+  // standardization is nonzero. Wait for the device.
   Losses take_losses();
   Losses take_evaluation_losses();
 

@@ -70,7 +70,7 @@ class ParameterStore {
   device::Backend& backend_;
   int64_t size_;
   std::vector<device::Buffer> memory_;
-  // `compute_` is absent if the dtypes agree, `sums_` and `read_` if nothing is sharded.
+  // `compute_` is absent if the dtypes agree, `sums_` without sharding, `read_` with whole weights.
   device::Arena master_, compute_, read_, gradients_, sums_;
   const device::Arena* read_instead_ = nullptr;
 };

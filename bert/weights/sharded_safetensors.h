@@ -17,7 +17,7 @@ class ShardedSafetensors : public TensorFile {
  public:
   explicit ShardedSafetensors(const std::filesystem::path& index);
 
-  // True if the name of `path` is that of an index.
+  // True if `path` is a file with the name of an index.
   static bool is_index(const std::filesystem::path& path);
 
  private:
@@ -26,7 +26,7 @@ class ShardedSafetensors : public TensorFile {
   std::map<std::string, std::filesystem::path> files_;  // files by tensor name
 };
 
-// Returns "3 of 5" for the name of a shard (NAME-00003-of-00005.safetensors), else an empty string.
+// Returns "3 of 5" for one of several shards (NAME-00003-of-00005.safetensors), else an empty text.
 std::string shard_number(const std::filesystem::path& path);
 
 }  // namespace strata::bert

@@ -38,8 +38,8 @@ class TensorFile {
   std::map<std::string, StoredTensor> tensors_;
 };
 
-// Returns bytes [begin, end) of `path`, which belong to tensor `name`. Throws Error naming all of
-// these.
+// Returns bytes [begin, end) of `path`, which belong to tensor `name`. Throws Error naming `path`,
+// `name` and `begin`.
 std::string read_tensor_bytes(const std::filesystem::path& path, const std::string& name,
                               uint64_t begin, uint64_t end);
 

@@ -18,7 +18,7 @@ HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigne
 
 struct LoadedWeights {
   HostWeights values;
-  std::vector<std::string> initialised;  // parameters that the file lacks, by Strata's names
+  std::vector<std::string> initialised;  // parameters that the file lacks, by MLPerf's names
   // Tensors of the file that are known to be harmless and unused: position ids, other tensors of
   // the pooler, optimizer state, counters.
   std::vector<std::string> unused;
@@ -30,9 +30,9 @@ struct LoadedWeights {
 // files) with the variables of the MLPerf reference. The masked-LM head, the pooler and the
 // next-sentence head may be missing: the transform is then initialised to the identity, the others
 // as in random_weights. The file's vocabulary may be padded (is_padded_vocabulary). Throws Error
-// naming file and tensor if an encoder tensor is missing, a shape differs, the output weights
-// differ from the word embeddings, or a tensor is neither used nor known to be harmless. If `path`
-// holds no weights, the Error says what it is instead.
+// naming file and tensor if another tensor is missing, a shape differs, a value is not finite, the
+// output weights differ from the word embeddings, or a tensor is neither used nor known to be
+// harmless. If `path` holds no weights, the Error says what it is instead.
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed, unsigned threads = 0);
 

@@ -36,9 +36,9 @@ class BucketArithmetic {
   // Clips according to the rule and casts to the reduced dtype, into reduce_buffer(). With a single
   // rank the optimizer update clips instead.
   void clip_and_cast(int bucket, void* staging);
-  // Casts the reduced bucket back, or adds it to gradient_shards. After the last round, also adds
-  // this rank's shard to the norm of the reduced gradients if that norm is needed. The
-  // tied-embedding table is added to it later: see add_table_norm().
+  // Casts the reduced bucket back, and copies or (in later rounds) adds it to gradient_shards. Adds
+  // this rank's shard to the norm of the reduced gradients in the last round, if a norm is needed.
+  // The tied-embedding table is added to this norm later: see add_table_norm().
   void cast_back(int bucket, int round, void* staging);
   // Adds the tied-embedding table to this norm, once the sparse rows are in the table.
   void add_table_norm();

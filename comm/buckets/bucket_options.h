@@ -14,10 +14,10 @@ namespace strata::comm {
 
 // A table of the arena (tied word embeddings) whose gradient has two parts. The dense part is ready
 // before all other gradients and is reduced first. The sparse part has few nonzero rows, is ready
-// last, and only these rows are sent. Host memory only; not with kBeforeAllReduce, nor with sharded
-// state.
+// last, and only these rows are sent. Host memory only; not with clip modes that clip before the
+// all-reduce, nor with sharded state.
 struct TiedRows {
-  Range table;  // in the arena; begins at a boundary and ends at a boundary or the arena's end
+  Range table;            // in the arena, between two boundaries that follow each other
   device::Tensor sparse;  // [rows, cols] master dtype: the sparse part; zeros between steps
 };
 
@@ -39,11 +39,11 @@ struct BucketOptions {
   // are sharded, too (ZeRO stage 2), and their memory may be overwritten once they are reduced: see
   // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all gradients at once.
   device::Arena gradient_shards;
-  // How often a step reduces every bucket; each round adds to gradient_shards. Must be 1 without
+  // How often a step reduces every bucket; later rounds add to gradient_shards. Must be 1 without
   // gradient_shards, and with kBucketBeforeAllReduce, which clips the gradients of a whole step.
   int rounds = 1;
-  // True if the loss is scaled (GradientBuckets::scale_loss), so that gradients may overflow.
-  // Before any update, ranks then all-reduce an overflow flag.
+  // True if the loss is scaled (GradientBuckets::scale_loss), so that gradients may overflow. Ranks
+  // then all-reduce an overflow flag before any update, or with kAfterAllReduce check its norm.
   bool scaled_loss = false;
   int max_ctas = 0;  // limit for the reductions: see device::RankGroup
 };
@@ -52,10 +52,10 @@ struct BucketOptions {
 // others in arena order. See bucket_ranges.h for `boundaries`.
 std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options);
 
-// Returns the part of a bucket that this rank updates if state is sharded. Requires several ranks.
+// Returns the part of a bucket that this rank updates if state is sharded; all of it on one rank.
 Range local_shard(const Range& bucket, const Communicator& communicator);
 
-// Reduced gradients: the arena holds their sum over ranks.
+// Reduced gradients: their sums over ranks lie in gradient_shards if present, else in the arena.
 struct ReducedGradients {
   Range range;  // a bucket in the arena, or this rank's shard of it
   // How to clip and scale the sum; the scale is 1 / (ranks * loss scale).

@@ -1,5 +1,5 @@
-// Gradients are cut into buckets, which are clipped, reduced over ranks and updated while backward
-// computes the next.
+// Gradients are cut into buckets, which are clipped and reduced over ranks while backward computes
+// the next, and then updated.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ namespace strata::comm {
 // In host memory (Backend::memory_is_host()) the executor has up to three threads: one clips on
 // Stream::kReduce during backward, one runs the reductions, one gathers weights if the state is
 // sharded. After backward the caller clips and updates. In device memory the caller issues
-// everything on streams, and the host waits for nothing (see device/links/collectives.h). A single
-// rank neither sends nor converts. Its updates clip, and in host memory it needs no threads. All
-// ranks reduce buckets in the same order.
+// everything on streams; the host waits to check for overflow, and in staged collectives. A single
+// rank converts nothing, and its updates clip; without BucketOptions::parts it sends nothing and
+// needs no threads. All ranks reduce buckets in the same order.
 class GradientBuckets {
  public:
-  // Called once a step for every bucket, in the order of buckets() with the tied-embedding table's
-  // buckets last. The bucket is reduced by then; with kAfterAllReduce or a scaled loss, all are.
-  // The caller's thread calls it after backward, except that in host memory an executor thread may
-  // call it earlier if weights are gathered right after their update. May overwrite the gradients.
-  // Gaps between parameters, where all ranks have zeros, must stay zero.
+  // Called once a step for every bucket, unless gradients overflow, in the order of buckets(), but
+  // the tied-embedding table's last. The bucket is reduced by then; all are with kAfterAllReduce or
+  // a scaled loss. Called after backward, or in host memory already during it if weights are
+  // gathered right after their update. In host memory an executor thread may call it. May overwrite
+  // the gradients. Gaps between parameters, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype lie in the order in which backward completes them, range by range
-  // between `boundaries` (0, ascending, ..., n). Memory runs may overlap if every bucket lies in
-  // one run. `backend` and `gradients` must outlive the buckets. `communicator` is duplicated, so
-  // all ranks construct together.
+  // between `boundaries` (0, ascending, ..., n). Every bucket must lie in one device::Arena::Run;
+  // runs may overlap in memory. `backend` and the memory must outlive the buckets. `communicator`
+  // is duplicated, so all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator,
                   const device::Arena& gradients, std::span<const int64_t> boundaries,
                   const BucketOptions& options, Update update, DeferredUpdate deferred_update = {});
@@ -68,8 +68,8 @@ class GradientBuckets {
 
   // Marks gradients [begin, end) of this step complete after the work issued to the compute stream
   // so far. That work must also be the last to read the weights [begin, end), because their update
-  // may begin. Cheap, and never waits. Called once a round: if there is one round, in the last
-  // micro-batch. Throws Error for a range outside the arena or marked ready twice in a round.
+  // may begin. Cheap; only staged collectives may wait. Called once a round: if there is one round,
+  // in the last micro-batch. Throws Error for ranges outside the arena or ready twice in a round.
   void mark_ready(int64_t begin, int64_t end);
 
   // Called only with tied rows. announce_rows() comes before all calls of mark_ready() in a step:
@@ -98,7 +98,7 @@ class GradientBuckets {
 
   const BucketPlan& plan() const { return plan_; }
   const std::vector<Range>& buckets() const { return plan_.buckets; }
-  // Bucket operations of the last timed step, in order of completion.
+  // Bucket operations and gathers of the last timed step, in order of completion.
   const std::vector<OperationTime>& times() const { return executor_->times(); }
 
  private:

@@ -20,11 +20,11 @@ double all_reduce_seconds(const Link& link, int ranks, double bytes);
 // Returns the seconds that such a message takes.
 double message_seconds(const Link& link, double bytes);
 
-// Slows `inner` down: all-reduces of floating-point data, their halves and messages take at least
-// as long as over `link`. All simultaneous transfers of this rank, including those by duplicates
+// Slows `inner` down: sums of floating-point data, all-gathers and messages take at least as long
+// as over `link`. All simultaneous transfers of this rank, including those by duplicates
 // and splits of the result, share the link's bandwidth. A rank's messages leave one after another,
 // while the rank does other work. Receiving takes no bandwidth, because the link is full duplex.
-// All other calls pass through. Throws Error for a link without bandwidth.
+// All other calls pass through. Throws Error for a link without bandwidth or of negative latency.
 std::unique_ptr<Communicator> make_slow_link(std::unique_ptr<Communicator> inner, const Link& link);
 
 }  // namespace strata::comm

@@ -10,8 +10,8 @@
 namespace strata::comm {
 
 // Delays the messages of `inner`. A message first occupies `wire` at link.bytes_per_second, then
-// takes another link.latency_seconds. An empty message by `arrivals` then tells the receiver that
-// it has arrived. Sent data may be overwritten as soon as the message has left the wire.
+// takes another link.latency_seconds. Then the receiver gets an empty message through `arrivals`.
+// Sent data may be overwritten as soon as the message has left the wire.
 std::unique_ptr<Messages> make_slow_messages(std::unique_ptr<Messages> inner,
                                              std::unique_ptr<Messages> arrivals, const Link& link,
                                              std::shared_ptr<Wire> wire);

@@ -27,8 +27,8 @@ std::string mpi_name(std::string_view library_version);
 // The same for the MPI library of this process.
 std::string mpi_name();
 
-// Throws Error if the launcher's variables say that this process is one of more ranks than `size`,
-// the number that MPI reports (1 if MPI was not started), because each rank would then train alone.
+// Throws Error if the launcher's variables give more ranks than `size`, the number that MPI reports
+// (1 if MPI was not started), because each process would then run as a single rank.
 // Reads OMPI_COMM_WORLD_SIZE, MV2_COMM_WORLD_SIZE, PMI_SIZE, MPI_LOCALNRANKS and Slurm's variables.
 // The first that is set counts, because a launcher inside a Slurm step starts ranks of its own.
 // Ignores the task count of a Slurm allocation outside a step, as in a batch script without srun.

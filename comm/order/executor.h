@@ -17,7 +17,7 @@ namespace strata::comm {
 // order. After an error, which is rethrown to the caller, the executor must not be used again.
 class Executor {
  public:
-  // Waits for operations that have begun and drops the others.
+  // With threads, waits for operations that have begun and drops the others.
   virtual ~Executor() = default;
 
   // Begins a step of `list`, which must outlive the step. Does not allocate if the list is no
@@ -26,10 +26,10 @@ class Executor {
   // Runs the caller's lanes of the operations [first, end) while threads run the other lanes. On
   // streams, issues all of them.
   virtual void run(int first, int end) = 0;
-  // Marks an external operation done: the work issued to Stream::kCompute so far completes it.
+  // Marks an operation without `run` done: the work issued to Stream::kCompute so far completes it.
   virtual void complete(int operation) = 0;
-  // Makes all later work on Stream::kCompute wait for `operation`. Requires that the external
-  // operations it depends on are complete.
+  // Makes all later work on Stream::kCompute wait for `operation`. Requires that the operations
+  // without `run` that it depends on are done.
   virtual void wait_for(int operation) = 0;
   // Makes all later work on Stream::kCompute wait for the whole step. With threads, blocks until
   // the step is done, and the caller helps with the lane kArithmetic meanwhile. Returns zeros if
@@ -39,7 +39,7 @@ class Executor {
   // Switches timing of later steps on or off. Threads always time. On streams, finish() waits for
   // timed steps, and they must not be captured (Backend::capture).
   virtual void time_steps(bool on) = 0;
-  // Bucket operations of the last timed step, in order of completion.
+  // Bucket operations and gathers of the last timed step, in order of completion.
   virtual const std::vector<OperationTime>& times() const = 0;
 };
 
@@ -47,8 +47,8 @@ class Executor {
 // that uses the lane. Idle threads sleep. The caller also runs kArithmetic if a list has no
 // collectives: a single rank sends nothing, so an extra thread would only slow backward down.
 //
-// On a device a lane is a stream: Stream::kCompute for kCompute, Stream::kReduce for the others. An
-// operation does its host work when it is issued.
+// On a device a lane is a stream: Stream::kCompute for kCompute and kMessages, Stream::kReduce for
+// the others. An operation does its host work when it is issued.
 std::unique_ptr<Executor> make_executor(device::Backend& backend);
 
 std::unique_ptr<Executor> make_thread_executor(device::Backend& backend);

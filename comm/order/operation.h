@@ -11,8 +11,8 @@ namespace strata::comm {
 
 // A lane runs one operation at a time.
 enum class Lane : uint8_t {
-  kCompute,      // forward and backward
-  kArithmetic,   // norms, clipping, conversion, updates
+  kCompute,      // forward and backward; on a device also updates
+  kArithmetic,   // norms, clipping, conversion; in host memory also updates
   kCollectives,  // reductions over ranks, in list order on every rank
   kGathers,      // all-gathers of weights from their owners, in list order on every rank
   kMessages,     // starts messages between pipeline stages, which overlap with other work
@@ -21,7 +21,7 @@ inline constexpr size_t kLanes = 5;
 const char* name_of(Lane lane);
 // True if the caller's thread, or Stream::kCompute, runs the lane.
 inline bool is_callers(Lane lane) { return lane == Lane::kCompute || lane == Lane::kMessages; }
-// True if other ranks take part in every operation of the lane, so that all ranks keep its order.
+// True if the lane has collectives, whose order all ranks must keep. Messages are no collectives.
 inline bool is_communication(Lane lane) {
   return lane == Lane::kCollectives || lane == Lane::kGathers;
 }

@@ -1,15 +1,15 @@
-// Ends a run on Ctrl-C, or with its terminal, without losing written results.
+// Catches Ctrl-C and the signals of closed terminals and of launchers, so that no result is lost.
 #pragma once
 
 #include <csignal>
 
 namespace strata::harness {
 
-// While the object lives, the first SIGINT, SIGTERM or SIGHUP sets a flag that the training loop
-// polls. A second one, more than half a second later, ends the process at once (a terminal and a
-// launcher may both deliver the same Ctrl-C). An ignored SIGHUP, as under nohup, stays ignored.
-// SIGXFSZ and SIGPIPE become write errors. Only one object may exist at a time; it restores the
-// handlers that it replaced.
+// While the object lives, the first SIGINT, SIGTERM or SIGHUP sets a flag, which the owner polls. A
+// second one, more than half a second later, ends the process at once (a terminal and a launcher
+// may both deliver the same Ctrl-C). An ignored SIGHUP, as under nohup, stays ignored. SIGXFSZ and
+// SIGPIPE become write errors. Only one object may exist at a time; it restores the handlers that
+// it replaced.
 class Interruption {
  public:
   Interruption();

@@ -9,7 +9,7 @@
 namespace strata::harness {
 
 // A sleeping thread that receives this process's signals. While it lives, the thread that made it
-// blocks signals, except faults and broken pipes, and so do all threads started from there.
+// blocks signals, except those that it causes itself, and so do all threads started from there.
 // oneDNN's sgemm kernels point the stack register into the heap, so that any handler on their
 // thread destroys memory (uxlfoundation/oneDNN issue 4845, fixed in 2026; Debian 12 has 2.6).
 class SignalThread {

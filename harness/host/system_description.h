@@ -39,7 +39,7 @@ std::string system_description_json(const config::RunConfig& config, const Machi
 // because some machines report the current one. Returns false for text that is no description.
 bool describe_same_system(const std::string& a, const std::string& b);
 
-// Returns whether two descriptions differ only in their ranks, on the same machines.
+// Returns whether two descriptions differ, but only in notes and in facts about ranks and nodes.
 bool describe_other_ranks(const std::string& a, const std::string& b);
 // Returns the fields that describe_same_system finds to differ.
 std::vector<std::string> differing_fields(const std::string& a, const std::string& b);

@@ -45,7 +45,7 @@ class ExperimentLog {
   // While the disk is full, the run's events wait in memory. If run_stop is among them, waits for
   // space. Throws Error if there is none; the log then ends as aborted.
   void require_run_stop(std::chrono::seconds longest = std::chrono::seconds(30));
-  // Returns the file's text and the events that wait for space; empty if nothing is written.
+  // Returns the file's text and the events that wait for space; empty on ranks without a log.
   std::string text();
   // Makes the destructor remove the log, as for a run that never began.
   void discard();

@@ -7,7 +7,7 @@
 
 namespace strata::harness {
 
-// The same on every rank, except for the times, which are the first rank's.
+// The same on every rank, except `seconds`, right only on the first, and earlier runs' results.
 struct ExperimentResult {
   int experiment = 0;
   bool reached_target = false;

@@ -8,7 +8,7 @@
 namespace strata::harness {
 
 // Ends the log of a process that is gone: writes run_stop with status aborted if its run had begun,
-// or else removes the log and its configuration. Leaves a log with run_stop unchanged. Returns
+// or else removes the log and its configuration. A log that ends with run_stop stays. Returns
 // whether it wrote run_stop. Throws Error if the log cannot be read or written.
 bool end_abandoned_log(const std::filesystem::path& log);
 

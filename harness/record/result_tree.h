@@ -28,8 +28,8 @@ struct ResultTree {
   std::filesystem::path checkpoints(int experiment) const;
 };
 
-// The treatment of existing results. kResume keeps finished ones and resumes interrupted
-// experiments from their last checkpoint.
+// The treatment of existing results. kRefuse refuses them. kKeep keeps finished ones and repeats
+// interrupted experiments; kResume resumes these from their last checkpoint, if there is one.
 enum class ExistingResults : uint8_t { kRefuse, kKeep, kResume };
 
 // Makes the directories and checks, before any training, that they can be written to. Throws Error
@@ -39,8 +39,8 @@ void prepare_result_tree(const ResultTree& tree);
 // The results and files that experiments 0 ... `experiments` - 1 have left.
 struct FoundResults {
   std::vector<ExperimentResult> results;
-  std::vector<int> interrupted;  // experiments whose log holds no result
-  std::vector<int> not_begun;    // experiments whose log has no run_start
+  std::vector<int> interrupted;  // experiments whose log has run_start, but no result, or is empty
+  std::vector<int> not_begun;    // experiments whose log has events, but no run_start
   std::vector<int> without_log;  // experiments without a log, but with files of an earlier run
 
   bool empty() const { return results.empty() && interrupted.empty(); }

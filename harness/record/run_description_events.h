@@ -17,7 +17,7 @@ struct RunFacts {
   std::string platform;  // logged if run.platform is auto: system_name()
 };
 
-// Logs submission_*, seed, batch, target, optimizer and schedule events, each once; call between
+// Logs submission_*, seed, batch, target, optimizer and lr_schedule events, each once; call between
 // init_start and init_stop. Covers the BERT rules of every round, open and closed. These rules use
 // the keys opt_lamb_* for any optimizer; opt_name says which one it is.
 void log_run_description(mllog::LogWriter& log, const config::RunConfig& config,

@@ -31,8 +31,8 @@ class Checkpoints {
   Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system, Communicator& ranks,
               std::filesystem::path folder, int64_t resumed_after);
 
-  // Returns whether to take a checkpoint after `step`. Call once a step. The first rank's clock
-  // decides.
+  // Returns whether to take a checkpoint after `step`. Call at most once a step. For every_seconds
+  // the first rank's clock decides.
   bool due(int64_t step);
   // Waits until the previous checkpoint is written, removes all but the last two, and begins this
   // one. Reports a checkpoint that cannot be written; training goes on.

@@ -22,7 +22,7 @@ struct OpenedResults {
   std::vector<ExperimentResult> ended = {};
   std::vector<int> interrupted = {};      // experiments to resume from a checkpoint
   std::vector<int> lacking_weights = {};  // experiments whose weights a checkpoint can give
-  bool on_other_ranks = false;            // the experiments began on another number of ranks
+  bool on_other_ranks = false;            // the experiments began on other ranks or threads
   std::optional<OutputLock> lock = {};    // held by the first rank
 };
 

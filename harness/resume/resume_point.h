@@ -32,8 +32,8 @@ bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);
 // Returns the latest time, in milliseconds since 1970, that an interrupted run has logged. An
 // earlier job may have cut its log back to `point`; the archived copy then has the rest.
 int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point);
-// Archives a copy of the log and cuts the log back to `point`, so that no event occurs twice.
-// Returns the copy's path. Throws Error if it cannot be written.
+// Archives copies of log and step trace and cuts the log back to `point`, so that no event occurs
+// twice. Returns the path of the log's copy. Throws Error if a file cannot be written.
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);
 
 }  // namespace strata::harness

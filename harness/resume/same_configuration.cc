@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // kEnds compares the lengths, and the first and last megabyte. This suffices if a run resumes,
-// because its checkpoint has a checksum of the data.
+// because its checkpoint has a checksum of the samples' lengths.
 enum class Looks : uint8_t { kEverywhere, kEnds };
 
 bool same_bytes(const fs::path& a, const fs::path& b, Looks looks) {

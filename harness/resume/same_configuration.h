@@ -11,14 +11,14 @@ namespace strata::harness {
 
 // How two configurations are compared.
 struct ConfigurationComparison {
-  bool other_ranks = false;  // the run resumes with another number of ranks
-  // The run resumes from a checkpoint, which identifies its model and data by their contents.
+  bool other_ranks = false;  // the run resumes on other ranks or threads
+  // The run resumes from a checkpoint, which identifies model and data, so old paths may be gone.
   bool by_checkpoint = false;
 };
 
-// Returns the keys that differ, one line each as config::differences writes it. run.output,
-// run.experiments, run.stall_seconds and checkpoint may differ; with other_ranks so may threads and
-// the division of global batches; paths, if contents are equal or moved with the results.
+// Returns the keys that differ, one line each as config::differences writes it. Ignores run.output,
+// run.experiments, run.stall_seconds, checkpoint.*, with other_ranks threads and the division of
+// work, and paths of files or folders that have the same contents or moved with the results.
 std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
                                                    const ConfigurationComparison& comparison);
 

@@ -32,10 +32,10 @@ class BatchShapes {
   // Adds a micro-batch with these samples.
   void add(std::span<const SampleShape> samples);
 
-  // Returns one micro-batch per shape, sorted by frequency, then by first occurrence.
+  // Returns one micro-batch per shape, the most frequent first, then by first occurrence.
   std::vector<std::vector<SampleShape>> most_frequent() const;
-  // Returns micro-batches. Every sample, token and masked count that add() saw occurs in one of
-  // them. Token and masked counts that round up to the same multiple of `rows` count as equal.
+  // Returns micro-batches that together have every number of samples, tokens and masked positions
+  // that add() saw. The latter two are equal if they round up to the same multiple of `rows`.
   std::vector<std::vector<SampleShape>> covering(int64_t rows) const;
 
  private:

@@ -18,7 +18,7 @@ namespace strata::training {
 
 struct CheckpointHeader {
   int64_t step = 0;        // the last trained step
-  int64_t parameters = 0;  // parameters of the model
+  int64_t parameters = 0;  // arena elements of the whole model
   BatchPlanShape plan;
   std::optional<optim::LossScale> loss_scale;  // only with model.precision fp16
   int rank = 0;                                // the rank whose part this is

@@ -21,9 +21,9 @@ void check_undelayed(const config::RunConfig& config);
 // of a global batch in the run that wrote the checkpoint.
 void check_global_batch(const config::RunConfig& config, int ranks, int64_t global_batch);
 
-// Throws Error if model.vocab names no file, or a vocabulary of another size than the model's.
+// Throws Error if model.vocab is set, but does not exist or does not fit the model's vocab_size.
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
-// Throws Error if model.checkpoint names no file.
+// Throws Error if model.checkpoint is set, but neither this path nor PATH.index exists.
 void check_checkpoint_path(const config::ModelConfig& model);
 // Throws Error if a path in data.train, data.eval or data.shapes does not exist or may not be read.
 // Opens no file.

@@ -14,7 +14,7 @@
 
 namespace strata::training {
 
-// The most tokens of a sample: data.max_length, or the model's positions.
+// The most tokens of a sample: the smaller of data.max_length and the model's positions.
 int64_t most_tokens(const config::DataConfig& data, const bert::BertConfig& model);
 
 // Opens data.train or data.eval without reading samples. Throws Error if a file is unreadable, or a

@@ -11,7 +11,7 @@
 
 namespace strata::training {
 
-// The pipeline stage, or the module, of a rank.
+// The stage of a rank in the pipeline, or in the ring of modules.
 bert::Stage stage_of_rank(const config::RunConfig& config, int rank);
 
 // The schedule of a stage on `ranks` ranks that reduce together.

@@ -17,9 +17,9 @@ namespace strata::training {
 //   state               (4 + c) n           4 n            4 s n_r
 //   gradients           (4 + c) n           4 n_r + 4 U    4 s n_r
 //   all                 (4 + c) n_r + c' U  4 n_r + 4 U    4 s n_r
-// If gradients are summed over micro-batches before the reduction, there are two copies of the word
-// embeddings' gradient. `weights` includes the stash for delayed backward passes. Staging for
-// gradients that are reduced in another dtype is not counted.
+// There are two copies of the word embeddings' gradient if micro-batches are summed before the
+// reduction, or with reduce.split_tied_embedding. `weights` includes the stash for delayed backward
+// passes. Staging for gradients that are reduced in another dtype is not counted.
 struct ParameterMemory {
   int64_t weights = 0;
   int64_t gradients = 0;

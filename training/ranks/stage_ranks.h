@@ -35,7 +35,7 @@ class StageMessages {
   // `stages` construct together. References must outlive the object.
   StageMessages(const bert::Model& model, comm::Communicator& stages);
 
-  // Begins the task's message. First waits for an earlier message that uses the same buffer.
+  // Begins the task's message. To receive a gradient, first waits for sends from the same buffer.
   void begin(const Schedule& schedule, const Task& task, int64_t tokens);
   // Waits for the message that a forward or backward reads. Returns the task that receives it, if
   // any.

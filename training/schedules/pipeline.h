@@ -5,11 +5,11 @@
 
 namespace strata::training {
 
-// The tasks of one stage. Consecutive layers on a stage form a run. Forward takes all micro-batches
-// through one run, then through the next, and backward does the same in reverse. In between, stage
-// 0 takes each micro-batch forward and backward through the heads. Messages of other stages arrive
-// during the work on the previous micro-batch. A block's gradients become ready after its last
-// micro-batch. All micro-batches are in flight.
+// The tasks of one stage. Consecutive blocks of a stage form a run, except the heads. Forward takes
+// all micro-batches through one run, then through the next, and backward does the same in reverse.
+// In between, stage 0 takes each micro-batch forward and backward through the heads. Messages of
+// other stages arrive during the work on the previous micro-batch. A block's gradients become ready
+// after its last micro-batch. All micro-batches are in flight.
 //
 // A stage's bubble, as a share of its working time with n micro-batches (at least as many as stages
 // P) and L layers, is (P - 1) / n if its layers are contiguous, and (P - 1) / (n L / P) if they are

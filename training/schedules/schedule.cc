@@ -96,7 +96,7 @@ class Progress {
         if (reads_other_stage(block) && !has(kReceiveInput, block, m)) {
           return "its input is not received";
         }
-        // The first micro-batch's backward overwrites gradients, later ones add to them.
+        // Backwards overwrite gradients or add to them in the order of micro-batches.
         if (m > 0 && !has(kForward, block, m - 1)) {
           return "the previous micro-batch has not run yet";
         }

@@ -1,5 +1,5 @@
-// The order of forward and backward in one step, as data. micro_batch_order.h, layer_order.h and
-// pipeline.h make schedules; gathers.h adds tasks; step_list.h makes a step's operations from them.
+// The order of forward and backward in one step, as data. micro_batch_order.h, layer_order.h,
+// pipeline.h and ouroboros.h make schedules; gathers.h adds tasks; step_list.h makes operations.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct DelayedWork {
 };
 
 // Returns how many steps ago the task's micro-batch started; 0 without delay. A kReceiveGradient
-// runs with the sender's backward and has its lag. The next step's backward reads the gradient.
+// has the lag of the backward that sends it; this stage's backward reads it in the next step.
 int lag_of(const Schedule& schedule, const Task& task);
 
 // Tracks which blocks' weights are in memory. The first and the last gather group stay in memory;

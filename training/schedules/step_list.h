@@ -1,5 +1,5 @@
 // The list of operations of a whole step: the schedule's forward and backward, and the reduction
-// and update of gradients between them.
+// and update of gradients as backward completes them.
 #pragma once
 
 #include <functional>
@@ -53,7 +53,7 @@ using RunTask = std::function<void(const Task&)>;
 // Makes the operations of a step. `delay_step` counts the steps with delayed backward from 1; it is
 // 0 for a step without delay. Steps 1 to most_delay() leave out operations of micro-batches that
 // would have begun before step 1, and clear the gradients of blocks without a backward. If `work`
-// and `run` are null, the list cannot be run. All arguments must outlive it.
+// and `run` are null, the list cannot be run. Both must outlive it.
 StepList make_step_list(const StepPlan& plan, const comm::BucketPlan& buckets,
                         comm::BucketWork* work = nullptr, const RunTask* run = nullptr,
                         int delay_step = 0);

@@ -13,8 +13,8 @@ namespace strata::training {
 
 class StepExecutor {
  public:
-  // Captures every segment once and launches it from then on; if `graphs` is null, issues every
-  // operation. Throws Error if graphs cannot be captured. The other arguments must outlive it.
+  // With `graphs`, captures a segment's second run with a shape, then launches this graph. Throws
+  // Error if graphs cannot be captured. The other arguments must outlive it.
   StepExecutor(StepWork& work, comm::GradientBuckets& buckets,
                std::unique_ptr<device::GraphCache> graphs = nullptr);
   StepExecutor(const StepExecutor&) = delete;

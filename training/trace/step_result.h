@@ -12,7 +12,7 @@ namespace strata::training {
 
 struct StepResult {
   int64_t step = 0;  // counted from 1
-  // Sums over the global batches after the previous step that had losses.
+  // Sums over this step and those since losses were last read; absent if this step reads none.
   std::optional<bert::Losses> losses;
   double learning_rate = 0;
   int64_t tokens = 0;         // this rank's tokens

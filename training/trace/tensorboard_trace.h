@@ -12,8 +12,8 @@ namespace strata::training {
 // Leaves out a step if the disk is full, and names it on standard error.
 class TensorBoardTrace {
  public:
-  // Makes `folder` and a new event file in it; an empty path writes nothing. With `resumed`, call
-  // resume_after next.
+  // Makes `folder`; the first record makes an event file in it. An empty path writes nothing. With
+  // `resumed`, call resume_after next.
   explicit TensorBoardTrace(std::filesystem::path folder, bool resumed = false);
   // Tells TensorBoard to ignore what earlier files say of later steps.
   void resume_after(int64_t step);

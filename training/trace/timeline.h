@@ -42,7 +42,7 @@ class Timeline {
   explicit Timeline(comm::Communicator& communicator);
 
   void add_step(std::string name, Clock::time_point begin, Clock::time_point end);
-  // Times are in ns since the timeline's start.
+  // Times are in ns of std::chrono::steady_clock.
   void add(comm::Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
   // `blocks` are the names of the model's blocks.
   void add(std::span<const comm::OperationTime> operations,

@@ -14,10 +14,10 @@ class Heads final : public Block {
   Heads(const BlockContext& context, const ParameterLayout& layout, int index);
 
   std::unique_ptr<BlockActivations> make_activations() const override;
-  // Computes the losses. In training it also computes the gradients of its input, of the biases and
-  // of the classifiers' weights. The masked-LM head's part of the word gradient goes to the
-  // embeddings' range of the arena: a step's first micro-batch overwrites it there, and later ones
-  // add to it, so forwards must run in the order of micro-batches.
+  // Computes the losses. In training it also computes the gradients of both classifiers: of their
+  // inputs, weights and biases. The masked-LM classifier's weights are the word embeddings, so that
+  // gradient lies in the embeddings' range of the arena. It is overwritten there, or added to if
+  // MicroBatch::accumulate is set, so forwards must run in the order of micro-batches.
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
   bool recomputes() const override { return false; }  // losses would be counted twice

@@ -19,8 +19,8 @@ class MaskedLmHead {
   MaskedLmHead(const BlockContext& context, const ParameterLayout& layout);
 
   Saved make_saved() const;
-  // Adds to `totals`, device memory. In training it also computes the gradients of the loss, so
-  // that probabilities are never stored.
+  // Adds to `totals`, device memory. In training it also computes the gradients of the classifier's
+  // input, weights and bias, so that probabilities are never stored.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor hidden,
                device::LossTotals* totals) const;
   // Adds to `d_hidden`.

@@ -36,7 +36,7 @@ class ClipRule {
   // True if ClipNorms::whole is the norm of the reduced gradients, which cast-backs add up.
   virtual bool norms_sums() const { return false; }
 
-  // ---- Operations. Each function returns the last operation that it adds, or kNoObject.
+  // ---- Operations. Each function returns the operation that later ones wait for, or kNoObject.
 
   // Adds the operations between `ready`, which completes the bucket's gradients, and their clip.
   virtual int add_before_clip(BucketOrder&, int /*bucket*/, int ready) const { return ready; }

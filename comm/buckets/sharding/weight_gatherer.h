@@ -12,7 +12,7 @@
 
 namespace strata::comm {
 
-// Executes operations of the lane kGathers. All ranks gather the same groups in the same order.
+// Executes operations of the kind kGather. All ranks gather the same groups in the same order.
 class WeightGatherer {
  public:
   virtual ~WeightGatherer() = default;
