@@ -45,7 +45,7 @@ bool is_padded_vocabulary(int64_t rows, int64_t words);
 // Returns the whole configuration in the format of config.json, on one line. Models with equal
 // texts are the same.
 std::string to_text(const BertConfig& config);
-// Describes the differences of two such texts, "hidden_act is "gelu", was "gelu_new"; ...".
+// Describes the differences of two such texts, as in `hidden_act is "gelu", was "gelu_new"; ...`.
 std::string differences(const std::string& is, const std::string& was);
 
 }  // namespace strata::bert

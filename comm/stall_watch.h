@@ -58,7 +58,7 @@ class StallWatch {
   }
 
   // Watches waits for a device, during which the waiting thread cannot call check(). The first call
-  // starts a thread that does.
+  // of device_waits() starts a thread that calls check() for it.
   device::HostWaits& device_waits();
   // Prints "strata: rank R: error" and ends the job with exit code 2.
   [[noreturn]] void end_job_with(const std::string& error);

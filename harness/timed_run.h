@@ -26,7 +26,7 @@ class TimedRun {
   TimedRun(const Benchmark& benchmark, ExperimentLog& log, Checkpoints& checkpoints, uint64_t seed,
            const std::optional<ResumePoint>& resumed);
 
-  // Show lines and phases for people outside run(), on the first rank only.
+  // For work outside run(): show lines and phases to people, on the first rank only.
   void say(const std::string& line);
   void show(const std::string& phase);
 

@@ -39,7 +39,7 @@ class Evaluator {
 
   // Returns losses and correct counts over all ranks, which call together. Samples are read once
   // and stay on the device. With delayed backward, `free` must be StepWork::free_activations(), and
-  // only Model::activations(free) is overwritten. Otherwise pass 0; any may then be overwritten.
+  // only Model::activations(free) is overwritten. Else pass 0; all activations may be overwritten.
   bert::Losses evaluate(int free = 0);
 
  private:

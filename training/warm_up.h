@@ -19,10 +19,10 @@ struct WarmUp {
 
 // Trains initialization.warmup_steps steps (0: does nothing) on synthetic batches, to touch memory,
 // load kernels and connect ranks. If the device autotunes or launches graphs, and data.shapes is
-// set, also runs synthetic micro-batches of the shapes that the first steps (1000, or eight million
-// samples if these are more) and evaluations (with data.eval_samples) will have. Reads nothing of
-// the data set. Sets the weights to `weights` in the end, and leaves no gradients or losses. All
-// ranks call together, before the trainer starts. Throws Error if data.shapes cannot be read.
+// set, also runs synthetic micro-batches of the shapes that will occur in evaluations (with
+// data.eval_samples) and in the first steps: eight million samples, at least 1000 steps. Reads no
+// data set. Sets the weights to `weights` in the end, and leaves no gradients or losses. All ranks
+// call together, before the trainer starts. Throws Error if data.shapes cannot be read.
 WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
                const bert::HostWeights& weights, Trainer& trainer);
 

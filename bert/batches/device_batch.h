@@ -37,7 +37,7 @@ struct BatchShape {
 // can be captured as graphs and libraries see few shapes. Tokens are filled up by one more sequence
 // of padding, and masked positions by ignored ones, so losses and gradients do not change.
 struct BatchRounding {
-  int64_t tokens = 1;      // at most the number of tokens that a sequence may have
+  int64_t tokens = 1;      // must not exceed the tokens that a sequence may have
   int64_t masked = 1;      // masked positions
   int64_t max_length = 1;  // rounds only the bound on sequence length; adds no padding
 

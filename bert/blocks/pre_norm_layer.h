@@ -1,6 +1,6 @@
-// One encoder layer with LayerNorm before its sublayers (pre-LN): u = h + s
-// dropout(attention(LayerNorm(h))), y = u + s dropout(feed_forward(LayerNorm(u))). s is 1 without
-// layer dropping. A dropped layer passes h on.
+// One encoder layer with LayerNorm before its sublayers (pre-LN):
+// u = h + s * dropout(attention(LayerNorm(h))), y = u + s * dropout(feed_forward(LayerNorm(u))).
+// s is 1 without layer dropping. A dropped layer passes h on.
 #pragma once
 
 #include "bert/blocks/attention.h"

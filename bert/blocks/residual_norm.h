@@ -1,6 +1,6 @@
-// y = LayerNorm(residual + scale * dropout(x)), after a sublayer. With pre-LN, between a layer's
-// sublayers, it also returns the sum; before the first sublayer, y = LayerNorm(x), as in the heads.
-// Without LayerNorm, y = gamma * sum + beta, with the standardization loss of the sum.
+// y = LayerNorm(sum), sum = residual + scale * dropout(x), after a sublayer. With pre-LN, y =
+// LayerNorm(x) before a layer's first sublayer, as in the heads; before the second, the sum is also
+// returned. Without LayerNorm, y = gamma * sum + beta, with the standardization loss of the sum.
 #pragma once
 
 #include "bert/blocks/block.h"

@@ -35,7 +35,7 @@ struct BucketOptions {
   // Connects this rank with those that hold the other parts (pipeline stages) of the model, if any.
   // Norms and the number of buckets then cover all parts. The communicator is duplicated.
   Communicator* parts = nullptr;
-  // Arena [n] that holds at least this rank's local shards, for their sums. If present, gradients
+  // Arena [n] for sums over ranks, at least of the elements in local shards. If present, gradients
   // are sharded, too (ZeRO stage 2), and their memory may be overwritten once they are reduced: see
   // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all gradients at once.
   device::Arena gradient_shards;
@@ -43,7 +43,7 @@ struct BucketOptions {
   // gradient_shards, and with kBucketBeforeAllReduce, which clips the gradients of a whole step.
   int rounds = 1;
   // True if the loss is scaled (GradientBuckets::scale_loss), so that gradients may overflow. Ranks
-  // then all-reduce an overflow flag before any update, or with kAfterAllReduce check its norm.
+  // then all-reduce an overflow flag before any update; with kAfterAllReduce the norm shows it.
   bool scaled_loss = false;
   int max_ctas = 0;  // limit for the reductions: see device::RankGroup
 };

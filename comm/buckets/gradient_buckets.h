@@ -29,10 +29,10 @@ namespace strata::comm {
 class GradientBuckets {
  public:
   // Called once a step for every bucket, unless gradients overflow, in the order of buckets(), but
-  // the tied-embedding table's last. The bucket is reduced by then; all are with kAfterAllReduce or
-  // a scaled loss. Called after backward, or in host memory already during it if weights are
-  // gathered right after their update. In host memory an executor thread may call it. May overwrite
-  // the gradients. Gaps between parameters, where all ranks have zeros, must stay zero.
+  // the tied-embedding table's last. The bucket is reduced by then; all buckets are, if the mode is
+  // kAfterAllReduce or the loss scaled. Called after backward, or in host memory during it already
+  // if weights are gathered right after their update. In host memory an executor thread may call.
+  // May overwrite gradients. Gaps between parameters, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype lie in the order in which backward completes them, range by range

@@ -44,8 +44,8 @@ void check_launched_ranks(int size);
 // finish them.
 [[noreturn]] void end_mpi_job(std::string_view message);
 
-// Calls MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. The main thread makes one per
-// process and destroys it after every MPI communicator. If it is destroyed while an exception
+// Calls MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. The main thread makes one object per
+// process, and destroys it when all communicators are gone. If it is destroyed while an exception
 // propagates, it ends the job, because the other ranks would wait forever.
 class MpiRuntime {
  public:

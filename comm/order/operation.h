@@ -37,7 +37,7 @@ struct Operation {
     kBackwardRest,     // second part of backward
     kStash,            // keep the block's weights for a backward in a later step
     kReady,            // a block's or a bucket's gradients are complete (for this round)
-    kFreeze,           // like kReady for a frozen block: clear its gradients
+    kFreeze,           // in place of kReady if the step does not update the block: clear gradients
     kReceiveInput,     // input of the block, before its forward
     kSendOutput,       // output of the block
     kReceiveGradient,  // gradient of the block's output, before its backward

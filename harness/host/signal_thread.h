@@ -8,10 +8,10 @@
 
 namespace strata::harness {
 
-// A sleeping thread that receives this process's signals. While it lives, the thread that made it
-// blocks signals, except those that it causes itself, and so do all threads started from there.
+// A sleeping thread that receives this process's signals. While it lives, its maker and all threads
+// that the maker starts block signals, except those that a thread causes itself.
 // oneDNN's sgemm kernels point the stack register into the heap, so that any handler on their
-// thread destroys memory (uxlfoundation/oneDNN issue 4845, fixed in 2026; Debian 12 has 2.6).
+// thread destroys memory (uxlfoundation/oneDNN issue 4845; not fixed in Debian 12's oneDNN 2.6).
 class SignalThread {
  public:
   // Returns when the thread sleeps. Throws Error if it cannot be started.

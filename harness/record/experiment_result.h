@@ -7,7 +7,7 @@
 
 namespace strata::harness {
 
-// The same on every rank, except `seconds`, right only on the first, and earlier runs' results.
+// Equal on all ranks, but `seconds` is right only on the first. Earlier results: OpenedResults.
 struct ExperimentResult {
   int experiment = 0;
   bool reached_target = false;

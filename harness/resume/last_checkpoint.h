@@ -12,10 +12,10 @@ namespace strata::harness {
 // there is none. All ranks call together and get the same.
 std::optional<ResumePoint> last_whole_checkpoint(const Benchmark& b, int experiment);
 
-// Returns the point at which an interrupted experiment continues, or nullopt for any other. If no
-// checkpoint was ever finished, archives its files and returns nullopt: the experiment starts over.
-// Throws Error if it would on other ranks or threads, or if a finished checkpoint is unusable: the
-// user must decide whether to lose the trained steps. All ranks call together and get the same.
+// Returns where an interrupted experiment continues; nullopt for any other. If no checkpoint was
+// finished, archives the experiment's files and returns nullopt (it starts over), or on other ranks
+// or threads throws Error. If checkpoints were finished, but none is usable, throws Error: the user
+// must decide whether to lose the trained steps. All ranks call together and get the same.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment);
 
 }  // namespace strata::harness

@@ -17,8 +17,8 @@ struct ConfigurationComparison {
 };
 
 // Returns the keys that differ, one line each as config::differences writes it. Ignores run.output,
-// run.experiments, run.stall_seconds, checkpoint.*, with other_ranks threads and the division of
-// work, and paths of files or folders that have the same contents or moved with the results.
+// run.experiments, run.stall_seconds and checkpoint.*; with `other_ranks` also threads and the
+// division of work; and paths of files or folders with the same contents or moved with the results.
 std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
                                                    const ConfigurationComparison& comparison);
 

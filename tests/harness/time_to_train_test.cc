@@ -313,7 +313,7 @@ TEST_F(TimeToTrain, ContinuingOnOtherRanksIsRefusedAndChangesNothing) {
   system_.named_ranks = 4;
   const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
   EXPECT_THAT(error, HasSubstr(log.parent_path().parent_path().string()));
-  EXPECT_THAT(error, HasSubstr("the same number of ranks"));
+  EXPECT_THAT(error, HasSubstr("as many ranks as before"));
   EXPECT_EQ(read_file(log), before);
   EXPECT_TRUE(run()[0].reached_target) << "without --continue another system may lie beside";
 }

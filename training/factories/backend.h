@@ -16,7 +16,7 @@ int thread_count(const config::RunConfig& config, const LocalRank& local = {});
 // The dtype that the backend computes in for model.precision.
 device::DType compute_dtype(const config::RunConfig& config);
 
-// Gives each rank of the machine the next device. Precision `auto` is bf16 if the device multiplies
+// The machine's rank i gets its device i. Precision `auto` is bf16 if the device multiplies
 // it natively, else fp32. If a rank computes on the host, binds the calling thread, and all threads
 // that it starts, to the rank's NUMA nodes (RankProcessors::bound), unless these have too few
 // processors for its threads. Throws Error if the device cannot be used.

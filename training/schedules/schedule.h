@@ -55,7 +55,7 @@ struct DelayedWork {
 };
 
 // Returns how many steps ago the task's micro-batch started; 0 without delay. A kReceiveGradient
-// has the lag of the backward that sends it; this stage's backward reads it in the next step.
+// has the lag of the other stage's kSendGradient; this stage's backward comes in the next step.
 int lag_of(const Schedule& schedule, const Task& task);
 
 // Tracks which blocks' weights are in memory. The first and the last gather group stay in memory;

@@ -27,9 +27,9 @@ struct StepPlan {
   bool shares_gradients = false;  // gradients share memory, so blocks write them in turn
   bool tied_rows = false;
 };
-// `layout` describes the model or the schedule's stage of it. See ParameterLayout::completes for
-// `tied_rows` and bert::ModelOptions for `half_layers`. Throws Error if the schedule is for another
-// number of blocks.
+// `layout` describes the model or the schedule's stage of it. `tied_rows`: split_tied_embedding of
+// ParameterLayout::completes. `half_layers`: see bert::ModelOptions. Throws Error if the schedule
+// is for another number of blocks.
 StepPlan make_step_plan(const Schedule& schedule, const bert::ParameterLayout& layout,
                         bool tied_rows = false, bool half_layers = false,
                         bool shares_gradients = false);

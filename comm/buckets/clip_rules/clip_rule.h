@@ -43,7 +43,7 @@ class ClipRule {
   // Adds the operations before the first bucket's clip, if needs_whole_gradient(). `last` is what
   // add_before_clip() returned for the last bucket.
   virtual int add_before_reductions(BucketOrder&, int last) const { return last; }
-  // Adds the operations between `whole`, which completes the reduced gradients, and all updates.
+  // Adds the operations between operation `whole`, which completes the sums, and all updates.
   virtual int add_before_updates(BucketOrder&, int /*whole*/) const { return -1; }
 
   // ---- Arithmetic.
@@ -51,7 +51,7 @@ class ClipRule {
   // Returns how a bucket of this rank's gradients is clipped, if clips_own(). With a single rank
   // the optimizer update clips instead.
   virtual device::GradientClip own_clip(const ClipNorms&, int /*bucket*/) const { return {}; }
-  // Returns how the update has to clip. Its scale is ignored.
+  // Returns how the update has to clip. GradientClip::scale of the result is ignored.
   virtual device::GradientClip update_clip(const ClipNorms&) const { return {}; }
   // Returns the norm of the scaled gradients before clipping, or nullopt if it is not computed.
   // `whole` and `buckets` are the values of ClipNorms. `parts` connects the ranks that hold parts

@@ -187,6 +187,9 @@ TEST_F(WrongFile, AnotherVersionIsNamedWithTheExpectedOne) {
 TEST_F(WrongFile, FallingOffsetsAreNamedByRow) {
   write_packed({0, 0, 4, 1, 3, 1}, 4, 1);
   EXPECT_TRUE(contains(error(), "data set 'offsets' has [3, 1] at row 2 after [4, 1], but"));
+}
+
+TEST_F(WrongFile, OffsetsThatBeginAboveZeroAreNamedWithoutARowBefore) {
   write_packed({1, 0, 4, 1}, 4, 1);
   EXPECT_TRUE(contains(error(), "data set 'offsets' has [1, 0] at row 0, but rows must start at"));
 }
