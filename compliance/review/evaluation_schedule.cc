@@ -109,13 +109,14 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
     worst_distance = distance;
   }
   if (worst == nullptr) return;
-  doubts.push_back({"review/evaluation/interval",
-                    fmt::format("{} of {} {} off schedule: the round's rules require {} between "
-                                "evaluations; this one is {} after the previous one",
-                                off_schedule, counted(evaluations.size(), "evaluation"),
-                                off_schedule == 1 ? "is" : "are",
-                                counted(schedule.distance, "epoch"), count_text(worst_distance)),
-                    worst->offset});
+  doubts.push_back(
+      {"review/evaluation/interval",
+       fmt::format("{} of {} {} off schedule: the round's rules require {} between "
+                   "evaluations; the evaluation of this line is {} after the previous one",
+                   off_schedule, counted(evaluations.size(), "evaluation"),
+                   off_schedule == 1 ? "is" : "are", counted(schedule.distance, "epoch"),
+                   counted(worst_distance, "epoch")),
+       worst->offset});
 }
 
 const ReferenceData* reference_data(std::string_view benchmark, std::string_view ruleset) {
@@ -224,7 +225,8 @@ class BertSchedule {
     doubts_.push_back(
         {"review/evaluation/interval",
          fmt::format("{} of {} {} off schedule: the interval must be {}, with a tolerance of three "
-                     "batches; this one is {} samples after the previous one",
+                     "batches; the evaluation of this line is {} samples after the previous one, "
+                     "the largest deviation",
                      off_schedule, counted(evaluations.size(), "evaluation"),
                      off_schedule == 1 ? "is" : "are", wanted(), count_text(worst_distance)),
          offset});

@@ -64,7 +64,8 @@ TEST(EvaluationSchedule, MoreEvaluationsThanTheFormulaAreNoticed) {
   const auto doubts = review_evaluations(bert_run(448, 150080, 75040, 40), "2.0.0");
   ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
   EXPECT_THAT(doubts[0].text, HasSubstr("39 of 40 evaluations"));
-  EXPECT_THAT(doubts[0].text, HasSubstr("75,040 samples after the previous one"));
+  EXPECT_THAT(doubts[0].text,
+              HasSubstr("the evaluation of this line is 75,040 samples after the previous one"));
 }
 
 TEST(EvaluationSchedule, ASkippedEvaluationIsNoticedAtItsLine) {
@@ -141,7 +142,8 @@ TEST(EvaluationSchedule, OtherEpochSchedulesAreNoticed) {
   EXPECT_EQ(often[0].offset, 8u);
   EXPECT_THAT(
       often[0].text,
-      HasSubstr("2 of 4 evaluations are off schedule: the round's rules require 4 epochs between"));
+      HasSubstr("2 of 4 evaluations are off schedule: the round's rules require 4 epochs between "
+                "evaluations; the evaluation of this line is 1 epoch after the previous one"));
   EXPECT_EQ(schedule_ids(run_in_epochs("ssd", {5, 10, 15})), both);
   EXPECT_EQ(ids_of(review_evaluations(run_in_epochs("ssd", {1, 2, 3}), "1.1.0")),
             Ids{"review/evaluation/interval"});
