@@ -279,12 +279,13 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<PlanCommand>();
   command
       ->add_option("--measured", options->measured,
-                   "Steps that 'strata bench step --json' wrote, at two batch sizes or more")
+                   "Steps that 'strata bench step --json' wrote, which together have at least two "
+                   "numbers of samples per rank")
       ->type_name("FILE");
   command
       ->add_option("--fit", options->fit,
-                   "Published systems to calibrate from, with at least two batch sizes per rank: "
-                   "ROUND/SYSTEM, or a system's folder")
+                   "Published systems to calibrate from, which together have at least two numbers "
+                   "of samples per rank: ROUND/SYSTEM, or a system's folder")
       ->type_name("ROUND/SYSTEM");
   command
       ->add_option("--check", options->check,

@@ -42,7 +42,7 @@ std::string config_reference() {
   }
   page +=
       "\n## Combinations\n\nThese settings are refused together. If only some of their values are "
-      "refused, the reason names these values.\n\n" +
+      "refused, the reason after the colon names them.\n\n" +
       combinations_reference();
   return page;
 }

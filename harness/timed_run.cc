@@ -202,7 +202,7 @@ void TimedRun::check_clocks(double logged_seconds) {
   constexpr double kMostApart = 0.1, kMostSet = 0.5;  // seconds
   if (std::abs(logged_seconds - seconds_) > kMostApart) {
     say(
-        fmt::format("warning: from {} to run_stop the log shows {:.3f} s, but the steady clock "
+        fmt::format("warning: from {} to run_stop the log shows {:.3f} s, but the run measured "
                     "{:.3f} s; writing the log was slow",
                     resumed_ ? log_keys::kResumed : log_keys::kRunStart, logged_seconds, seconds_));
   }

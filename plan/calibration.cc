@@ -79,7 +79,12 @@ double known_evaluation_share(const MeasuredStep& step) {
 // `known` seconds are none of theirs.
 Observation parts_of(const MeasuredStep& step, const StepCosts& costs, double known) {
   const double seconds = step.seconds - known_evaluation_share(step);
-  if (!(seconds > 0)) fail("{}: evaluations take up all the time of the steps", step.name);
+  if (!(seconds > 0)) {
+    fail(
+        "{}: without the evaluations themselves, the logged times between evaluations leave no "
+        "time for steps",
+        step.name);
+  }
   return {{(step.samples_per_rank() * step.imbalance + evaluated_samples(step)) / seconds,
            repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds},
           1 - known / seconds};
@@ -194,9 +199,9 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
   }
   if (!calibration.tells_nodes_apart) {
     notes.push_back(
-        "either the time per step or the cost of several nodes alone explains the measured steps, "
-        "so the two cannot be told apart; measure one node with as few samples per rank as several "
-        "nodes have");
+        "the measured steps fit either without a time per step or without a cost of several nodes, "
+        "so the two cannot be told apart; add a measurement on one node with as few samples per "
+        "rank as on several nodes");
   }
   return notes;
 }

@@ -52,7 +52,7 @@ std::string extrapolation_of(const Planner& planner, int64_t ranks, double batch
   if (ranks > most) return fmt::format("more than {} ranks", most);
   const double samples = batch / static_cast<double>(ranks);
   if (samples >= least_samples * (1 - kSame) && samples <= most_samples * (1 + kSame)) return {};
-  return fmt::format("not {:.4g} to {:.4g} samples per rank", least_samples, most_samples);
+  return fmt::format("samples per rank outside {:.4g} to {:.4g}", least_samples, most_samples);
 }
 
 Prediction predict_with(const Planner& planner, int64_t ranks, double batch, const Layout& layout,

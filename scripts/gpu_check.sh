@@ -285,7 +285,8 @@ pin_attention() {
   for kernel in wgmma mma plain; do
     [[ $(cat "$work/conformance.Attention.cuda_bf16_$kernel.verdict" 2>/dev/null) != passed ]] || break
   done
-  echo "$kernel, because conformance of Attention failed for$bad" | tee "$work/pinned.txt"
+  echo "$kernel, because conformance of Attention failed for$bad" >"$work/pinned.txt"
+  echo "attention of later steps: $(cat "$work/pinned.txt")"
   pinned=(--set device.options.attention="$kernel")
   pinned_test=(env STRATA_TEST_ATTENTION="$kernel")
 }

@@ -135,8 +135,8 @@ void print_sums(const AccumulationBenchmark& b) {
 
 void print_retention(const AccumulationBenchmark& b) {
   fmt::print(
-      "variance of rounded sums over that of exact sums; *: a sum of n terms does not keep its "
-      "variance (e^(n (1 - ratio)) >= 50), ?: too few draws to decide\n");
+      "variance of rounded sums over that of exact sums; *: a sum of n terms loses too much of it "
+      "(e^(n (1 - ratio)) >= 50, see docs/methods/accumulation.md), ?: too few draws to decide\n");
   print_by_mantissa(
       b.retention, 14,
       [](const auto& line) {

@@ -139,8 +139,8 @@ void print_rows(const std::vector<bench::MachineBenchmark>& machines) {
   }
   fmt::print(
       "| processor | instruction sets | device | matrix peak fp32, bf16 (GFLOP/s) | copy (GB/s) "
-      "| {} | attention forward, backward | Adam, of copy, of a plain loop |\n| --- | --- | --- | "
-      "---: | ---: |",
+      "| {} | attention forward, backward | Adam: share of copy, of a plain loop |\n"
+      "| --- | --- | --- | ---: | ---: |",
       fmt::join(steps, " | "));
   for (size_t i = 0; i < steps.size(); ++i) fmt::print(" ---: |");
   fmt::print(" ---: | ---: |\n");

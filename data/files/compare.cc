@@ -63,7 +63,7 @@ std::vector<std::pair<uint64_t, uint32_t>> sorted_hashes(const InstanceSource& s
   return hashes;
 }
 
-void count_missing(uint32_t sample, uint64_t& count, std::optional<uint32_t>& first) {
+void count_sample(uint32_t sample, uint64_t& count, std::optional<uint32_t>& first) {
   ++count;
   first = std::min(first.value_or(sample), sample);
 }
@@ -76,9 +76,9 @@ ContentDifference compare_content(const InstanceSource& a, const InstanceSource&
   auto at_a = in_a.begin(), at_b = in_b.begin();
   while (at_a != in_a.end() || at_b != in_b.end()) {
     if (at_b == in_b.end() || (at_a != in_a.end() && at_a->first < at_b->first)) {
-      count_missing(at_a++->second, found.only_in_a, found.first_only_in_a);
+      count_sample(at_a++->second, found.only_in_a, found.first_only_in_a);
     } else if (at_a == in_a.end() || at_b->first < at_a->first) {
-      count_missing(at_b++->second, found.only_in_b, found.first_only_in_b);
+      count_sample(at_b++->second, found.only_in_b, found.first_only_in_b);
     } else {
       ++at_a, ++at_b;
     }
@@ -89,12 +89,13 @@ ContentDifference compare_content(const InstanceSource& a, const InstanceSource&
 std::string to_text(const ContentDifference& found, const InstanceSource& a) {
   if (found.is_none())
     return fmt::format("the same {} in another order", counted(a.size(), "sample"));
-  const auto missing = [](uint64_t count, const std::optional<uint32_t>& first) {
-    return count == 0 ? "none" : fmt::format("{} (sample {} first)", count_text(count), *first);
+  const auto only = [](uint64_t count, const std::optional<uint32_t>& first) {
+    return count == 0 ? "none"
+                      : fmt::format("{}, beginning with sample {}", count_text(count), *first);
   };
-  return fmt::format("missing in the second: {}; missing in the first: {}; in both: {}",
-                     missing(found.only_in_a, found.first_only_in_a),
-                     missing(found.only_in_b, found.first_only_in_b),
+  return fmt::format("only in the first: {}; only in the second: {}; in both: {}",
+                     only(found.only_in_a, found.first_only_in_a),
+                     only(found.only_in_b, found.first_only_in_b),
                      count_text(a.size() - found.only_in_a));
 }
 
@@ -119,8 +120,8 @@ std::optional<std::string> first_difference(const InstanceSource& a, const Insta
     }
   }
   if (a.size() == b.size()) return std::nullopt;
-  return fmt::format("one has {} and the other {}; the samples that both have are the same",
-                     counted(a.size(), "sample"), count_text(b.size()));
+  return fmt::format("one has {} and the other {}; the first {} are the same",
+                     counted(a.size(), "sample"), count_text(b.size()), count_text(common));
 }
 
 }  // namespace strata::data

@@ -43,8 +43,8 @@ void write_lost_weights(const Benchmark& b, const ExperimentResult& result) {
     return;
   }
   b.say(
-      fmt::format("result_{}: its weights are missing; training continues from the checkpoint "
-                  "after {} of its {} to write them",
+      fmt::format("result_{}: its weights are missing; to write them, training continues from the "
+                  "checkpoint after {} of the run's {}",
                   experiment, count_text(point->samples), counted(samples, "sample")));
   const auto folder = checkpoint_folder(b.tree().checkpoints(experiment), point->step);
   train_to_end(b, folder, *point, samples, b.tree().checkpoint(experiment));

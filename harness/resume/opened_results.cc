@@ -93,10 +93,9 @@ class Opening {
     }
     const std::optional<std::string> other = system_on_other_ranks();
     if (other && !resumes()) {
-      // This run would begin a second system beside the first.
       fail(
-          "{}: holds results of another number of ranks, and this run's system would be {}; start "
-          "as many ranks as before, or choose another run.output",
+          "{}: holds results of another number of ranks, and this run would begin a second system, "
+          "{}, beside it; start as many ranks as before, or choose another run.output",
           (tree_.results().parent_path().parent_path() / *other).string(), tree_.system);
     }
     if (other) tree_.system = *other;

@@ -287,9 +287,9 @@ std::string calibration_text(const PlanReport& report) {
   }
   const StepCosts& costs = calibration.costs;
   text += fmt::format(
-      "\ntime per sample {} ms, per step {} ms, for several nodes {} ms; an evaluation adds {} ms "
-      "to the time of its samples; start {:.1f} s and {:.0f} steps\nuncertainty of a calibrated "
-      "step: {:.1f} % (one standard deviation: {})\n",
+      "\ntime per sample {} ms, per step {} ms, on several nodes {} ms more; an evaluation adds {} "
+      "ms to the time of its samples; the start takes {:.1f} s plus the time of {:.0f} steps\n"
+      "uncertainty of a calibrated step: {:.1f} % (one standard deviation: {})\n",
       milliseconds(costs.per_sample), milliseconds(costs.per_step),
       milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
       report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
@@ -349,7 +349,9 @@ std::string check_table(const PlanReport& report) {
 
 std::string summary_text(std::span<const CheckedSystem> checked) {
   const CheckSummary summary = summarise(checked);
-  if (summary.systems == 0) return "every system is used for calibration or needs extrapolation\n";
+  if (summary.systems == 0) {
+    return "no summary of errors: every system is used for calibration or extrapolated\n";
+  }
   return counted(summary.systems, "system") + " neither used for calibration nor extrapolated\n" +
          fmt::format(
              "the published time to train is within the predicted interval for {} of them\n",

@@ -50,10 +50,10 @@ configure() {
 }
 without_tests=(-DSTRATA_TESTS=OFF -DSTRATA_REPORT_SERVER=OFF -DSTRATA_XLSX=OFF)
 # refuses FOLDER PRESET OPTION...: fails if CMake does not refuse the build.
-refuses() { ! configure "$@" >/dev/null || give_up "the build was configured"; }
+refuses() { ! configure "$@" >/dev/null || give_up "the build was configured, but must be refused"; }
 # said TEXT FILE: fails if the file does not have the text. CMake breaks its messages into lines.
 said() { tr -s ' \n' '  ' <"$2" | grep -qF -- "$1" || { cat "$2"; give_up "$2 does not say: $1"; }; }
-not_said() { ! tr -s ' \n' '  ' <"$2" | grep -F -- "$1" || { cat "$2"; give_up "$2 says: $1"; }; }
+not_said() { ! tr -s ' \n' '  ' <"$2" | grep -F -- "$1" || { cat "$2"; give_up "$2 must not say: $1"; }; }
 # program PATH: makes a program of standard input.
 program() {
   mkdir -p "$(dirname "$1")"
@@ -96,7 +96,7 @@ CMAKE
     rm -rf build
     configure build tools-static -Dyaml-cpp_DIR="$PWD/prefix/lib/cmake/yaml-cpp"
     grep -q "$PWD/prefix/lib/libyaml-cpp.a" build/build.ninja || give_up "$target: the archive is not linked"
-    ! grep -q "$PWD/prefix/lib/libyaml-cpp.so" build/build.ninja || give_up "$target: the shared library is linked"
+    ! grep -q "$PWD/prefix/lib/libyaml-cpp.so" build/build.ninja || give_up "$target: the shared library is linked, too"
   done
 }
 
@@ -233,7 +233,7 @@ case_cuda_architectures() {
   configure build release "${without_tests[@]}" -DSTRATA_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES=80
   said "$nvcc for 80" build.log
   grep -q 'compute_80' build/build.ninja || give_up "nothing is compiled for compute capability 8.0"
-  ! grep -q 'sm_90a' build/build.ninja || give_up "something is compiled for compute capability 9.0"
+  ! grep -q 'sm_90a' build/build.ninja || give_up "something is compiled for compute capability 9.0, too"
   grep -q 'DSTRATA_WITHOUT_WGMMA' build/build.ninja || give_up "wgmma is not left out"
   configure build release "${without_tests[@]}" -DSTRATA_CUDA=AUTO -DCMAKE_CUDA_ARCHITECTURES=60
   said "cannot compile for CMAKE_CUDA_ARCHITECTURES=60" build.log
@@ -318,11 +318,11 @@ case_archive_commit() {
   mkdir sources
   git -C "$root" archive "$commit" cmake | tar -x -C sources
   GIT_CEILING_DIRECTORIES=$PWD cmake -DSOURCE="$PWD/sources" -DOUTPUT="$PWD/commit.cc" -P "$root/cmake/WriteCommit.cmake"
-  grep -qF "\"${commit:0:12}\"" commit.cc || { cat commit.cc; give_up "the commit is $commit"; }
+  grep -qF "\"${commit:0:12}\"" commit.cc || { cat commit.cc; give_up "commit.cc does not name the commit $commit"; }
   # Sources that are neither an archive nor a checkout have none.
   cp "$root/cmake/commit.txt" sources/cmake/
   GIT_CEILING_DIRECTORIES=$PWD cmake -DSOURCE="$PWD/sources" -DOUTPUT="$PWD/commit.cc" -P "$root/cmake/WriteCommit.cmake"
-  grep -qF '"unknown"' commit.cc || { cat commit.cc; give_up "there is no commit"; }
+  grep -qF '"unknown"' commit.cc || { cat commit.cc; give_up "commit.cc does not say that the commit is unknown"; }
 }
 
 case_cmake_minimum() {
@@ -340,7 +340,7 @@ case_cmake_versions() {
   for cmake in $STRATA_CMAKES; do
     for preset in "${presets[@]}"; do
       rm -rf build
-      CMAKE=$cmake configure build "$preset" || give_up "$cmake, preset $preset"
+      CMAKE=$cmake configure build "$preset" || give_up "$cmake cannot configure the preset $preset"
       not_said 'CMake Warning' build.log
       not_said 'CMake Deprecation' build.log
     done
@@ -373,14 +373,14 @@ case_untouched_sources() {
   touched=$(find sources -newermt '2001-01-02')
   chmod -R u+w sources
   [[ $status -eq 0 ]] || { cat log; return 1; }
-  [[ -z $touched ]] || give_up "written: $touched"
+  [[ -z $touched ]] || give_up "the configuration wrote into the sources: $touched"
 }
 
 case_ccache_unusable() {
   program bin/ccache <<<'echo "ccache: error: Failed to create directory /nonexistent" >&2; exit 1'
   PATH=$PWD/bin:$PATH configure build tools-only "${without_tests[@]}"
   said 'ccache is left out, because it does not work: ccache: error: Failed to create directory /nonexistent' build.log
-  ! grep -q "$PWD/bin/ccache" build/build.ninja || give_up "the build calls ccache"
+  ! grep -q "$PWD/bin/ccache" build/build.ninja || give_up "the build calls a ccache that does not work"
 }
 
 case_bare_environment() {

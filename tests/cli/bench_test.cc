@@ -173,7 +173,7 @@ TEST(BenchSchedule, HelpSaysWhatEveryColumnIs) {
   const std::string help = run({kStrata, "bench", "schedule", "--help"}).out;
   for (const char* column :
        {"step, increase", "tail", "exposed", "activations", "layers", "heads", "waiting", "bubble",
-        "paper", "messages", "MB sent", "sent", "resident"}) {
+        "paper", "messages", "heads %", "MB sent", "sent", "resident"}) {
     EXPECT_THAT(help, HasSubstr(std::string("\n  ") + column)) << column;
   }
 }

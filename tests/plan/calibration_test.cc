@@ -155,7 +155,8 @@ TEST(Calibration, ReportsIfCommunicationAndConstantCannotBeSeparated) {
   const Calibration either = calibrate(
       std::vector{step_of(8, 1, 8 * 800), step_of(64, 8, 64 * 8), step_of(64, 8, 64 * 40)});
   EXPECT_FALSE(either.tells_nodes_apart);
-  EXPECT_THAT(either.notes.back(), HasSubstr("measure one node with as few samples per rank"));
+  EXPECT_THAT(either.notes.back(),
+              HasSubstr("measurement on one node with as few samples per rank"));
 }
 
 }  // namespace

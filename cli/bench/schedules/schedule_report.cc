@@ -166,7 +166,7 @@ const char* equality(int64_t measured, int64_t formula) {
 void print(const bench::Pipelines& section, int ranks) {
   fmt::print("\npipelines\n");
   fmt::print("{:<34}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>8}{:>9}{:>11}{:>12}{:>12}\n", "ms",
-             "step", "layers", "heads", "waiting", "bubble", "paper", "messages", "heads",
+             "step", "layers", "heads", "waiting", "bubble", "paper", "messages", "heads %",
              "formula", "deviation", "MB sent", "formula");
   for (const bench::PipelineMeasurement& order : section.pipelines) {
     const auto megabytes = [&](int64_t bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
@@ -259,8 +259,8 @@ Pipelines (parallel.stages, or every number above 1 that divides the ranks)
                    L layers (Lamy-Poirier, arXiv 2106.02679)
   messages         time of one micro-batch's messages, through P stages and back, over the ideal
                    time
-  heads            time of heads over the ideal time. Stage 0 computes them instead of waiting
-  formula          the larger of paper + messages and heads; deviation: in percentage points
+  heads %          heads over the ideal time. Stage 0 computes them instead of waiting
+  formula          the larger of paper + messages and heads %; deviation: in percentage points
   MB sent          by a stage in messages; formula: whether this equals 2 R T H c, R runs of
                    layers on a stage (1, or L / P modular), T tokens of a step, H hidden units, c
                    bytes of the compute dtype

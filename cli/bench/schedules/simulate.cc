@@ -386,8 +386,8 @@ void add_bench_simulate(CLI::App& bench) {
       command
           ->add_option("--channels", options->channels,
                        "Numbers of NCCL's channels (CTAs; reduce.nccl_max_ctas): each takes a "
-                       "multiprocessor from computing and sends at most --channel-gbytes (default: "
-                       "no limit)")
+                       "multiprocessor from computing and sends at most --channel-gbytes. Default: "
+                       "channels take none, and only the network limits sending")
           ->delimiter(',')
           ->check(CLI::Range(1, 1024))
           ->needs(channel_speed)
@@ -406,15 +406,17 @@ void add_bench_simulate(CLI::App& bench) {
   add_length_option(*command, options->sequences.length);
   names_output(command->add_option("--timeline", options->timeline,
                                    "Write the step as Chrome trace JSON, for 'strata plot "
-                                   "timeline'. Needs exactly one case"));
+                                   "timeline'. Needs exactly one case (see below)"));
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Simulates the operations that 'strata bench step --explain' prints, by the rules of the\n"
       "executor of device.backend: threads or streams. Exposed is the communication after "
       "backward\n"
       "while no bucket is clipped or updated. Closed form: exposed time by a formula without\n"
-      "clipping and updates. Increase: the time that communication adds to a step. Best: the case\n"
-      "with the least communication among those at most 0.1 % slower than the fastest.\n"
+      "clipping and updates. Increase: the time that communication adds to a step. A case has one\n"
+      "number of ranks, clip mode, bucket size and number of channels. Best: for each number of\n"
+      "ranks, the case with the least communication among those at most 0.1 % slower than the\n"
+      "fastest.\n"
       "docs/plan.md compares simulated with measured steps.");
   command->callback([options] {
     const auto config = options->run.load();

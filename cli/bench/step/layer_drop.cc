@@ -66,7 +66,7 @@ void print_table(const bench::LayerDropBenchmark& b) {
   fmt::print("{:<40}{:>18.4f}{:>12.4f}{:>8.3f}   median; quartiles {:.3f} to {:.3f}\n",
              "these steps", b.flops_share(), b.time_share(), ratio.median, ratio.lower,
              ratio.upper);
-  fmt::print("{:<40}{:>18.4f}{:>12.4f}           time from this median\n",
+  fmt::print("{:<40}{:>18.4f}{:>12.4f}           of time: share of FLOPs times the median above\n",
              fmt::format("all {}, by the closed form", counted(b.training_steps, "step")),
              b.expected_share, b.expected_share * ratio.median);
   fmt::print("a layer takes {:.2f} ms, a dropped one {:.3f} ms\n", 1e3 * b.kept_layer,

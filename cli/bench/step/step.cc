@@ -223,7 +223,8 @@ void add_bench_step(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--explain", options->explain,
                     "Print the operations of one step instead, for every stage of a pipeline: "
-                    "lane, block or bucket, micro-batch, and the operations on which each depends");
+                    "each with its lane (thread or stream), block or bucket, micro-batch, and the "
+                    "operations on which it depends");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();

@@ -45,14 +45,14 @@ TEST_F(Compare, OrderIsDistinguishedFromContent) {
   const Instances all = sample_instances(6);
   EXPECT_EQ(content(all, pick(all, {3, 1, 5, 0, 2, 4})), "the same 6 samples in another order");
   EXPECT_EQ(content(all, pick(all, {5, 3, 1})),
-            "missing in the second: 3 (sample 0 first); missing in the first: none; in both: 3");
+            "only in the first: 3, beginning with sample 0; only in the second: none; in both: 3");
   EXPECT_EQ(content(pick(all, {0, 1, 2}), pick(all, {5, 1, 0})),
-            "missing in the second: 1 (sample 2 first); missing in the first: 1 (sample 0 first); "
-            "in both: 2");
-  // A sample that occurs twice is missing once.
+            "only in the first: 1, beginning with sample 2; only in the second: 1, beginning with "
+            "sample 0; in both: 2");
+  // Every copy of a sample counts.
   EXPECT_EQ(content(pick(all, {0, 1, 1}), pick(all, {1, 0, 0})),
-            "missing in the second: 1 (sample 2 first); missing in the first: 1 (sample 2 first); "
-            "in both: 2");
+            "only in the first: 1, beginning with sample 2; only in the second: 1, beginning with "
+            "sample 2; in both: 2");
 }
 
 TEST_F(Compare, EveryPartOfASampleCounts) {
@@ -63,7 +63,7 @@ TEST_F(Compare, EveryPartOfASampleCounts) {
   ++changed[2].masked_ids[0];
   changed[3].next_sentence[1] ^= 1;
   for (const Instances& other : changed) {
-    EXPECT_TRUE(contains(content(all, other), "missing in the second: 1 "));
+    EXPECT_TRUE(contains(content(all, other), "only in the first: 1, "));
   }
 }
 
@@ -94,7 +94,7 @@ TEST_F(Compare, LengthsAreCompared) {
                        }),
                        "sample 2999: "));
   EXPECT_EQ(after([](Instances& samples) { samples = sample_instances(2000); }),
-            "one has 3,000 samples and the other 2,000; the samples that both have are the same");
+            "one has 3,000 samples and the other 2,000; the first 2,000 are the same");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(PlanPlot, MarksExtrapolationsAndTheResultOfASearch) {
   std::string svg = drawn();
   const size_t parts = kStepTerms.size();
   EXPECT_EQ(occurrences(svg, "extrapolated: more than 8 ranks"), parts);
-  EXPECT_EQ(occurrences(svg, "extrapolated: not 10 to 10 samples per rank"), parts);
+  EXPECT_EQ(occurrences(svg, "extrapolated: samples per rank outside 10 to 10"), parts);
   EXPECT_EQ(occurrences(svg, ">beyond the calibrated range<"), 1u);
   EXPECT_EQ(occurrences(svg, "of the search"), 0u);
   report.search = search(planner, {{8}, {80}, 1e12});
