@@ -288,12 +288,12 @@ std::string calibration_text(const PlanReport& report) {
   const StepCosts& costs = calibration.costs;
   text += fmt::format(
       "\ntime per sample {} ms, per step {} ms, on several nodes {} ms more; an evaluation adds {} "
-      "ms to the time of its samples; the start takes {:.1f} s plus the time of {:.0f} steps\n"
+      "ms to the time of its samples; the start takes {:.1f} s plus the time of {}\n"
       "uncertainty of a calibrated step: {:.1f} % (one standard deviation: {})\n",
       milliseconds(costs.per_sample), milliseconds(costs.per_step),
       milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
-      report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
-      calibration.step_error_ground);
+      report.planner.start.base, counted(std::llround(report.planner.start.steps), "step"),
+      100 * calibration.step_error, calibration.step_error_ground);
   for (const std::string& note : calibration.notes) text += "note: " + note + '\n';
   return text;
 }

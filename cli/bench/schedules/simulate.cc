@@ -301,7 +301,7 @@ void print_table(const Simulations& simulations, const std::vector<SimulatedCase
   }
   std::vector<int> ranks;
   for (const SimulatedCase& each : cases) {
-    if (ranks.empty() || ranks.back() != each.ranks) ranks.push_back(each.ranks);
+    if (std::ranges::find(ranks, each.ranks) == ranks.end()) ranks.push_back(each.ranks);
   }
   if (ranks.size() == cases.size()) return;
   for (const int number : ranks) {

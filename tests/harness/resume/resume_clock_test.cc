@@ -54,7 +54,7 @@ TEST_F(Resume, TheLastEventMayBeInACopyOfTheLog) {
   EXPECT_GE(run(ExistingResults::kResume)[0].seconds, 3600);
 }
 
-TEST_F(Resume, ReportsADifferenceFromTheSteadyClock) {
+TEST_F(Resume, AnInterruptionIsNoDifferenceOfClocks) {
   interrupt_at(8);
   move_log_by(-3'600'000);
   testing::internal::CaptureStderr();
