@@ -48,7 +48,7 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
 constexpr NamedChoice<NormKind> kNorms[] = {
     {NormKind::kPost, "post", "after every sublayer's sum, as in BERT"},
     {NormKind::kPre, "pre",
-     "before every sublayer and the heads; backends cpu, cuda and reference"},
+     "before every sublayer and the heads, only with backends cpu, cuda and reference"},
     {NormKind::kNone, "none",
      "no LayerNorm; its gain and bias stay, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
