@@ -48,7 +48,7 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
 constexpr NamedChoice<NormKind> kNorms[] = {
     {NormKind::kPost, "post", "after every sublayer's sum, as in BERT"},
     {NormKind::kPre, "pre",
-     "before every sublayer and the heads; backends cpu, cuda and reference"},
+     "before every sublayer and the heads, only with backends cpu, cuda and reference"},
     {NormKind::kNone, "none",
      "no LayerNorm; its gain and bias stay, to be trained with `standardization`"}};
 constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
@@ -83,7 +83,7 @@ constexpr NamedChoice<LrScheduleKind> kLrSchedules[] = {
      "1 at t = `training_steps`"},
     {LrScheduleKind::kPolynomialDecay, "polynomial_decay",
      "MLPerf's reference; the first step is t = 0, D is 0 at t = 0 and 1 at t = `training_steps`; "
-     "the warm-up replaces the decay's beginning, so `lr` is not reached"}};
+     "a warm-up replaces the decay's beginning, so `lr` is not reached"}};
 constexpr NamedChoice<ClipMode> kClipModes[] = {
     {ClipMode::kNone, "none", "no clipping"},
     {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},

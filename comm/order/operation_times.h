@@ -25,7 +25,7 @@ inline bool is_communication(const OperationTime& operation) {
 struct StepTimes {
   bool measured = false;             // if false, the other members are 0
   double communication_seconds = 0;  // time in collectives and gathers of updated weights
-  // Communication after backward that overlaps with no other work.
+  // Communication after backward while no bucket is clipped or updated.
   double exposed_communication_seconds = 0;
   double wait_seconds = 0;    // time from the end of backward to the end of the step
   double clip_seconds = 0;    // time in norms, clipping and conversion

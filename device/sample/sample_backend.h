@@ -69,7 +69,7 @@ class SampleBackend : public HostMemoryBackend {
   // before.
   float* scratch(Stream stream, int64_t n);
 
-  std::array<std::vector<float>, 3> scratch_;  // one per stream
+  std::array<std::vector<float>, kStreams> scratch_;  // one per stream
 };
 
 std::unique_ptr<Backend> make_sample_backend();
