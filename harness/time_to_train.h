@@ -15,7 +15,7 @@ namespace strata::harness {
 // Runs the config.run.experiments experiments of `system` that have no result yet, one after
 // another, and writes the result tree. ExistingResults::kResume resumes interrupted experiments
 // from their last checkpoint. Returns the results of all. For results that existed before, ranks
-// other than the first know only the number and whether the target was reached. All ranks call
+// other than the first know only each one's number and whether it reached the target. All call
 // together. Throws Error for bad input; the log of a run that has begun then ends as aborted. A
 // `keeper` on the first rank ends the log of a run whose process is killed.
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,

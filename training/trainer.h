@@ -112,8 +112,8 @@ class Trainer {
   // Plans the next step on the loader's thread, and writes this replica's samples to
   // loader_samples_.
   GlobalBatch plan_step();
-  // Takes the first planned step and returns its loss scales. Writes its imbalance and tokens to
-  // `result`.
+  // Takes the first planned step. Returns its seed, its number and its losses' gradient factors.
+  // Writes its imbalance and tokens to `result`.
   bert::TrainingStep next_global_batch(StepResult& result);
   // Returns the layers that this step leaves out, or nullopt without layer_drop.
   std::optional<std::vector<int64_t>> dropped_layers() const;

@@ -19,8 +19,8 @@ class Standardizer {
                device::StandardizationAxis axis);
 
   // Adds the loss of x [rows, H], compute dtype, to the totals, on kCompute; ignores padding rows.
-  // Returns the gradient with respect to x, with weight and loss scale, in memory that the next
-  // call overwrites.
+  // Returns what x's gradient is computed from: statistics, in memory that the next call
+  // overwrites, and a factor (weight, mean over the global batch, loss scale).
   device::StandardizationGradient gradient(const MicroBatch& micro_batch, RowsOf rows,
                                            device::ConstTensor x);
   // Returns the unweighted losses since the last call, summed over rows and places in the model.

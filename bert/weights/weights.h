@@ -19,8 +19,8 @@ HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigne
 struct LoadedWeights {
   HostWeights values;
   std::vector<std::string> initialised;  // parameters that the file lacks, by MLPerf's names
-  // Tensors of the file that are known to be harmless and unused: position ids, other tensors of
-  // the pooler, optimizer state, counters.
+  // Tensors of the file that are known to be harmless and unused: position ids, tensors of the
+  // pooler for which the model has no parameter, optimizer state, counters.
   std::vector<std::string> unused;
   int64_t padding_rows = 0;  // padding rows after the vocabulary, not loaded
 };

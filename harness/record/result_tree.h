@@ -47,8 +47,8 @@ struct FoundResults {
 };
 
 // Throws Error as read_experiment_result does. With kRefuse, also throws if any file of an
-// experiment exists, or a link in its place. Ignores the log and configuration of a run that has
-// not begun, and all empty files and folders except an empty log.
+// experiment, or a link in its place, exists, except the log and configuration of a run that has
+// not begun (see not_begun), and except empty files and folders other than an empty log.
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 

@@ -13,9 +13,9 @@ namespace strata::harness {
 std::optional<ResumePoint> last_whole_checkpoint(const Benchmark& b, int experiment);
 
 // Returns where an interrupted experiment continues; nullopt for any other. If no checkpoint was
-// finished, archives the experiment's files and returns nullopt (it starts over), or on other ranks
-// or threads throws Error. If checkpoints were finished, but none is usable, throws Error: the user
-// must decide whether to lose the trained steps. All ranks call together and get the same.
+// finished, archives the experiment's files and returns nullopt (it starts over), but throws Error
+// if it began on another number of ranks or threads. If checkpoints were finished, but none is
+// usable, throws Error: the user decides whether to lose steps. All ranks call and get the same.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment);
 
 }  // namespace strata::harness

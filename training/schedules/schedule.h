@@ -83,11 +83,11 @@ class GatherGroupsInMemory {
 //   gradient;
 // - every send follows the task whose result it sends;
 // - kReady follows all backwards of its block in its round;
-// - kUpdate is the last task, and follows all sends to other stages, too;
+// - kUpdate, which stands for the end of backward, comes last, after all sends to other stages;
 // - at most `in_flight` micro-batches have begun and not finished;
 // - if the schedule recomputes, the last forward or recompute before a backward has the same block
 //   and micro-batch;
-// - a delayed backward needs nothing of its own step;
+// - but a delayed backward needs no forward and no received gradient of its own step;
 // - kStash follows a delayed backward of its block;
 // - if weights are gathered, the weights of every task are in memory;
 // - a stage sends a micro-batch's gradient before it receives the next gradient of the same
