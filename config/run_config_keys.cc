@@ -295,8 +295,8 @@ ConfigSection lr_schedule_section() {
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
            "The t at which the warm-up has rate 0; at most the first step's t. The warm-up ends "
            "`warmup_steps` later, but the decay of warmup_then_polynomial_decay has the rate "
-           "`optimizer.lr` at t = `warmup_steps`. With -16, up to 16 steps before this t have "
-           "rates above `optimizer.lr`; with 1, no step reaches it."),
+           "`optimizer.lr` at t = `warmup_steps`. With -16, up to 16 steps before `warmup_steps` "
+           "have rates above `optimizer.lr`; with 1, no rate reaches `optimizer.lr`."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
            "The t from which the rate is `end_lr`."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),

@@ -14,7 +14,7 @@ constexpr Combination kImpossible[] = {
     {kPreNorm, kFp8, "pre is not implemented for FP8"},
     {kStandardization, kAnyNorm, "post and pre keep LayerNorm, which the loss replaces"},
     {kLayerDrop, kNoPreNorm, "a layer can be skipped only with pre, where its input bypasses it"},
-    {kLayerDrop, kGraphs, "each step skips other layers, which a graph cannot do"},
+    {kLayerDrop, kGraphs, "each step skips different layers, which a graph cannot do"},
     {kSentFp16, kOtherThanFp16,
      "gradients in fp16 need a scaled loss, which only precision fp16 has"},
     {kGraphs, kFp16, "with fp16 the host may skip the rest of a step, which a graph cannot do"},

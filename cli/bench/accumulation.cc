@@ -156,7 +156,7 @@ void print_all_reduces(const AccumulationBenchmark& b) {
       "all-reduce of bf16 over simulated ranks: rms error, and its deviation from the closed "
       "form\n");
   fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12}\n", "ranks", "sent", "rounded once",
-             "in a row", "two levels", "chunks of 4", "4 / row");
+             "in a row", "chunks of sqrt n", "chunks of 4", "last / row");
   for (const auto& line : b.all_reduces) {
     fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12.3f}\n", line.ranks,
                fmt::format("{:.3f} B", line.bytes_per_element), percent(line.once),

@@ -116,9 +116,10 @@ void add_bench_balance(CLI::App& bench) {
                       "Sample lengths: a file of lines 'LENGTH WEIGHT', or a data set, one file or "
                       "a directory of them. Default: MLPerf's BERT Wikipedia");
   command
-      ->add_option("--samples", options->samples,
-                   "Number of samples to make in the proportions of --lengths, if --lengths is a "
-                   "file of weights")
+      ->add_option(
+          "--samples", options->samples,
+          "Number of samples to make in the proportions of --lengths, if that is a file of "
+          "lines 'LENGTH WEIGHT'")
       ->check(CLI::Range(size_t{1}, size_t{1} << 30))
       ->capture_default_str();
   command->add_option("--ranks", options->ranks, "Numbers of ranks to simulate")

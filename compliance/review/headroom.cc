@@ -150,7 +150,7 @@ std::string describe_nearest(double batch_size, const std::string& own,
         fmt::format("{}{} (batch size {}, mean {})", text.empty() ? "" : ", ",
                     printable_text(one->name), count_text(one->batch_size), count_text(one->mean));
   }
-  return text.empty() ? text : "nearest of these results: " + text;
+  return text.empty() ? text : "results with the nearest batch sizes: " + text;
 }
 
 }  // namespace strata::compliance

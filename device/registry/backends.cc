@@ -37,11 +37,12 @@ BackendKind cpu_kind() {
 BackendOption attention_option() {
   return {.name = "attention",
           .meaning = "The kernel of bf16 attention.",
-          .values = {{"fastest", "the fastest of the others, measured when it first runs"},
-                     {"plain", "one warp per query, to check the other kernels"},
-                     {"mma", "tensor cores, heads of 32 or 64 units"},
-                     {"wgmma", "Hopper's tensor cores for heads of 64 units, else `mma`"},
-                     {"cudnn", "cuDNN without dropout, as in evaluations; else as `fastest`"}}};
+          .values = {
+              {"fastest", "the fastest of the others, measured when it first runs"},
+              {"plain", "one warp per query, to check the other kernels"},
+              {"mma", "tensor cores, heads of 32 or 64 units"},
+              {"wgmma", "Hopper's tensor cores for heads of 64 units, else `mma`"},
+              {"cudnn", "cuDNN where there is no dropout, as in evaluations; else as `fastest`"}}};
 }
 
 BackendOption epilogues_option() {

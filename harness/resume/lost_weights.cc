@@ -52,7 +52,7 @@ void write_lost_weights(const Benchmark& b, const ExperimentResult& result) {
   if (!b.ranks.first()) return;
   std::error_code ignored;
   std::filesystem::remove_all(b.tree().checkpoints(experiment), ignored);
-  b.say(fmt::format("result_{}: its weights are now {}", experiment,
+  b.say(fmt::format("result_{}: its weights are written to {}", experiment,
                     b.tree().checkpoint(experiment).string()));
 }
 

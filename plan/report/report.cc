@@ -311,7 +311,7 @@ std::string prediction_table(const PlanReport& report) {
   rows[0].insert(rows[0].begin(), fmt::format("of {}, {} fit", counted(search.tried, "layout"),
                                               count_text(search.fitting)));
   rows[1].insert(rows[1].begin(), "fastest");
-  rows[2].insert(rows[2].begin(), "cheapest within 10 %");
+  rows[2].insert(rows[2].begin(), "cheapest within 10 % of the fastest");
   return text + (text.empty() ? "" : "\n") + markdown(rows);
 }
 

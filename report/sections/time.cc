@@ -101,7 +101,7 @@ std::vector<TracedRun> traced_runs(const ReportData& data) {
 std::string steps_table(const std::vector<TracedRun>& runs) {
   Table table("steps",
               "Steps of runs with a step trace (medians on the logging rank; tokens of all ranks)",
-              {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
+              {"Run", "Steps", "Step, ms", "99th percentile, ms", "Waiting for data, ms",
                "Exposed communication, ms", "Communication hidden", "Updates, ms", "Imbalance",
                "Tokens/s"});
   for (const TracedRun& run : runs) {

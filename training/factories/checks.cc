@@ -66,8 +66,8 @@ void check_global_batch(const config::RunConfig& config, int ranks, int64_t glob
   if (ours == global_batch) return;
   fail(
       "the checkpoint's run has a global batch of {}, but {} with batch.micro_batch {} and "
-      "batch.gradient_accumulation_steps {} have one of {}; change these three until both are "
-      "equal",
+      "batch.gradient_accumulation_steps {} give {}; change these three so that the global batches "
+      "are equal",
       counted(global_batch, "sample"), counted(ranks, "rank"), config.batch.micro_batch,
       config.batch.gradient_accumulation_steps, count_text(ours));
 }

@@ -75,17 +75,17 @@ TEST(Headroom, IsDescribedInOneSentence) {
             "passes the convergence check by 1 evaluation, averaged over 8 runs; evaluations are "
             "150,000 apart");
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
-                                       nullptr, "nearest of these results: x");
+                                       nullptr, "results with the nearest batch sizes: x");
   ASSERT_EQ(fails.size(), 1u);
   EXPECT_THAT(fails[0], HasSubstr("would pass if these runs took 9 more evaluations in total"));
   EXPECT_THAT(fails[0], HasSubstr("multiply the score by 1.1752 (scaling.json)"));
-  EXPECT_TRUE(fails[0].ends_with("; nearest of these results: x")) << fails[0];
+  EXPECT_TRUE(fails[0].ends_with("; results with the nearest batch sizes: x")) << fails[0];
 }
 
 TEST(Headroom, ConstantCountsGiveNoHeadroom) {
   const std::vector<RunRecord> constants(10, evaluated({1, 1, 1}));
   const auto texts = describe_headroom(rcp_of(1, 2500000), convergence_of(448), constants, nullptr,
-                                       "nearest of these results: x");
+                                       "results with the nearest batch sizes: x");
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_THAT(texts[0], HasSubstr("does not count samples"));
   EXPECT_THAT(texts[0], Not(HasSubstr("nearest")));
@@ -123,10 +123,9 @@ TEST(Headroom, NearestResultsHaveTheNearestBatchSizes) {
                                                        {"C near", 512, 2.7e6},
                                                        {"D nearer", 440, 2.5e6},
                                                        {"E none", 0, 1}};
-  EXPECT_EQ(
-      describe_nearest(448, "A own", published),
-      "nearest of these results: D nearer (batch size 440, mean 2,500,000), C near (batch size "
-      "512, mean 2,700,000)");
+  EXPECT_EQ(describe_nearest(448, "A own", published),
+            "results with the nearest batch sizes: D nearer (batch size 440, mean 2,500,000), C "
+            "near (batch size 512, mean 2,700,000)");
   EXPECT_EQ(describe_nearest(448, "A own", {{"A own", 448, 1}}), "");
   EXPECT_EQ(describe_nearest(0, "A own", published), "");
 }

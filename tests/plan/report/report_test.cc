@@ -53,7 +53,7 @@ TEST(PlanReport, TablesNameTheLargestTermAndPredictionErrors) {
   const std::string predictions = prediction_table(report);
   EXPECT_THAT(predictions, HasSubstr("2 micro-batches in micro_batch order"));
   EXPECT_THAT(predictions, HasSubstr("| compute |"));
-  EXPECT_THAT(predictions, HasSubstr("cheapest within 10 %"));
+  EXPECT_THAT(predictions, HasSubstr("cheapest within 10 % of the fastest"));
   const Prediction& first = report.predictions[0];
   EXPECT_THAT(predictions,
               HasSubstr(fmt::format("{:.2f} | {:.2f} |", 8 * first.run.total / 3600 * 2,
