@@ -214,7 +214,7 @@ ConfigSection load_balance_section() {
            "Upper limits of the length strata, in tokens; the last must be at least the longest "
            "sample."),
        key("group_ranks", get, &S::group_ranks, Maybe{Integer<int>{1, kMillion}, "auto"},
-           "Number of neighbouring ranks that share their samples. `auto`: 8 for "
+           "Number of neighbouring ranks that pool their samples. `auto`: 8 for "
            "`stratified+presort`, all for `planned`."),
        key("cost", get, &S::cost, Cost{},
            "Cost of a sample, which `planned` divides evenly: linear * s + quadratic * s^2 for s "

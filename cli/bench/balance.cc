@@ -140,7 +140,7 @@ void add_bench_balance(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--group-ranks", options->plan.group_ranks,
-                   "Number of neighbouring ranks that share their samples; 0: 8 for "
+                   "Number of neighbouring ranks that pool their samples; 0: 8 for "
                    "stratified+presort, all for planned")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();

@@ -28,7 +28,7 @@ struct PlanOptions {
   uint64_t seed = 0;
   // Upper ends of the length strata, ascending; the last stratum includes the longest samples.
   std::vector<int> strata_bounds = {128, 256, 384, 512};
-  // Number of neighbouring ranks that share their samples; 0: 8 for presort (a node), all for
+  // Number of neighbouring ranks that pool their samples; 0: 8 for presort (a node), all for
   // planned.
   int group_ranks = 0;
   CostModel cost = {};  // only for "planned"
@@ -51,7 +51,7 @@ inline size_t global_batch_of(const PlanOptions& options) {
   return static_cast<size_t>(options.ranks) * static_cast<size_t>(options.batch_per_rank);
 }
 
-// Number of neighbouring ranks that share their samples under these options.
+// Number of neighbouring ranks that pool their samples under these options.
 int effective_group_ranks(const PlanOptions& options);
 
 // Names of all strategies, simplest first.

@@ -1,4 +1,4 @@
-// Neighbouring ranks that share their samples.
+// Neighbouring ranks that pool their samples.
 #pragma once
 
 #include <algorithm>
