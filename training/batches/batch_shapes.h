@@ -35,7 +35,7 @@ class BatchShapes {
   // Returns one micro-batch per shape, the most frequent first, then by first occurrence.
   std::vector<std::vector<SampleShape>> most_frequent() const;
   // Returns micro-batches that together have every number of samples, tokens and masked positions
-  // that add() saw. Of tokens and positions, one number per next multiple of `rows` is enough.
+  // that add() saw. Tokens, and positions, that round up to the same multiple of `rows` are equal.
   std::vector<std::vector<SampleShape>> covering(int64_t rows) const;
 
  private:
