@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/threads/start_thread.h"
 
 namespace strata::comm {
 namespace {
@@ -24,7 +25,8 @@ class MpiMessages final : public Messages {
     constexpr size_t kMany = 256;
     requests_.reserve(kMany);
     free_.reserve(kMany);
-    thread_ = std::thread([this] { progress_loop(); });
+    thread_ = start_thread("cannot start a thread that sends messages between ranks",
+                           [this] { progress_loop(); });
   }
   ~MpiMessages() override {
     {

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/text/counts.h"
 #include "base/threads/processors.h"
+#include "base/threads/start_thread.h"
 
 namespace strata::comm {
 
@@ -160,15 +161,9 @@ void abort_mpi_job(int rank, std::string_view message, std::chrono::milliseconds
 class MpiRuntime::StartWatch {
  public:
   explicit StartWatch(double seconds) {
-    try {
-      thread_ =
-          std::jthread([this, seconds](const std::stop_token& stop) { watch(seconds, stop); });
-    } catch (const std::system_error& error) {
-      fail(
-          "cannot start a thread that watches the start of MPI: {}; allow more processes (ulimit "
-          "-u)",
-          error.what());
-    }
+    thread_ = start_thread<std::jthread>(
+        "cannot start a thread that watches the start of MPI",
+        [this, seconds](const std::stop_token& stop) { watch(seconds, stop); });
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/threads/start_thread.h"
 #include "base/timing.h"
 #include "comm/order/executor.h"
 
@@ -118,15 +119,15 @@ class ThreadExecutor final : public Executor {
         start(Lane::kCollectives);
       }
       if (!list.lane(Lane::kGathers).empty()) start(Lane::kGathers);
-    } catch (const std::exception& error) {  // too many threads, or out of memory
+    } catch (...) {
       stop();
-      fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
-           error.what());
+      throw;
     }
   }
   void start(Lane lane) {
     if (has_thread(lane)) return;
-    state(lane).thread = std::thread([this, lane] { guarded([&] { loop(lane); }); });
+    state(lane).thread = start_thread("cannot start a thread that reduces gradients",
+                                      [this, lane] { guarded([&] { loop(lane); }); });
   }
   void stop() {
     {

@@ -1,9 +1,9 @@
 #include "data/loading/batch_loader.h"
 
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/threads/start_thread.h"
 
 namespace strata::data {
 
@@ -23,12 +23,7 @@ BatchLoader::~BatchLoader() {
 
 void BatchLoader::start() {
   if (thread_.joinable()) return;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error& error) {
-    fail("cannot start a thread that reads batches: {}; allow more processes (ulimit -u)",
-         error.what());
-  }
+  thread_ = start_thread("cannot start a thread that reads batches", [this] { run(); });
 }
 
 bool BatchLoader::next(PackedBatch& batch) {

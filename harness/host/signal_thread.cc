@@ -1,8 +1,6 @@
 #include "harness/host/signal_thread.h"
 
-#include <exception>
-
-#include "base/error.h"
+#include "base/threads/start_thread.h"
 
 namespace strata::harness {
 
@@ -15,11 +13,10 @@ SignalThread::SignalThread() {
     sigdelset(&blocked, own);
   pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   try {
-    thread_ = std::thread([this] { sleep(); });
-  } catch (const std::exception& error) {  // no further thread, or no memory for one
+    thread_ = start_thread("cannot start a thread that receives signals", [this] { sleep(); });
+  } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    fail("cannot start a thread that receives signals: {}; allow more processes (ulimit -u)",
-         error.what());
+    throw;
   }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return sleeping_; });

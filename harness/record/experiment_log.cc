@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/text/counts.h"
+#include "base/threads/start_thread.h"
 #include "harness/record/result_tree.h"
 #include "harness/record/run_log.h"
 #include "mllog/log_reader.h"
@@ -48,11 +49,10 @@ ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogB
   if (keeper_) keeper_->keep(log_.path());
   try {
     interruption_ = std::make_unique<Interruption>();
-    watcher_ = std::thread([this] { watch(); });
-  } catch (const std::exception& error) {  // no further thread, or no memory for one
+    watcher_ = start_thread("cannot start a thread that watches for signals", [this] { watch(); });
+  } catch (...) {
     close();
-    fail("cannot start a thread that watches for signals: {}; allow more processes (ulimit -u)",
-         error.what());
+    throw;
   }
 }
 

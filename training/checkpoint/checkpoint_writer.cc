@@ -1,6 +1,6 @@
 #include "training/checkpoint/checkpoint_writer.h"
 
-#include "base/error.h"
+#include "base/threads/start_thread.h"
 
 namespace strata::training {
 
@@ -15,14 +15,10 @@ void CheckpointWriter::begin(const std::filesystem::path& path, const Checkpoint
   finish();
   std::vector<Piece> pieces = copy(state);
   error_.emplace();
-  try {
-    thread_ = std::thread([this, path, header, pieces = std::move(pieces)] {
-      error_->guard([&] { write_checkpoint_file(path, header, pieces); });
-    });
-  } catch (const std::exception& error) {  // no further thread, or no memory for one
-    fail("{}: cannot start a thread that writes it: {}; allow more processes (ulimit -u)",
-         path.string(), message_of(error));
-  }
+  thread_ = start_thread(path.string() + ": cannot start a thread that writes it",
+                         [this, path, header, pieces = std::move(pieces)] {
+                           error_->guard([&] { write_checkpoint_file(path, header, pieces); });
+                         });
 }
 
 void CheckpointWriter::finish() {
