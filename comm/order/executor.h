@@ -17,7 +17,7 @@ namespace strata::comm {
 // order. After an error, which is rethrown to the caller, the executor must not be used again.
 class Executor {
  public:
-  // With threads, waits for operations that have begun and drops the others.
+  // An executor on threads waits for operations that have begun and drops the others.
   virtual ~Executor() = default;
 
   // Begins a step of `list`, which must outlive the step. Does not allocate if the list is no

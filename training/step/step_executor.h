@@ -13,8 +13,8 @@ namespace strata::training {
 
 class StepExecutor {
  public:
-  // With `graphs`, captures a segment when it runs a second time with the same shape, and launches
-  // the graph from then on. Throws Error if it cannot. The other arguments must outlive this.
+  // `graphs` captures a segment when it runs a second time with the same shape, and launches the
+  // graph from then on. Throws Error if it cannot. The other arguments must outlive this.
   StepExecutor(StepWork& work, comm::GradientBuckets& buckets,
                std::unique_ptr<device::GraphCache> graphs = nullptr);
   StepExecutor(const StepExecutor&) = delete;
