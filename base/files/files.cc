@@ -170,6 +170,9 @@ std::FILE* standard_stream(const struct stat& status) {
   return nullptr;
 }
 
+// True if a call failed with this error because there is no such file.
+bool is_absence(int error) { return error == ENOENT || error == ENOTDIR; }
+
 std::string describe_mode(mode_t mode) {
   if (S_ISREG(mode)) return "a regular file";
   if (S_ISDIR(mode)) return "a folder";
@@ -182,17 +185,17 @@ std::string describe_mode(mode_t mode) {
 }  // namespace
 
 bool is_missing(const fs::path& path) {
-  return !status_of(path) && (errno == ENOENT || errno == ENOTDIR) && !is_link(path);
+  return !status_of(path) && is_absence(errno) && !is_link(path);
 }
 
 std::string what_is_at(const fs::path& path) {
   if (const auto status = status_of(path)) return describe_mode(status->st_mode);
   const int cause = errno;
-  if (is_link(path) && (cause == ENOENT || cause == ELOOP || cause == ENOTDIR)) {
+  if (is_link(path) && (is_absence(cause) || cause == ELOOP)) {
     std::error_code ignored;
     return fmt::format("a broken link (to {})", fs::read_symlink(path, ignored).string());
   }
-  if (is_missing(path)) return "missing";
+  if (is_absence(cause)) return "missing";
   return fmt::format("not accessible: {}", std::strerror(cause));
 }
 
@@ -243,7 +246,7 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
   };
   const auto give_up = [&](const char* what) {
     const auto reason = fmt::format("{}: cannot {}: {}", path.string(), what, std::strerror(errno));
-    if (errno == ENOENT || errno == ENOTDIR) throw Error(reason);
+    if (is_absence(errno)) throw Error(reason);
     throw ReadError(reason);
   };
   const auto refuse_larger = [&](uint64_t bytes) {

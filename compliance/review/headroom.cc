@@ -119,8 +119,7 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   }
   std::string text = fmt::format(
       "fails the convergence check by {}, averaged over {}; evaluations are {} apart; it would "
-      "pass "
-      "if these runs took {} in total",
+      "pass if these runs took {} in total",
       evaluations_text(-headroom->evaluations), counted(counting, "run"), count_text(*distance),
       counted(headroom->missing, "more evaluation"));
   if (verdict.scaling > 1) {
