@@ -278,14 +278,15 @@ void add_plan_command(CLI::App& app, int& exit_code) {
                          "ranks, from measured steps or published logs, and name the bottleneck");
   const auto options = std::make_shared<PlanCommand>();
   command
-      ->add_option("--measured", options->measured,
-                   "Steps that 'strata bench step --json' wrote, which together have at least two "
-                   "numbers of samples per rank")
+      ->add_option(
+          "--measured", options->measured,
+          "Steps that 'strata bench step --json' wrote, whose samples per rank take at least "
+          "two different values")
       ->type_name("FILE");
   command
       ->add_option("--fit", options->fit,
-                   "Published systems to calibrate from, which together have at least two numbers "
-                   "of samples per rank: ROUND/SYSTEM, or a system's folder")
+                   "Published systems to calibrate from, whose samples per rank take at least two "
+                   "different values: ROUND/SYSTEM, or a system's folder")
       ->type_name("ROUND/SYSTEM");
   command
       ->add_option("--check", options->check,

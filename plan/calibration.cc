@@ -81,8 +81,8 @@ Observation parts_of(const MeasuredStep& step, const StepCosts& costs, double kn
   const double seconds = step.seconds - known_evaluation_share(step);
   if (!(seconds > 0)) {
     fail(
-        "{}: without the evaluations themselves, the logged times between evaluations leave no "
-        "time for steps",
+        "{}: evaluating takes all of the logged time between evaluations, so no time is left for "
+        "steps",
         step.name);
   }
   return {{(step.samples_per_rank() * step.imbalance + evaluated_samples(step)) / seconds,

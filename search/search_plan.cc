@@ -111,7 +111,7 @@ void read_bounds(const ConfigValue& value, Dimension& dimension) {
     value.reject("[LOW, HIGH] whose difference (for logarithms: ratio) is at most 1.7e308");
   }
   if (dimension.distribution == Distribution::kOneMinusLogUniform && dimension.high > 1) {
-    value.reject("[LOW, HIGH] for 1 - x, with HIGH at most 1");
+    value.reject("[LOW, HIGH] of x for values 1 - x, with HIGH at most 1");
   }
   if (dimension.distribution == Distribution::kInteger) {
     constexpr double kExact = 1e15;  // so that LOW + i is an integer

@@ -141,7 +141,7 @@ void print_retention(const AccumulationBenchmark& b) {
       b.retention, 14,
       [](const auto& line) {
         return line.chunk == 0 ? fmt::format("n = {}", line.terms)
-                               : fmt::format("by {}", line.chunk);
+                               : fmt::format("chunks of {}", line.chunk);
       },
       [](const auto& line) {
         return fmt::format("{:.4f} {}", line.ratio,
@@ -155,11 +155,11 @@ void print_all_reduces(const AccumulationBenchmark& b) {
   fmt::print(
       "all-reduce of bf16 over simulated ranks: rms error, and its deviation from the closed "
       "form\n");
-  fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12}\n", "ranks", "sent", "rounded once",
-             "in a row", "chunks of sqrt n", "chunks of 4", "last / row");
+  fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12}\n", "ranks", "B/element", "rounded once",
+             "in a row", "chunks of sqrt n", "chunks of 4", "chunks / row");
   for (const auto& line : b.all_reduces) {
     fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12.3f}\n", line.ranks,
-               fmt::format("{:.3f} B", line.bytes_per_element), percent(line.once),
+               fmt::format("{:.3f}", line.bytes_per_element), percent(line.once),
                beside(line.row, line.row_closed_form),
                beside(line.two_levels, line.two_levels_closed_form),
                beside(line.chunked, line.chunked_closed_form), line.chunked / line.row);

@@ -16,6 +16,7 @@
 #include "cli/options/outputs.h"
 #include "cli/output/print.h"
 #include "cli/results/score_options.h"
+#include "compliance/checks/rounds.h"
 #include "drawing/picture.h"
 #include "plan/report/plan_plot.h"
 #include "scoring/plots/history_plot.h"
@@ -219,7 +220,7 @@ int plot_rcp(const RcpPlotCommand& command) {
                               {"benchmark", points.benchmark()},
                               {"usage", command.usage},
                               {"ruleset", points.ruleset()},
-                              {"unit", scoring::rcp_unit(points.benchmark())},
+                              {"unit", compliance::convergence_unit(points.benchmark())},
                               {"points", points.source()},
                               {"points_sha256", points.sha256()},
                               {"rows", list},
@@ -230,7 +231,7 @@ int plot_rcp(const RcpPlotCommand& command) {
 
 void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
   CLI::App* command = plot.add_subcommand(
-      "rcp", "Reference convergence points: a picture, or mean and least mean as CSV");
+      "rcp", "Reference convergence points: a picture, or mean and least allowed mean as CSV");
   const auto options = std::make_shared<RcpPlotCommand>();
   command->add_option("BENCHMARK", options->benchmark, "Benchmark (default: bert)");
   command

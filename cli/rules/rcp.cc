@@ -153,7 +153,7 @@ json source_json(const std::optional<ReferencePoints>& points) {
 
 std::string point_text(const std::optional<ReferencePoint>& point) {
   if (!point) return "none";
-  return fmt::format("mean {}, least mean {}, {}", count_text(point->mean),
+  return fmt::format("mean {}, least allowed mean {}, {}", count_text(point->mean),
                      count_text(point->mean / point->max_speedup),
                      counted(point->epochs.size(), "run"));
 }

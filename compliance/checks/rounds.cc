@@ -194,6 +194,15 @@ int compare_versions(std::string_view a, std::string_view b) {
   return 0;
 }
 
+std::string convergence_unit(std::string_view benchmark) {
+  for (const std::string_view name :
+       {"bert", "llama2_70b_lora", "flux1", "llama31_405b", "llama31_8b", "gpt_oss_20b",
+        "deepseekv3_671b", "qwen35_397b_grpo", "dlrmv4", "stable_diffusion"}) {
+    if (benchmark == name) return "samples";
+  }
+  return "epochs";
+}
+
 int dropped_runs(std::string_view benchmark) { return benchmark == "unet3d" ? 4 : 1; }
 
 std::string usage_of_benchmark(std::string_view benchmark) {

@@ -25,6 +25,8 @@ int compare_versions(std::string_view a, std::string_view b);
 // Returns how many of a benchmark's runs an olympic mean drops at either end, which is also how
 // many may fail to converge: 4 for unet3d, else 1.
 int dropped_runs(std::string_view benchmark);
+// Returns the unit that a benchmark's convergence is counted in, "samples" or "epochs".
+std::string convergence_unit(std::string_view benchmark);
 
 // Returns "training" or "hpc", whichever has the benchmark, or an empty text.
 std::string usage_of_benchmark(std::string_view benchmark);

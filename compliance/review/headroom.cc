@@ -112,16 +112,16 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   if (!headroom) return texts;
   if (verdict.passed) {
     texts.push_back(fmt::format(
-        "passes the convergence check by {}, averaged over {}; evaluations are {} apart{}",
+        "passes the convergence check by {}, averaged over {}; an evaluation follows every {} {}{}",
         evaluations_text(headroom->evaluations), counted(counting, "run"), count_text(*distance),
-        also));
+        convergence_unit(folder.benchmark), also));
     return texts;
   }
   std::string text = fmt::format(
-      "fails the convergence check by {}, averaged over {}; evaluations are {} apart; it would "
-      "pass if these runs took {} in total",
+      "fails the convergence check by {}, averaged over {}; an evaluation follows every {} {}; it "
+      "would pass if these runs took {} in total",
       evaluations_text(-headroom->evaluations), counted(counting, "run"), count_text(*distance),
-      counted(headroom->missing, "more evaluation"));
+      convergence_unit(folder.benchmark), counted(headroom->missing, "more evaluation"));
   if (verdict.scaling > 1) {
     text += fmt::format(
         ", or if the working group agrees to multiply the score by {:.4f} (scaling.json)",

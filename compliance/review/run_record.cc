@@ -205,7 +205,8 @@ class RecordReader {
       if (above.unit == evaluation.unit && above.count < evaluation.count &&
           above.time_ms - evaluation.time_ms > kSlackMs) {
         note_disorder(event.key, above.time_ms - evaluation.time_ms,
-                      "the one above it, which follows less training", event.offset);
+                      "the one above it, although that one logs fewer epochs, samples or steps",
+                      event.offset);
       }
     }
     record_.evaluations.push_back(evaluation);

@@ -93,7 +93,7 @@ class RunReader {
     }
     const double micro_batches = micro_batches_.value_or(1);
     if (micro_batches < 1 || micro_batches > *batch_) {
-      return fmt::format("gradient_accumulation_steps is {}, but the batch is {}",
+      return fmt::format("gradient_accumulation_steps is {}, not from 1 to the batch size, {}",
                          count_text(micro_batches), count_text(*batch_));
     }
     if (ends_.size() < kFewestEvaluations) {

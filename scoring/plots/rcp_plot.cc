@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/numbers/random.h"
 #include "base/text/counts.h"
+#include "compliance/checks/rounds.h"
 #include "compliance/package/scaling.h"
 #include "drawing/chart.h"
 #include "scoring/plots/plot_parts.h"
@@ -17,6 +18,7 @@
 namespace strata::scoring {
 namespace {
 
+using compliance::convergence_unit;
 using compliance::RcpPass;
 using compliance::ReferencePoint;
 using compliance::ReferencePoints;
@@ -143,15 +145,6 @@ std::vector<HistogramBar> histogram(const std::vector<double>& sorted) {
   return result;
 }
 
-std::string rcp_unit(std::string_view benchmark) {
-  for (const std::string_view name :
-       {"bert", "llama2_70b_lora", "flux1", "llama31_405b", "llama31_8b", "gpt_oss_20b",
-        "deepseekv3_671b", "qwen35_397b_grpo", "dlrmv4", "stable_diffusion"}) {
-    if (benchmark == name) return "samples";
-  }
-  return "epochs";
-}
-
 std::string rcp_csv(const std::vector<RcpRow>& rows, bool header) {
   std::string text = header ? "BS,Mean,Min\n" : "";
   for (const RcpRow& row : rows) {
@@ -205,12 +198,12 @@ drawing::Plot plot_rcp(const ReferencePoints& points, RcpPass pass, bool interpo
   }
   chart.legend = {{Shape::kSmallDot, -1, "reference run"},
                   {Shape::kDot, kMean, "mean"},
-                  {Shape::kTriangle, kLeast, "least mean"}};
+                  {Shape::kTriangle, kLeast, "least allowed mean"}};
   if (has_dominated) chart.legend.push_back({Shape::kHollow, kMean, "dominated"});
   chart.x = drawing::time_axis(batch_sizes);
   chart.y = drawing::linear_axis(values, false, 0.1);
   chart.x_title = "global batch size";
-  chart.y_title = rcp_unit(points.benchmark()) + " to converge";
+  chart.y_title = convergence_unit(points.benchmark()) + " to converge";
   chart.width = drawing::kFileWidth;
   return {.picture =
               drawing::titled(title_of(points, "reference convergence points"), {xy_chart(chart)}),
@@ -229,16 +222,17 @@ drawing::Plot plot_rcp(const ReferencePoints& points, const RcpBootstrap& bootst
     scores.insert(scores.end(), {bar.from, bar.to});
   }
   chart.uprights = {{point.mean, kMean}, {point.least, kLeast}};
-  chart.legend = {{Shape::kLine, kMean, "reference mean"}, {Shape::kLine, kLeast, "least mean"}};
+  chart.legend = {{Shape::kLine, kMean, "reference mean"},
+                  {Shape::kLine, kLeast, "least allowed mean"}};
   chart.x = drawing::linear_axis(scores, false, 0.1);
   chart.y = drawing::linear_axis(counts, true);
-  chart.x_title = rcp_unit(points.benchmark()) + " to converge";
+  chart.x_title = convergence_unit(points.benchmark()) + " to converge";
   chart.y_title = "scores";
   chart.width = drawing::kFileWidth;
-  const std::string what =
-      fmt::format("batch size {:.10g}, {} scores of {} drawn runs, {:.2f} % below the least mean",
-                  point.batch_size, bootstrap.scores.size(), bootstrap.submission_runs,
-                  100 * bootstrap.below_least);
+  const std::string what = fmt::format(
+      "batch size {:.10g}, {} scores of {} drawn runs, {:.2f} % below the least allowed mean",
+      point.batch_size, bootstrap.scores.size(), bootstrap.submission_runs,
+      100 * bootstrap.below_least);
   return {.picture = drawing::titled(title_of(points, what), {xy_chart(chart)}),
           .drawn = bootstrap.scores.size(),
           .left_out = {}};

@@ -46,9 +46,6 @@ struct HistogramBar {
 // Divides sorted values in equal steps from the least to the most.
 std::vector<HistogramBar> histogram(const std::vector<double>& sorted);
 
-// Returns the unit of the benchmark's points.
-std::string rcp_unit(std::string_view benchmark);
-
 // Returns "BS,Mean,Min" and one line per row, as the official viewer prints.
 std::string rcp_csv(const std::vector<RcpRow>& rows, bool header);
 

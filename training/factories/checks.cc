@@ -52,12 +52,13 @@ void check_stages(const config::RunConfig& config, const bert::BertConfig& model
 void check_one_stage(const config::RunConfig& config) {
   check_undelayed(config);
   if (config.parallel.stages == 1) return;
-  fail("parallel.stages: {}: this measures whole models; set it to 1", config.parallel.stages);
+  fail("parallel.stages: {}: this command measures only whole models; set it to 1",
+       config.parallel.stages);
 }
 
 void check_undelayed(const config::RunConfig& config) {
   if (config.ouroboros.modules == 1) return;
-  fail("ouroboros.modules: {}: this measures steps without delay; set it to 1",
+  fail("ouroboros.modules: {}: this command measures only steps without delay; set it to 1",
        config.ouroboros.modules);
 }
 

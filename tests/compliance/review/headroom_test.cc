@@ -98,7 +98,7 @@ TEST(Headroom, WithoutCountsTheFormulaOfBertIsUsed) {
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), constants, nullptr, "");
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_THAT(texts[0], HasSubstr("passes the convergence check by 1 evaluation"));
-  EXPECT_THAT(texts[0], HasSubstr("evaluations are 150,000 apart"));
+  EXPECT_THAT(texts[0], HasSubstr("an evaluation follows every 150,000 samples"));
   EXPECT_TRUE(
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(1e18), constants, nullptr, "")
           .empty());

@@ -107,7 +107,7 @@ TEST(RcpPlot, ABootstrapIsAHistogramWithBothMeans) {
   const std::string svg = plot_rcp(points, bootstrap).picture.elements;
   EXPECT_EQ(occurrences(svg, "class=\"column\""), histogram(bootstrap.scores).size());
   EXPECT_EQ(occurrences(svg, "class=\"upright\""), 2u);
-  EXPECT_EQ(occurrences(svg, ">least mean<"), 1u);
+  EXPECT_EQ(occurrences(svg, ">least allowed mean<"), 1u);
 }
 
 }  // namespace

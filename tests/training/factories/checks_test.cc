@@ -35,7 +35,7 @@ TEST_F(Checks, EveryModuleNeedsALayerAndRanksAreOneFewer) {
   EXPECT_EQ(error_of([&] { check_stages(config, small_bert(2), 2); }),
             "ouroboros.modules: 3 modules need one layer each, but tiny has 2; use fewer modules");
   EXPECT_EQ(error_of([&] { check_one_stage(config); }),
-            "ouroboros.modules: 3: this measures steps without delay; set it to 1");
+            "ouroboros.modules: 3: this command measures only steps without delay; set it to 1");
 }
 
 TEST_F(Checks, SaysWhichDataIsNotThere) {
