@@ -15,6 +15,7 @@
 #include "cli/output/listing.h"
 #include "cli/output/print.h"
 #include "cli/output/progress.h"
+#include "compliance/checks/rounds.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "plan/fewest_ranks.h"
 #include "plan/layout_checks.h"
@@ -315,9 +316,11 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->add_option("--samples", options->samples,
                    "Samples to converge (default: the reference points' at the batch size)")
       ->check(number_within(1, 1e12));
-  command->add_option("--round", options->round,
-                      "Round whose reference points are used, such as 2.0.0 (default: that of the "
-                      "last --fit, else the newest)");
+  command
+      ->add_option("--round", options->round,
+                   "Round whose reference points are used, such as 2.0 (default: that of the last "
+                   "--fit, else the newest)")
+      ->transform(compliance::full_ruleset);
   command
       ->add_option("--start", options->start,
                    "Seconds from run_start until steps run at full speed (default: as calibrated)")

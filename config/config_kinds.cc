@@ -75,7 +75,7 @@ std::vector<int> RisingIntegers::parse(const ConfigValue& value,
   std::vector<int> numbers;
   for (const ConfigValue& element : value.list(expected)) {
     const int64_t number = element.integer(expected);
-    if (number <= (numbers.empty() ? 0 : numbers.back()) || number > high) element.reject(expected);
+    if (number <= (numbers.empty() ? 0 : numbers.back()) || number > high) value.reject(expected);
     numbers.push_back(static_cast<int>(number));
   }
   return numbers;

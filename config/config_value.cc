@@ -12,9 +12,21 @@ namespace {
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 
+// Returns a list of few scalars as in the file, else "a list".
+std::string shown_list(const YAML::Node& node) {
+  constexpr size_t kMostShown = 8;
+  std::string text = "[";
+  for (const YAML::Node& element : node) {
+    if (!element.IsScalar() || node.size() > kMostShown) return "a list";
+    if (text.size() > 1) text += ", ";
+    text += is_quoted(element) ? yaml_text(element.Scalar()) : element.Scalar();
+  }
+  return text + "]";
+}
+
 std::string shown(const YAML::Node& node) {
   if (node.IsMap()) return "a section";
-  if (node.IsSequence()) return "a list";
+  if (node.IsSequence()) return shown_list(node);
   if (!node.IsScalar()) return "nothing";
   return is_quoted(node) ? yaml_text(node.Scalar()) : "'" + node.Scalar() + "'";
 }
@@ -121,9 +133,8 @@ std::filesystem::path ConfigValue::path(std::string_view expected) const {
         source, key, shown(node));
   } else if (!is_resolved && is_pattern(missing)) {
     fail(
-        "{}: {}: {}: patterns are not expanded, and there is no file of that name; give the "
-        "folder, "
-        "or list the files",
+        "{}: {}: {}: patterns are not expanded, and there is no file of that name; write the name "
+        "out (data.train and data.eval take lists and folders)",
         source, key, shown(node));
   }
   return (base / name).lexically_normal();

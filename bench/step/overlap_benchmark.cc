@@ -44,8 +44,11 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   const double latency =
       static_cast<double>(buckets) * comm::all_reduce_seconds({1.0, latency_seconds}, ranks, 0);
   if (latency >= seconds) {
-    fail("the latency of {} ({} s each) is longer than backward ({:.3f} s); lower the latency",
-         counted(buckets, "bucket"), latency_seconds, seconds);
+    fail(
+        "the latency of the all-reduces of {} is {:.3g} s, not below the {:.3g} s that --share "
+        "gives "
+        "to communication; lower --latency-us, or raise --share",
+        counted(buckets, "bucket"), latency, seconds);
   }
   const double bytes_sent = comm::all_reduce_seconds({1.0, 0}, ranks, bytes);
   return {bytes_sent / (seconds - latency), latency_seconds};

@@ -56,7 +56,7 @@ void add_formats(CLI::App& command, CheckOptions& options) {
 }
 
 void add_rcp(CLI::App& command, CheckOptions& options) {
-  add_rcp_option(command, options.rcp);
+  add_rcp_option(command, options.rcp, true);
   command
       .add_option("--rcp-pass", options.rcp_pass,
                   "Reference points to use: pruned (default; without dominated points), or full")

@@ -1,6 +1,8 @@
 // The options --ruleset and --usage of commands that apply a round's rules.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
@@ -29,12 +31,13 @@ inline CLI::Option* add_rules_option(CLI::App& command, std::string& rules) {
       "rules of BERT, then those of an installed mlperf_logging)");
 }
 
-// Adds --rcp. `rcp` must outlive the parsing.
-inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp) {
+// Adds --rcp, for a command that has --rules or has not. `rcp` must outlive the parsing.
+inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp, bool has_rules) {
   return command.add_option(
       "--rcp", rcp,
-      "Directory of reference convergence points, or built-in (default: the points of --rules, "
-      "then the built-in points of BERT, then those of an installed mlperf_logging)");
+      fmt::format("Directory of reference convergence points, or built-in (default: {}the "
+                  "built-in points of BERT, then those of an installed mlperf_logging)",
+                  has_rules ? "the points of --rules, then " : ""));
 }
 
 // Returns the directory that --rules or --rcp names, or an empty text if it is built in.

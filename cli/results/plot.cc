@@ -240,7 +240,7 @@ void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
       ->transform(compliance::full_ruleset);
   command->add_option("--usage", options->usage, "training or hpc (default: training)")
       ->check(CLI::IsMember({"training", "hpc"}));
-  const auto rcp = add_rcp_option(*command, options->rcp);
+  const auto rcp = add_rcp_option(*command, options->rcp, false);
   command
       ->add_option("--custom-rcps,--custom_rcps", options->custom,
                    "Use the reference points of this file (official format)")

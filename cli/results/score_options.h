@@ -36,7 +36,7 @@ struct ScoreInput {
 inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
   add_ruleset_options(command, rules.score.ruleset, rules.score.usage);
   add_rules_option(command, rules.rules);
-  add_rcp_option(command, rules.rcp);
+  add_rcp_option(command, rules.rcp, true);
   command.add_option("--threads", rules.score.threads,
                      "Threads that read logs (default: one per core)");
 }

@@ -243,7 +243,7 @@ void add_rcp_command(CLI::App& app, int& exit_code) {
       ->transform(compliance::full_ruleset);
   command->add_option("--usage", options->usage, "training or hpc (default: training)")
       ->check(CLI::IsMember({"training", "hpc"}));
-  add_rcp_option(*command, options->rcp);
+  add_rcp_option(*command, options->rcp, false);
   command->add_option(
       "--against", options->against,
       "Directory of the reference points of TO, or built-in (default: that of --rcp)");

@@ -180,9 +180,10 @@ void add_diff_command(CLI::App& rules, int& exit_code) {
       ->transform(compliance::full_ruleset);
   command->add_option("--usage", options->usage, "training or hpc (default: training)")
       ->check(CLI::IsMember({"training", "hpc"}));
-  command->add_option("--rules", options->rules,
-                      "Directory of rule files, or built-in (default: the first of 'strata rules "
-                      "list' that has both rounds)");
+  command->add_option(
+      "--rules", options->rules,
+      "Directory of rule files, or built-in (default: with --against built-in, else "
+      "the first of 'strata rules list' that has both rounds)");
   command->add_option("--against", options->against,
                       "Directory of the rule files of TO, or built-in (default: that of FROM)");
   command->add_flag("--json", options->json, "Print JSON");

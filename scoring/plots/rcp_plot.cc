@@ -230,7 +230,8 @@ drawing::Plot plot_rcp(const ReferencePoints& points, const RcpBootstrap& bootst
   chart.y_title = "scores";
   chart.width = drawing::kFileWidth;
   const std::string what = fmt::format(
-      "batch size {:.10g}, {} scores of {} drawn runs, {:.2f} % below the least allowed mean",
+      "batch size {:.10g}, {} scores of {} drawn runs; {:.2f} % of the scores are below the least "
+      "allowed mean",
       point.batch_size, bootstrap.scores.size(), bootstrap.submission_runs,
       100 * bootstrap.below_least);
   return {.picture = drawing::titled(title_of(points, what), {xy_chart(chart)}),

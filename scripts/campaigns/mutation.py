@@ -391,7 +391,7 @@ def share_noticed(results):
 def summary(results):
     mutants = sorted(results.mutants(), key=lambda result: (result["file"], result["line"]))
     print(f"\n{'folder':<14}{'mutants':>8}{'noticed':>9}{'hung':>6}{'survived':>10}{'share noticed':>15}{'replayed':>10}")
-    for folder in FOLDERS + ["all"]:
+    for folder in sorted({result["file"].split("/")[0] for result in mutants}) + ["all"]:
         drawn = [result for result in mutants if folder in ("all", result["file"].split("/")[0])]
         count = collections.Counter(result["outcome"] for result in drawn)
         if drawn:

@@ -72,4 +72,4 @@ rm -rf "$folder"
 mv "$folder.unfinished" "$folder"
 megabytes=$(du -sm "$folder" | cut -f1)
 say "$folder: $megabytes MB, commit $commit; copy it to the machine with the GPU and start $(basename "$folder")/run"
-[[ $megabytes -lt 60 ]] || give_up "the bundle has $megabytes MB, but at most 60 MB are allowed"
+[[ $megabytes -le 60 ]] || give_up "the bundle has $megabytes MB, but at most 60 MB are allowed"

@@ -33,6 +33,10 @@ TEST(ConfigValue, AnErrorNamesSourceKeyValueAndReason) {
   EXPECT_EQ(error_of([] { value_of("\"12\"").integer("an integer"); }),
             "run.yaml:7: section.key: \"12\" is not an integer");
   EXPECT_EQ(error_of([] { value_of("[1, 2]").text("text"); }),
+            "run.yaml:7: section.key: [1, 2] is not text");
+  EXPECT_EQ(error_of([] { value_of("[1, 2, 3, 4, 5, 6, 7, 8, 9]").text("text"); }),
+            "run.yaml:7: section.key: a list is not text");
+  EXPECT_EQ(error_of([] { value_of("[1, [2]]").text("text"); }),
             "run.yaml:7: section.key: a list is not text");
   EXPECT_EQ(error_of([] { value_of("").text("text"); }),
             "run.yaml:7: section.key: nothing is not text");

@@ -63,7 +63,7 @@ TEST_F(CostFile, WrongModelsAreNamed) {
             "run.yaml:3: cost: a section is not a cost model");
   EXPECT_EQ(error_of("{linear: 1, quadratic: 1, cubic: 1}"),
             "run.yaml:3: cost: a section is not a cost model");
-  EXPECT_EQ(error_of("[1, 2]"), "run.yaml:3: cost: a list is not a cost model");
+  EXPECT_EQ(error_of("[1, 2]"), "run.yaml:3: cost: [1, 2] is not a cost model");
 }
 
 TEST_F(CostFile, WrongFilesAreNamed) {

@@ -119,7 +119,8 @@ TEST_F(RunConfigTest, PathsThatOnlyAShellWouldExpandAreRefusedByName) {
     const std::string error = error_of(smallest, {std::string("data.eval=[/b, \"") + path + "\"]"});
     EXPECT_EQ(error,
               fmt::format("--set: data.eval: \"{}\": patterns are not expanded, and there is "
-                          "no file of that name; give the folder, or list the files",
+                          "no file of that name; write the name out (data.train and data.eval "
+                          "take lists and folders)",
                           path));
   }
   EXPECT_THAT(error_of(smallest, {"model.vocab=~other/vocab.txt"}),
@@ -204,9 +205,10 @@ TEST_F(RunConfigTest, WrongValuesAreErrorsThatNameFileLineKeyAndReason) {
             "run.yaml:6: optimizer.sharded: '{}' is not one of `none`, `state`, `gradients`, `all`",
             once));
   }
-  EXPECT_EQ(error_of(std::string(kSmallest) + "batch: {load_balance: {strata: [256, 128]}}\n"),
-            "run.yaml:6: batch.load_balance.strata: '128' is not a list of increasing integers "
-            "from 1 to 1048576");
+  EXPECT_EQ(
+      error_of(std::string(kSmallest) + "batch: {load_balance: {strata: [256, 128]}}\n"),
+      "run.yaml:6: batch.load_balance.strata: [256, 128] is not a list of increasing integers "
+      "from 1 to 1048576");
   EXPECT_EQ(error_of(std::string(kSmallest) + "run: {organization: a/b}\n"),
             "run.yaml:6: run.organization: 'a/b' is not a valid directory name");
   EXPECT_EQ(error_of(kSmallest, {"run.seed=-1"}),

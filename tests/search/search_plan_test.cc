@@ -105,7 +105,7 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("eta: 4", "eta: 1"),
             "space.yaml:10: rungs.eta: '1' is not an integer from 2 to 10000");
   EXPECT_EQ(refused("[100, 200]", "[200, 100]"),
-            "space.yaml:11: rungs.samples: a list is not a list of increasing integers");
+            "space.yaml:11: rungs.samples: [200, 100] is not a list of increasing integers");
   EXPECT_EQ(refused("  trials: 9\n", ""), "space.yaml:8: rungs.trials: is missing");
   EXPECT_EQ(refused("config: run.yaml\n", ""),
             "space.yaml: config: is missing; see docs/search.md");
@@ -113,16 +113,17 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
             "space.yaml:7: objective: 'minutes' is not one of `samples`, `seconds`");
   EXPECT_EQ(refused("finals:", "final:").substr(0, 36), "space.yaml:13: final: unknown key; o");
   EXPECT_EQ(refused("log_uniform: [1e-4, 1e-2]", "log_uniform: [0, 1e-2]"),
-            "space.yaml:18: space[1].log_uniform: a list is not [LOW, HIGH] above 0");
-  EXPECT_EQ(refused("[0.001, 0.1]", "[0.001, 1.1]"),
-            "space.yaml:19: space[2].one_minus_log_uniform: a list is not [LOW, HIGH] for 1 - x, "
-            "with HIGH at most 1");
+            "space.yaml:18: space[1].log_uniform: [0, 1e-2] is not [LOW, HIGH] above 0");
+  EXPECT_EQ(
+      refused("[0.001, 0.1]", "[0.001, 1.1]"),
+      "space.yaml:19: space[2].one_minus_log_uniform: [0.001, 1.1] is not [LOW, HIGH] of x for "
+      "values 1 - x, with HIGH at most 1");
   // Every trial would have drawn the upper end.
   for (const char* far : {"uniform: [-1e308, 1e308]", "log_uniform: [1e-300, 1e300]"}) {
     EXPECT_THAT(refused("log_uniform: [1e-4, 1e-2]", far), HasSubstr("at most 1.7e308"));
   }
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9.5]"),
-            "space.yaml:20: space[3].integer: a list is not [LOW, HIGH], two integers");
+            "space.yaml:20: space[3].integer: [1, 9.5] is not [LOW, HIGH], two integers");
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 63),
             "space.yaml:20: space[3]: lr_schedule.warmup_steps needs one of ");
   EXPECT_EQ(refused("key: lr_schedule.warmup_steps", "key: run.seed"),

@@ -140,10 +140,12 @@ TEST_F(DryRunTest, ARunThatEndsBeforeItsFirstEvaluationIsAProblem) {
 TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
   config_.checkpoint.every_steps = 6;
   EXPECT_PROBLEM("checkpoint.every_steps: the first checkpoint is due after step 6");
+  EXPECT_PROBLEM("so it writes no checkpoint; lower the value, or set");
   config_.checkpoint.every_steps = 5;
   EXPECT_EQ(checked().problems, std::vector<std::string>());
   config_.log.loss_interval_steps = 10;
   EXPECT_PROBLEM("due after step 10, but the run has 6 steps");
+  EXPECT_PROBLEM("lower log.loss_interval_steps, 10,");
   config_.target.max_steps = 1;
   config_.target.eval_interval_samples = 8;
   EXPECT_PROBLEM("but the run has 1 step, so it writes no checkpoint");

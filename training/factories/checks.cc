@@ -1,5 +1,6 @@
 #include "training/factories/checks.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -33,8 +34,9 @@ void check_stages(const config::RunConfig& config, const bert::BertConfig& model
            modules, config.model.config, model.layers);
     }
     if (ranks != modules - 1) {
-      fail("ouroboros.modules: {} modules need {}, not {}; start {}, or use {} modules", modules,
-           counted(modules - 1, "rank"), ranks, modules - 1, ranks + 1);
+      fail("ouroboros.modules: {} modules need {}, not {}; start {}{}", modules,
+           counted(modules - 1, "rank"), ranks, modules - 1,
+           ranks < model.layers ? fmt::format(", or use {} modules", ranks + 1) : "");
     }
     return;
   }

@@ -72,8 +72,8 @@ TEST(Headroom, IsDescribedInOneSentence) {
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), kRuns, nullptr, "");
   ASSERT_EQ(passes.size(), 1u);
   EXPECT_EQ(passes[0],
-            "passes the convergence check by 1 evaluation, averaged over 8 runs; evaluations are "
-            "150,000 apart");
+            "passes the convergence check by 1 evaluation, averaged over 8 runs; an evaluation "
+            "follows every 150,000 samples");
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
                                        nullptr, "results with the nearest batch sizes: x");
   ASSERT_EQ(fails.size(), 1u);
