@@ -55,7 +55,7 @@ function(strata_unite target at_once)
   endif()
 endfunction()
 
-# For code that need not be fast. All code that is tested or measured for speed is in libraries.
+# For code that need not be fast: commands, tests, and libraries that spend their time in others.
 function(strata_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(STRATA_SANITIZE)
