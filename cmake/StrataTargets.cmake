@@ -8,10 +8,11 @@ if(STRATA_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
                   WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/CMakeFiles/strata_ccache
                   RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said ERROR_STRIP_TRAILING_WHITESPACE)
   if(status EQUAL 0)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
+    # With relative paths the builds of a source tree share objects that are compiled alike.
+    set(STRATA_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${STRATA_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_LAUNCHER})
   else()
     message(STATUS "ccache is left out, because it does not work: ${said}")
-    set(STRATA_CCACHE)
   endif()
 endif()
 
@@ -98,9 +99,8 @@ function(strata_test folder)
   add_executable(test_${folder} ${ARG_SOURCES})
   strata_unite(test_${folder} 10)
   strata_compile_quickly(test_${folder})
-  target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(test_${folder} PRIVATE
-    STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRATA_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(test_${folder} PRIVATE strata_flags strata_built_files ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(test_${folder} PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # A test program of another machine cannot tell its tests while it is built.
   if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     set(CMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE PRE_TEST)

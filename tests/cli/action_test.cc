@@ -5,6 +5,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
@@ -40,14 +41,14 @@ class Action : public Tools {
   // Later settings replace earlier ones.
   testing_support::CommandResult run_script(const std::string& script,
                                             const std::string& settings = "") {
-    return run_command("cd '" + path() + "' && export GITHUB_ACTION_PATH='" + kAction +
-                       "' RUNNER_TEMP='" + path() + "' GITHUB_OUTPUT='" + path("output") +
-                       "' GITHUB_STEP_SUMMARY='" + path("summary") +
-                       "' GITHUB_REPOSITORY=o/r NUMBER=7 GH_TOKEN=x STRATA='" + STRATA_BINARY +
-                       "' GIVEN='" + STRATA_BINARY +
-                       "' RESULTS=Acme KIND=log RULESET=5.0 RULES='' BASE=$(git rev-parse HEAD) "
-                       "PATH='" +
-                       path("bin") + "':\"$PATH\" && " + settings + " " + kAction + "/" + script);
+    return run_command(
+        "cd '" + path() + "' && export GITHUB_ACTION_PATH='" + kAction + "' RUNNER_TEMP='" +
+        path() + "' GITHUB_OUTPUT='" + path("output") + "' GITHUB_STEP_SUMMARY='" +
+        path("summary") + "' GITHUB_REPOSITORY=o/r NUMBER=7 GH_TOKEN=x STRATA='" +
+        testing_support::strata_program() + "' GIVEN='" + testing_support::strata_program() +
+        "' RESULTS=Acme KIND=log RULESET=5.0 RULES='' BASE=$(git rev-parse HEAD) "
+        "PATH='" +
+        path("bin") + "':\"$PATH\" && " + settings + " " + kAction + "/" + script);
   }
   void write_program(const std::string& name, const std::string& text) {
     ::chmod(folder_.write(name, "#!/bin/sh\n" + text).c_str(), 0755);
@@ -102,9 +103,9 @@ TEST_F(Action, RunsNoFileOfThePullRequest) {
   std::filesystem::create_directory_symlink(path(), path("bin/all"));
   write_program("built/strata", "echo built\n");
   const ::strata::testing::TemporaryFolder elsewhere;
-  std::filesystem::create_symlink(STRATA_BINARY, elsewhere.path() / "strata");
+  std::filesystem::create_symlink(testing_support::strata_program(), elsewhere.path() / "strata");
   const std::string installed = elsewhere.path().string();
-  const std::string real = std::filesystem::canonical(STRATA_BINARY).string();
+  const std::string real = std::filesystem::canonical(testing_support::strata_program()).string();
   struct Case {
     std::string given, search, program;  // empty `program`: refused
   };

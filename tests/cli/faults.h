@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/process.h"
+#include "tests/support/built_files.h"
 
 namespace strata::cli {
 
@@ -27,13 +28,11 @@ inline FaultyRun run_with(const Fault& fault, const std::vector<std::string>& co
   constexpr std::streamoff kFailed = 32 * sizeof(uint64_t);  // after the counts
   std::ofstream(report, std::ios::binary) << std::string(8192, '\0');
   ProcessOptions options;
-#ifdef STRATA_FAULT_LIBRARY
-  options.environment = {{"LD_PRELOAD", STRATA_FAULT_LIBRARY},
+  options.environment = {{"LD_PRELOAD", ::strata::testing_support::fault_library()},
                          {"STRATA_FAULT_REPORT", report.string()},
                          {"STRATA_FAULT_KIND", fault.kind},
                          {"STRATA_FAULT_AT", std::to_string(fault.at)},
                          {"STRATA_FAULT_AS", std::to_string(fault.error)}};
-#endif
   FaultyRun run{cli::run(command, options, std::chrono::seconds(60))};
   std::ifstream file(report, std::ios::binary);
   file.seekg(kFailed);
@@ -44,8 +43,6 @@ inline FaultyRun run_with(const Fault& fault, const std::vector<std::string>& co
 }  // namespace strata::cli
 
 // Skips a test if the build's programs cannot load the fault library.
-#ifdef STRATA_FAULT_LIBRARY
-#define STRATA_NEEDS_FAULTS() static_cast<void>(0)
-#else
-#define STRATA_NEEDS_FAULTS() GTEST_SKIP() << "sanitizers want to be loaded first themselves"
-#endif
+#define STRATA_NEEDS_FAULTS()                             \
+  if (::strata::testing_support::fault_library().empty()) \
+  GTEST_SKIP() << "sanitizers want to be loaded first themselves"

@@ -10,6 +10,7 @@
 #include "base/files/files.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 
 namespace strata::cli {
@@ -29,7 +30,7 @@ class Faults : public ::testing::Test {
   }
 
   FaultyRun strata(const Fault& fault, std::vector<std::string> words) const {
-    words.insert(words.begin(), STRATA_BINARY);
+    words.insert(words.begin(), testing_support::strata_program());
     return run_with(fault, words, folder_.path() / "report");
   }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }

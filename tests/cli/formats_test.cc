@@ -11,6 +11,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
@@ -42,8 +43,10 @@ class Formats : public Tools {
   }
   // Runs `strata check log` in the folder of the logs.
   ProcessResult check(const std::string& words) {
-    return run({"sh", "-c", "cd '" + path() + "' && exec " STRATA_BINARY " check " + words}, {},
-               std::chrono::seconds(60));
+    return run(
+        {"sh", "-c",
+         "cd '" + path() + "' && exec " + testing_support::strata_program() + " check " + words},
+        {}, std::chrono::seconds(60));
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 
 namespace strata::cli {
@@ -214,8 +215,9 @@ TEST_F(Outputs, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
   for (const std::string words : {"report -o", "score --output", "check log --sarif"}) {
     const std::string output = path("page");
     // Uses a pipe, because the limit would also apply to a file for the message.
-    const std::string command = "{ (ulimit -f 0; exec " STRATA_BINARY " " + words + " " + output +
-                                " " + path("Acme") + "); echo exit code $?; } 2>&1 | cat";
+    const std::string command = "{ (ulimit -f 0; exec " + testing_support::strata_program() + " " +
+                                words + " " + output + " " + path("Acme") +
+                                "); echo exit code $?; } 2>&1 | cat";
     const ProcessResult refused = run({"sh", "-c", command}, {}, std::chrono::seconds(60));
     EXPECT_THAT(refused.out, HasSubstr(output + ": cannot write: File too large")) << words;
     EXPECT_THAT(refused.out, HasSubstr("exit code 2")) << words;

@@ -11,6 +11,7 @@
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
@@ -245,10 +246,11 @@ TEST_F(Workbooks, AreWholeOrAbsent) {
   write_text(round() / "Acme/systems/box.json",
              whole_description("Acme", "box", "closed",
                                R"("hw_notes": ")" + std::string(30000, 'x') + '"'));
-  const auto limited = run({"sh", "-c",
-                            "trap '' XFSZ; ulimit -f 32; exec " STRATA_BINARY " score " + acme() +
-                                " --ruleset 5.0.0 --summary " + path("s.xlsx")},
-                           {}, std::chrono::seconds(60));
+  const auto limited =
+      run({"sh", "-c",
+           "trap '' XFSZ; ulimit -f 32; exec " + testing_support::strata_program() + " score " +
+               acme() + " --ruleset 5.0.0 --summary " + path("s.xlsx")},
+          {}, std::chrono::seconds(60));
   EXPECT_EQ(limited.exit_code, 2);
   EXPECT_THAT(limited.err, HasSubstr("temporary files"));
   EXPECT_EQ(count(), before + 3);

@@ -7,6 +7,7 @@
 #include "base/files/files.h"
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 #include "tests/support/oracle.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using ::strata::testing::BertLog;
 
-const std::string kStrata = STRATA_BINARY;
+const std::string kStrata = testing_support::strata_program();
 
 class ReportCommand : public ::testing::Test {
  protected:

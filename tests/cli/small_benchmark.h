@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "tests/cli/process.h"
+#include "tests/support/built_files.h"
 
 namespace strata::cli {
 
-inline const std::string kStrata = STRATA_BINARY;
+inline const std::string kStrata = testing_support::strata_program();
 inline const std::string kMpirun = STRATA_SOURCE_DIR "/scripts/mpirun.sh";
 
 // One line of a log, without ":::MLLOG ".

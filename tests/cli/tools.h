@@ -9,6 +9,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/built_files.h"
 
 namespace strata::cli {
 
@@ -26,13 +27,13 @@ class Tools : public ::testing::Test {
   std::string path(const std::string& name = "") const { return (folder_.path() / name).string(); }
   // Runs with a time limit that only a hang reaches.
   static ProcessResult strata(std::vector<std::string> words) {
-    words.insert(words.begin(), STRATA_BINARY);
+    words.insert(words.begin(), testing_support::strata_program());
     return run(words, {}, std::chrono::seconds(60));
   }
   // Runs with only the rules and points below path("data"), if there are any, ignoring those on
   // this machine. `search` is PATH.
   ProcessResult strata_at_home(std::vector<std::string> words, const std::string& search = "") {
-    words.insert(words.begin(), STRATA_BINARY);
+    words.insert(words.begin(), testing_support::strata_program());
     ProcessOptions options;
     options.environment = {{"HOME", path("home")},
                            {"XDG_DATA_HOME", path("data")},
@@ -44,8 +45,8 @@ class Tools : public ::testing::Test {
   }
   // `redirection` is in shell syntax.
   static ProcessResult strata_to(const std::string& words, const std::string& redirection) {
-    return run({"sh", "-c", std::string(STRATA_BINARY) + " " + words + " " + redirection}, {},
-               std::chrono::seconds(60));
+    return run({"sh", "-c", testing_support::strata_program() + " " + words + " " + redirection},
+               {}, std::chrono::seconds(60));
   }
 
   ::strata::testing::TemporaryFolder folder_;

@@ -11,6 +11,7 @@
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/submission.h"
+#include "tests/support/built_files.h"
 #include "tests/support/json_schema.h"
 
 namespace strata::cli {
@@ -44,7 +45,7 @@ class ToolsJson : public ::testing::Test {
 
   // Allows exit code 1, which means that a check failed.
   void expect_fits(const std::string& schema, const std::vector<std::string>& words) {
-    std::vector<std::string> command = {STRATA_BINARY};
+    std::vector<std::string> command = {testing_support::strata_program()};
     for (const std::string& word : words) {
       const bool is_path = word.starts_with("Acme") || word.starts_with("Bolt") || word == ".";
       command.push_back(is_path ? (folder_.path() / word).string() : word);
@@ -97,8 +98,8 @@ TEST_F(ToolsJson, PackagesFitTheirSchemas) {
               {"package", "resubmit-check", "Acme", "Bolt/old", "--json"});
   expect_fits("package-merge", {"package", "merge", "Acme", "--output", "Bolt/round", "--json"});
   const std::string summary = (folder_.path() / "summary.json").string();
-  run({STRATA_BINARY, "score", (folder_.path() / "Acme/results").string(), "--ruleset", "5.0.0",
-       "--summary", summary},
+  run({testing_support::strata_program(), "score", (folder_.path() / "Acme/results").string(),
+       "--ruleset", "5.0.0", "--summary", summary},
       {}, std::chrono::seconds(60));
   expect_schema("score-summary", read_file(summary));
 }

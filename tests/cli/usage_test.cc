@@ -7,6 +7,7 @@
 
 #include "base/files/files.h"
 #include "tests/cli/tools.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 
 namespace strata::cli {
@@ -113,7 +114,7 @@ TEST_F(Usage, OnlyTerminalsGetEscapeSequences) {
            {"score", path("Acme")}, {"check", "log", path("Acme")}, {"check", "log"}, {"--help"}}) {
     for (const char* no_color : {"", "1"}) {
       std::vector<std::string> command = words;
-      command.insert(command.begin(), STRATA_BINARY);
+      command.insert(command.begin(), testing_support::strata_program());
       const ProcessResult result =
           run(command, {{{"NO_COLOR", no_color}, {"TERM", "xterm-256color"}}, {}});
       EXPECT_THAT(result.out + result.err, Not(HasSubstr("\033")));

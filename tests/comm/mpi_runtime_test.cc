@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/threads/processors.h"
+#include "tests/support/built_files.h"
 #include "tests/support/matchers.h"
 
 namespace strata::comm {
@@ -27,8 +28,8 @@ struct JobResult {
 JobResult run_failing_job(const std::string& how) {
   const std::string command =
       "TSAN_OPTIONS=detect_deadlocks=0 ASAN_OPTIONS=detect_leaks=0 timeout 10 " STRATA_SOURCE_DIR
-      "/scripts/mpirun.sh -n 3 " STRATA_BINARY_DIR "/tests/comm/failing_job " +
-      how + " 2>&1";
+      "/scripts/mpirun.sh -n 3 " +
+      (testing_support::build_folder() / "tests/comm/failing_job").string() + " " + how + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   std::string output;
   std::array<char, 4096> buffer;

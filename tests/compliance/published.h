@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/built_files.h"
+
 namespace strata::testing {
 
 // Returns the folder with the archives and the tables of expected verdicts: ../shared beside the
@@ -29,7 +31,7 @@ inline std::filesystem::path published_data() {
 inline std::filesystem::path published_round(const std::string& round) {
   const std::filesystem::path archive = published_data() / (round + ".tar.xz");
   if (!std::filesystem::exists(archive)) return {};
-  const std::filesystem::path folder = std::filesystem::path(STRATA_BINARY_DIR) / "published_logs";
+  const std::filesystem::path folder = testing_support::build_folder() / "published_logs";
   std::filesystem::create_directories(folder);
   const int lock = ::open((folder / (round + ".lock")).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   ::flock(lock, LOCK_EX);
