@@ -66,7 +66,8 @@ void add_manual_commands(CLI::App& app, int& exit_code) {
   man->add_option("COMMAND", options->command,
                   "Command, such as check log (default: strata itself)");
   names_output(
-      man->add_option("--all", options->all, "Write the pages of all commands to this folder"));
+      man->add_option("--all", options->all, "Write the pages of all commands to this folder"),
+      OutputKind::kFolder);
   man->callback([options, &app, &exit_code] { exit_code = print_manual(app, *options); });
 }
 

@@ -77,7 +77,9 @@ void add_merge_command(CLI::App& package) {
       ->add_option("DIR", options->sources,
                    "Submitters (folders with results/ and systems/), or folders of submitters")
       ->required();
-  names_output(command->add_option("-o,--output", options->output, "Folder to create"))->required();
+  names_output(command->add_option("-o,--output", options->output, "Folder to create"),
+               OutputKind::kFolder)
+      ->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     const auto report = compliance::merge_submitters(options->sources, options->output);

@@ -229,8 +229,9 @@ void check_usage(const PlanCommand& command) {
   }
   if (!calibrated && (!command.ranks.empty() || command.under > 0)) {
     fail(
-        "--ranks: needs --fit or --measured to calibrate from; --check alone predicts only "
-        "published systems");
+        "{}: needs --fit or --measured to calibrate from; --check alone predicts only published "
+        "systems",
+        command.ranks.empty() ? "--under" : "--ranks");
   }
   if (calibrated && command.check.empty() && command.ranks.empty() && command.under == 0) {
     fail(

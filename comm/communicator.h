@@ -62,10 +62,10 @@ class Communicator {
   virtual void accumulate(const Accumulation&) {}
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;
-  // Sets a limit for collectives of this communicator, of the one it was duplicated from and of all
-  // its duplicates. A collective that takes longer than `stall_seconds` ends the job with exit code
-  // 2 and a message that names the operation and the ranks that do and do not wait in it. 0, the
-  // initial value, means no limit.
+  // Sets a limit for collectives and messages of this communicator and of all that come from the
+  // same one by duplicate() or split(). One that takes longer than `stall_seconds` ends the job
+  // with exit code 2 and a message that names the operation and the ranks that do and do not wait
+  // in it. 0, the initial value, means no limit.
   virtual void end_job_after(double /*stall_seconds*/) {}
   // Called by a rank that cannot continue: prints "strata: rank R: message" and ends the job with
   // exit code 2. Ranks other than 0 first wait a second, so that rank 0, which writes the files,

@@ -35,7 +35,7 @@ class StallWatch {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // Limits the time of a collective; 0 means no limit. Thread-safe.
+  // Limits the time of a wait; 0 means no limit. Thread-safe.
   void set_limit(double seconds) { limit_seconds_ = seconds; }
 
   // One wait of one thread. The time between two checks counts as at most 100 ms, because a longer

@@ -24,7 +24,7 @@ struct MeasurementSide {
 };
 
 // Reads `path`: a file of one or more JSON objects in a row, or a folder of .json files. Throws
-// Error with file and offset for anything else.
+// Error with file or folder for anything else.
 MeasurementSide read_measurement_side(const std::filesystem::path& path);
 
 // Returns the meaning of a greater number by its name: more seconds and bytes are worse, a higher

@@ -70,7 +70,7 @@ struct SubmissionConfig {
   std::filesystem::path output = "runs";
   int experiments = 1;
   std::optional<uint64_t> seed;  // absent: a new one from the system for every experiment
-  double stall_seconds = 600;    // longest time of a collective; 0: unlimited
+  double stall_seconds = 600;    // longest wait for other ranks; 0: unlimited
   std::string notes;
 };
 

@@ -22,7 +22,7 @@ constexpr Expression<Layout> kExpressions[] = {
      [](const Layout& x) { return x.sharding != Sharding::kNone; }},
     {kShardedGradients, "--sharded", "use --sharded state",
      [](const Layout& x) { return x.sharding >= Sharding::kGradients; }},
-    {kReducedMicroBatches, "--sharded", "use --sharded state, --order layer",
+    {kReducedMicroBatches, "--sharded", "use --sharded state, or use --order layer",
      [](const Layout& x) {
        return x.sharding >= Sharding::kGradients && x.micro_batches > 1 &&
               x.order == Order::kMicroBatch;

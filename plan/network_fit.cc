@@ -70,8 +70,9 @@ void fit_beside_network(Planner& planner) {
     const MeasuredStep& step = planner.measured[most];
     calibration.notes.push_back(
         fmt::format("--network contradicts the measurements: it predicts {:.1f} ms of exposed "
-                    "communication for {}, whose whole step takes {:.1f} ms; give a card's bytes "
-                    "per second, --cards and --domain, or omit --network",
+                    "communication for {}, whose step takes {:.1f} ms, and no times per sample and "
+                    "per step explain the measured steps beside that; correct a card's bytes per "
+                    "second, --cards or --domain, or omit --network",
                     1e3 * exposed[most], step.name, 1e3 * step.seconds));
     calibration.costs.between_nodes = 0;
     return;

@@ -251,8 +251,8 @@ double bubble(const ModelShape& shape, const StepInput& input, double compute) {
   return pipeline_bubble(shape, input, compute, reduction_of_layer(shape, input));
 }
 
-// Returns the constant seconds of a step. Stages divide what every micro-batch repeats, which is
-// launches of their layers, and the update, but not the rest.
+// Returns the constant seconds of a step. Stages divide the update, and what every micro-batch
+// repeats, which is launches of their layers. They do not divide the rest.
 double constant_seconds(const StepCosts& costs, const Layout& layout) {
   const double repeated = costs.per_step * costs.repeated, once = costs.per_step - repeated;
   const double update = std::min(costs.update, once);

@@ -140,16 +140,19 @@ class Checks {
     const int64_t interval = config_.log.loss_interval_steps;
     const int64_t first = (every_steps + interval - 1) / interval * interval;
     if (first < steps) return;
-    const std::string advice =
-        interval < steps ? "lower the value"
-                         : fmt::format(
-                               "lower log.loss_interval_steps, {}, because checkpoints follow only "
-                               "steps whose loss is read",
-                               interval);
-    result_.problems.push_back(fmt::format(
-        "checkpoint.every_steps: the first checkpoint is due after step {}, but the "
-        "run has {}, so it writes no checkpoint; {}, or set checkpoint.every_steps to 0",
-        first, counted(steps, "step"), advice));
+    std::string advice;
+    if (interval < steps) {
+      advice = "lower the value, or ";
+    } else if (steps > 1) {
+      advice = fmt::format(
+          "lower {}log.loss_interval_steps, {}, because checkpoints follow only steps whose loss "
+          "is read, or ",
+          every_steps < steps ? "" : "the value and ", interval);
+    }
+    result_.problems.push_back(
+        fmt::format("checkpoint.every_steps: the first checkpoint is due after step {}, but the "
+                    "run has {}, so it writes no checkpoint; {}set checkpoint.every_steps to 0",
+                    first, counted(steps, "step"), advice));
   }
 
   const config::RunConfig& config_;

@@ -1,4 +1,4 @@
-// Data-parallel training, one step of the global batch at a time.
+// Training with one or more replicas, of one or more ranks each: a global batch per step.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@
 namespace strata::bert {
 
 // Opens a file and checks its header against its length: every tensor must lie inside the file and
-// have the length of its shape. Throws Error naming the file, the tensor and the offset.
+// have the length of its shape. Throws Error naming the file, and the tensor if its entry is wrong.
 class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);

@@ -11,8 +11,8 @@
 namespace strata::bert {
 
 // Opens all files that the index names, in its folder. Throws Error naming the index and the tensor
-// or file if a file is missing or damaged, lacks a tensor that the index assigns to it, repeats a
-// tensor of another file, or lies in another folder.
+// or file if a file is missing, lacks a tensor that the index assigns to it, repeats a tensor of
+// another file, or lies in another folder. If a file is damaged, the Error names that file.
 class ShardedSafetensors : public TensorFile {
  public:
   explicit ShardedSafetensors(const std::filesystem::path& index);

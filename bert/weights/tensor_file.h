@@ -27,7 +27,7 @@ class TensorFile {
 
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
   // Reads the values of `name`, converted from F64, F32, F16 or BF16. `values` must have the
-  // tensor's size. Throws Error naming file, tensor and offset if they cannot be read.
+  // tensor's size. Throws Error naming file and tensor if they cannot be read.
   void read(const std::string& name, std::span<float> values) const;
 
  protected:

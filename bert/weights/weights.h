@@ -36,7 +36,7 @@ struct LoadedWeights {
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed, unsigned threads = 0);
 
-// Writes a file that transformers' BertForPreTraining can load.
+// Writes a safetensors file, which transformers' BertForPreTraining loads if layout.norm is kPost.
 void save_weights(const ParameterLayout& layout, const HostWeights& weights,
                   const std::filesystem::path& path);
 

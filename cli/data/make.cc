@@ -136,7 +136,8 @@ void add_prepare(CLI::App& app) {
                    "Text in UTF-8, with one sentence per line and a blank line between documents")
       ->required();
   prepare->add_option("--vocab", options.vocabulary, "The model's vocab.txt")->required();
-  names_output(prepare->add_option("--out", options.out, "Output directory"))->required();
+  names_output(prepare->add_option("--out", options.out, "Output directory"), OutputKind::kFolder)
+      ->required();
   auto* every = prepare->add_option("--eval-every", options.eval_every,
                                     "Hold out every N-th document for evaluation; 0: none");
   prepare
@@ -178,7 +179,8 @@ void add_mlperf(CLI::App& app) {
       ->required();
   mlperf->add_option("--vocab", options.vocabulary, "The model's vocab.txt")->required();
   names_output(
-      mlperf->add_option("--out", options.out, "Output directory for train/ and eval.hdf5"))
+      mlperf->add_option("--out", options.out, "Output directory for train/ and eval.hdf5"),
+      OutputKind::kFolder)
       ->required();
   mlperf
       ->add_option("--format", settings->format,

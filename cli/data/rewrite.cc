@@ -33,7 +33,8 @@ void add_convert(CLI::App& app) {
   CLI::App* convert = app.add_subcommand("convert", "Rewrite data files as one file of any form");
   convert->add_option("files", settings->from, "HDF5 or TFRecord files or directories of them")
       ->required();
-  names_output(convert->add_option("--out", settings->to, "Output file"))->required();
+  names_output(convert->add_option("--out", settings->to, "Output file"), OutputKind::kFile)
+      ->required();
   convert
       ->add_option("--format", settings->format,
                    "Form of the file: packed, mlperf-fixed or mlperf-varlen")

@@ -137,13 +137,14 @@ void check_command(const CLI::App& command) {
 
 }  // namespace
 
-CLI::Option* names_output(CLI::Option* option) {
+CLI::Option* names_output(CLI::Option* option, OutputKind kind) {
   return option->check(CLI::Validator(
-      [](const std::string& value) -> std::string {
+      [kind](const std::string& value) -> std::string {
         if (value.empty()) return "the name of the file is empty";
-        return value == "-"
-                   ? "-: give /dev/stdout for standard output, or ./- for a file of this name"
-                   : "";
+        if (value != "-") return "";
+        if (kind == OutputKind::kFile) return "-: is not standard output here; name a file";
+        if (kind == OutputKind::kFolder) return "-: is not standard output here; name a folder";
+        return "-: give /dev/stdout for standard output, or ./- for a file of this name";
       },
       "", kOutputMark));
 }

@@ -9,9 +9,12 @@
 
 namespace strata::cli {
 
-// Marks `option` as the name of a file or folder that its command writes, and returns it. "-" is
-// refused: ./- names such a file, and /dev/stdout is standard output.
-CLI::Option* names_output(CLI::Option* option);
+// A text can go to /dev/stdout. A file and a folder cannot.
+enum class OutputKind { kText, kFile, kFolder };
+
+// Marks `option` as the name of an output of its command, and returns it. Refuses "-" and says what
+// to give instead.
+CLI::Option* names_output(CLI::Option* option, OutputKind kind = OutputKind::kText);
 
 // Adds --output to a command that prints, to print to a file instead. `file` must outlive the
 // parsing.

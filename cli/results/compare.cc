@@ -200,8 +200,8 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option(
       "--fail-above", options->fail_above,
-      "Exit with 1 if a side is worse than A by more than this share, such as 3%, and the "
-      "difference is significant, or there are too few runs to tell. Judges the score, or for "
+      "Exit with 1 if a side is worse than A by more than this share, such as 3%. If there are "
+      "enough runs for a test, the difference must also be significant. Judges the score, or for "
       "JSON every number shown");
   command
       ->add_option("--only", options->only,

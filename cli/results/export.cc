@@ -46,12 +46,13 @@ int export_csv(const ExportOptions& options) {
   return 0;
 }
 
-void add_paths(CLI::App& command, ExportOptions& options, const char* output_help) {
+void add_paths(CLI::App& command, ExportOptions& options, const char* output_help,
+               OutputKind kind) {
   command
       .add_option("PATH", options.paths,
                   "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
-  names_output(command.add_option("-o,--output", options.output, output_help))->required();
+  names_output(command.add_option("-o,--output", options.output, output_help), kind)->required();
 }
 
 }  // namespace
@@ -62,13 +63,14 @@ void add_export_command(CLI::App& app, int& exit_code) {
   CLI::App* tensorboard = command->add_subcommand(
       "tensorboard", "TensorBoard event files from any MLPerf logs, with every number of each run");
   const auto options = std::make_shared<ExportOptions>();
-  add_paths(*tensorboard, *options, "Output folder, with a folder for each log");
+  add_paths(*tensorboard, *options, "Output folder, with a folder for each log",
+            OutputKind::kFolder);
   tensorboard->callback([options, &exit_code] { exit_code = export_tensorboard(*options); });
   CLI::App* csv = command->add_subcommand(
       "csv",
       "A table from any MLPerf logs: one line per event, with its value and metadata as JSON");
   const auto csv_options = std::make_shared<ExportOptions>();
-  add_paths(*csv, *csv_options, "CSV file to write; /dev/stdout prints it");
+  add_paths(*csv, *csv_options, "CSV file to write; /dev/stdout prints it", OutputKind::kText);
   csv->callback([csv_options, &exit_code] { exit_code = export_csv(*csv_options); });
 }
 

@@ -105,7 +105,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
               "--summary", options->summary_file,
               "Also write the round's table as published, one row per system: .csv, .xlsx or .json")
           ->type_name("FILE");
-  names_output(summary);
+  names_output(summary, OutputKind::kFile);  // the file's ending chooses the format
   command
       ->add_flag("--detailed", options->detailed,
                  "With --summary: also energy, batch size, samples to converge and RCP")

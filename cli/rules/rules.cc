@@ -182,7 +182,7 @@ void add_diff_command(CLI::App& rules, int& exit_code) {
       ->check(CLI::IsMember({"training", "hpc"}));
   command->add_option(
       "--rules", options->rules,
-      "Directory of rule files, or built-in (default: with --against built-in, else "
+      "Directory of rule files, or built-in (default: built-in if --against is given, else "
       "the first of 'strata rules list' that has both rounds)");
   command->add_option("--against", options->against,
                       "Directory of the rule files of TO, or built-in (default: that of FROM)");

@@ -253,7 +253,8 @@ void add_search_command(CLI::App& app, int& exit_code) {
       ->required();
   names_output(command->add_option("--out", options->out,
                                    "Folder for trials.jsonl, every run's results and winner.yaml. "
-                                   "A stopped search continues from it"))
+                                   "A stopped search continues from it"),
+               OutputKind::kFolder)
       ->required();
   command
       ->add_option("--slots", options->slots,

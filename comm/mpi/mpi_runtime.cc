@@ -81,7 +81,8 @@ std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm rank
 // Number of ranks that a launcher has started.
 struct LaunchedRanks {
   int count = 1;
-  std::vector<const char*> variables;  // environment variables that hold `count`
+  // Environment variables: the one that holds `count`, and those that would be read without it.
+  std::vector<const char*> variables;
   std::string remedy;
 };
 
@@ -103,37 +104,45 @@ std::optional<LaunchedRanks> ranks_of_slurm_step() {
       .remedy =
           "start it with 'srun --mpi=pmix' (see 'srun --mpi=list'; Open MPI must be built with "
           "PMIx), or with mpirun"};
-  if (const auto tasks = number_in("SLURM_STEP_NUM_TASKS")) {
+  const auto step_tasks = number_in("SLURM_STEP_NUM_TASKS");
+  if (step_tasks) {
     step.variables.push_back("SLURM_STEP_NUM_TASKS");
-    step.count = static_cast<int>(*tasks);
-    return step;
+    step.count = static_cast<int>(*step_tasks);
   }
   auto number = number_in("SLURM_STEP_ID");
   if (!number) number = number_in("SLURM_STEPID");
   const bool in_step = (number && *number >= 0 && *number < kFirstSpecialStep) ||
                        number_in("SLURM_PROCID").value_or(0) > 0;
-  if (!in_step) return std::nullopt;
+  if (!in_step && !step_tasks) return std::nullopt;
   for (const char* variable : {"SLURM_NTASKS", "SLURM_NPROCS"}) {
     if (const auto tasks = number_in(variable)) {
       step.variables.push_back(variable);
-      step.count = std::max(step.count, static_cast<int>(*tasks));
+      if (!step_tasks) step.count = std::max(step.count, static_cast<int>(*tasks));
     }
   }
   return step;
 }
 
 std::optional<LaunchedRanks> launched_ranks() {
+  std::optional<LaunchedRanks> step = ranks_of_slurm_step();
+  LaunchedRanks launched{
+      .variables = {},
+      .remedy =
+          "start it with the mpirun of the MPI library that this program uses, or with 'srun "
+          "--mpi=pmix'"};
   for (const char* variable :
        {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
     const auto ranks = number_in(variable);
     if (!ranks) continue;
-    return LaunchedRanks{.count = static_cast<int>(*ranks),
-                         .variables = {variable},
-                         .remedy =
-                             "start it with the mpirun of the MPI library that this program "
-                             "uses, or with 'srun --mpi=pmix'"};
+    if (launched.variables.empty()) launched.count = static_cast<int>(*ranks);
+    launched.variables.push_back(variable);
   }
-  return ranks_of_slurm_step();
+  if (launched.variables.empty()) return step;
+  if (step) {
+    launched.variables.insert(launched.variables.end(), step->variables.begin(),
+                              step->variables.end());
+  }
+  return launched;
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ struct SimulatedStep {
 };
 
 // Collectives and sent messages of a rank that are under way at once share its link evenly. Throws
-// Error with an operation's name if ranks wait for each other for ever, or if costs do not fit the
-// lists.
+// Error if an option is out of range. Throws Error naming a rank, and the operation if it is known,
+// if costs do not fit the list or ranks wait for ever.
 SimulatedStep simulate(std::span<const SimulatedRank> ranks, const SimulationOptions& options);
 
 // Returns `seconds` as the whole nanoseconds of an OperationTime.

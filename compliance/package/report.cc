@@ -335,7 +335,10 @@ std::string rcp_text(const RcpVerdict& verdict) {
   text += fmt::format(", reference mean {}, at least {} required",
                       count_text(*verdict.reference_mean), count_text(*verdict.least_mean));
   if (verdict.passed && verdict.scaling > 1)
-    text += fmt::format("; the score is scaled by {:.6f}", verdict.scaling);
+    text += fmt::format(
+        "; the check asks for a factor of {:.6f} on the score: --write-scaling writes it, 'strata "
+        "score --scale' applies it",
+        verdict.scaling);
   return text;
 }
 

@@ -132,8 +132,9 @@ std::string wheel_name(const std::string& version) {
   return "mlperf_logging-" + version + "-py3-none-any.whl";
 }
 
-// Fetches the wheel into `folder`, under its own name.
-fs::path fetch(const std::string& version, const PinnedWheel* pinned, const fs::path& folder) {
+// Fetches the wheel into `folder`, under its own name. `hash` is its SHA-256.
+fs::path fetch(const std::string& version, const PinnedWheel* pinned, const std::string& hash,
+               const fs::path& folder) {
   const fs::path wheel = folder / wheel_name(version);
   std::string tried;
   std::error_code ignored;
@@ -156,9 +157,10 @@ fs::path fetch(const std::string& version, const PinnedWheel* pinned, const fs::
   tried +=
       code == kNotThere ? "pip is not installed" : fmt::format("pip ended with exit code {}", code);
   fail(
-      "mlperf-logging {} could not be downloaded: {}. Install curl or pip and connect to a "
-      "network, or copy {} to this machine and run: strata rules install {} --wheel FILE",
-      version, tried, wheel.filename().string(), version);
+      "mlperf-logging {} could not be downloaded: {}. Install {} and connect to a network, or copy "
+      "{} to this machine and run: strata rules install {}{} --wheel FILE",
+      version, tried, pinned != nullptr ? "curl or pip" : "pip", wheel.filename().string(), version,
+      pinned != nullptr ? "" : " --sha256 " + hash);
 }
 
 void unpack(const fs::path& wheel, const fs::path& folder) {
@@ -230,7 +232,7 @@ Installed install_rules(const InstallOptions& options) {
 
   const auto workplace = make_workplace(options.folder);
   const fs::path wheel =
-      options.wheel.empty() ? fetch(version, pinned, workplace->path()) : options.wheel;
+      options.wheel.empty() ? fetch(version, pinned, wanted, workplace->path()) : options.wheel;
   // Unpacks the hashed bytes, so that later changes of the file do not matter.
   const std::string bytes = read_file(wheel, kMostWheelBytes);
   if (const std::string found = sha256(bytes); found != wanted) {

@@ -310,20 +310,22 @@ class VariableShard : public Hdf5Shard {
 
 namespace {
 
-// TensorFlow may compress a whole file of records, in which no record can be found.
+// TensorFlow may compress a whole file of records, in which no record can be found. The advice
+// keeps the ending of the name, because a file that ends in .tfrecord is always read as TFRecord.
 void refuse_compressed(const std::filesystem::path& path) {
   unsigned char bytes[2] = {};
   std::ifstream in = open_to_read(path, std::ios::binary);
   if (!in.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return;
   if (bytes[0] == 0x1f && bytes[1] == 0x8b) {
-    fail("{}: is compressed with gzip; uncompress it: gunzip -c FILE > NEW.tfrecord",
-         path.string());
+    const auto name = path.extension() == ".gz" ? path.stem() : path;
+    fail("{}: is compressed with gzip; uncompress it: gunzip -c FILE > NEW{}", path.string(),
+         name.extension().string());
   }
   // zlib's header: deflate with a window of 32 KiB, a multiple of 31.
   const bool is_zlib = bytes[0] == 0x78 && (bytes[0] * 256 + bytes[1]) % 31 == 0;
   if (is_zlib && is_named_as_data(path) && !TfrecordFile::is_one(path)) {
-    fail("{}: is compressed with zlib; uncompress it: zlib-flate -uncompress < FILE > NEW.tfrecord",
-         path.string());
+    fail("{}: is compressed with zlib; uncompress it: zlib-flate -uncompress < FILE > NEW{}",
+         path.string(), path.extension().string());
   }
 }
 

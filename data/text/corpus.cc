@@ -258,8 +258,9 @@ CorpusSplit split_corpus(const Corpus& corpus, const std::vector<bool>& held_out
   }
   if (split.train.documents() == 0) {
     fail(
-        "no document is left to train on: {} of {} are held out for evaluation; hold out fewer, or "
-        "give more text",
+        "no document is left to train on: {} of {} are held out for evaluation, and every "
+        "sentence of the others is left out, because it also occurs in these; give more text, or "
+        "hold out other documents",
         count_text(split.eval.documents()), counted(corpus.documents(), "document"));
   }
   return split;

@@ -41,7 +41,7 @@ bool describe_same_system(const std::string& a, const std::string& b);
 
 // Returns whether two descriptions differ, but only in notes and in facts about ranks and nodes.
 bool describe_other_ranks(const std::string& a, const std::string& b);
-// Returns the fields that describe_same_system finds to differ.
+// Returns the fields that describe_same_system finds to differ, none if a text is not an object.
 std::vector<std::string> differing_fields(const std::string& a, const std::string& b);
 
 // Returns whether two names made by system_name differ only in ranks or nodes of the same hardware.

@@ -121,11 +121,15 @@ class Opening {
     const std::string described = read_file(tree_.system_description());
     if (resumes() && describe_other_ranks(described, description_)) return true;
     if (describe_same_system(described, description_)) return false;
+    const std::vector<std::string> differing = differing_fields(described, description_);
+    if (differing.empty()) {
+      fail("{}: is not a JSON object; restore it, or choose another run.output",
+           tree_.system_description().string());
+    }
     fail(
         "{}: describes another system; these fields differ: {}. Continue on the same ranks and "
         "machines, or choose another run.output",
-        tree_.system_description().string(),
-        fmt::join(differing_fields(described, description_), ", "));
+        tree_.system_description().string(), fmt::join(differing, ", "));
   }
 
   // All results in a folder must have one configuration.
@@ -191,10 +195,14 @@ class Opening {
     if (!exists_or_is_link(path)) return write_file_atomically(path, description_);
     const std::string theirs = read_file(path);
     if (describe_same_system(theirs, description_)) return;
+    const std::vector<std::string> differing = differing_fields(theirs, description_);
+    if (differing.empty()) {
+      fail("{}: is not a JSON object; move it away, or choose another run.output", path.string());
+    }
     fail(
         "{}: describes another system; these fields differ: {}. Move the file away, or choose "
         "another run.output",
-        path.string(), fmt::join(differing_fields(theirs, description_), ", "));
+        path.string(), fmt::join(differing, ", "));
   }
 
   const config::RunConfig& config_;

@@ -31,7 +31,11 @@ run_once() {
     return
   fi
   if [[ -f $result ]]; then
-    say "training again, because the code, the configuration or a setting has changed"
+    if [[ -f $folder/made_from.txt ]]; then
+      say "training again, because the code, the configuration or a setting has changed"
+    else
+      say "training again, because of --again"
+    fi
     archive "$folder" previous
   elif [[ -e $folder || -L $folder ]] && ! rmdir -- "$folder" 2>/dev/null; then
     archive "$folder" unfinished

@@ -91,6 +91,7 @@ TEST_F(Submissions, AFactorIsWrittenOnceAndNeverReplaced) {
   EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
   const auto written = check({"package", acme(), "--write-scaling"});
   EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_THAT(written.out, HasSubstr("; the check asks for a factor of 1."));
   EXPECT_THAT(written.out, HasSubstr("scaling.json written: 1."));
   const std::string text = read_file(runs() / "scaling.json");
   const auto again = check({"rcp", acme(), "--write-scaling"});

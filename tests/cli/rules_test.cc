@@ -311,9 +311,15 @@ TEST_F(Install, WithoutToolsItSaysWhichAreNeeded) {
   const ProcessResult nothing = strata_at_home({"rules", "install"}, programs({}, ""));
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("curl is not installed, pip is not installed"));
-  EXPECT_THAT(nothing.err, HasSubstr("--wheel FILE"));
+  EXPECT_THAT(nothing.err, HasSubstr("Install curl or pip"));
+  EXPECT_THAT(nothing.err, HasSubstr("strata rules install 4.1.68 --wheel FILE"));
   EXPECT_EQ(left(), std::vector<std::string>{});
   const auto [wheel, hash] = make_wheel("9.8.7");
+  const ProcessResult unpinned =
+      strata_at_home({"rules", "install", "9.8.7", "--sha256", hash}, programs({}, ""));
+  EXPECT_EQ(unpinned.exit_code, 2);
+  EXPECT_THAT(unpinned.err, HasSubstr("Install pip and"));
+  EXPECT_THAT(unpinned.err, HasSubstr("install 9.8.7 --sha256 " + hash + " --wheel FILE"));
   const ProcessResult packed = strata_at_home(
       {"rules", "install", "9.8.7", "--wheel", wheel, "--sha256", hash}, programs({}, ""));
   EXPECT_EQ(packed.exit_code, 2);

@@ -324,7 +324,8 @@ TEST_F(Tools, APlanRefusesWrongInputsByName) {
       {{"--fit", path("absent/x"), "--ranks", "8", "--batch", "80"}, "absent/x"},
       {{"--fit", path("Acme/results/good"), "--ranks", "8", "--batch", "80"}, "systems/good.json"},
       {{"--check", path()}, "good.json"},
-      {{"--check", path("Acme"), "--ranks", "8", "--batch", "80"}, "--check alone"},
+      {{"--check", path("Acme"), "--ranks", "8", "--batch", "80"}, "--ranks: needs --fit"},
+      {{"--check", path("Acme"), "--under", "2min", "--batch", "80"}, "--under: needs --fit"},
   };
   for (const auto& [words, reason] : refusals) {
     std::vector<std::string> command = {"plan"};

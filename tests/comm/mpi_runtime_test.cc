@@ -179,6 +179,19 @@ TEST(LaunchedRanks, ThatCannotFindEachOtherAreAnError) {
   }
 }
 
+TEST(LaunchedRanks, TheErrorNamesEveryVariableToUnset) {
+  // Hydra; srun --mpi=pmi2.
+  EXPECT_THAT(said_of({{"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}}),
+              HasSubstr("(PMI_SIZE=4), but MPI has 1"));
+  EXPECT_THAT(said_of({{"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}}),
+              HasSubstr("'env -u PMI_SIZE -u MPI_LOCALNRANKS'"));
+  EXPECT_THAT(said_of({{"PMI_SIZE", "4"},
+                       {"SLURM_STEP_NUM_TASKS", "4"},
+                       {"SLURM_STEP_ID", "0"},
+                       {"SLURM_NTASKS", "4"}}),
+              HasSubstr("'env -u PMI_SIZE -u SLURM_STEP_NUM_TASKS -u SLURM_NTASKS'"));
+}
+
 TEST(LaunchedRanks, ASingleProcessInAnAllocationOfManyTasksIsAccepted) {
   const Variables alone[] = {
       {},

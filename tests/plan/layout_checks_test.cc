@@ -21,7 +21,9 @@ TEST(LayoutChecks, RefusesImpossibleLayoutsByOption) {
       {{.sharding = Sharding::kGradients, .clip = Clip::kBeforeAllReduce},
        "--sharded: sharded gradients are reduced before"},
       {{.micro_batches = 2, .sharding = Sharding::kGradients},
-       "--sharded: in micro_batch order sharded gradients are reduced after every micro-batch"},
+       "--sharded: in micro_batch order sharded gradients are reduced after every micro-batch, "
+       "but bucket_before_allreduce clips those of a whole step; use --clip after_allreduce, or "
+       "use --sharded state, or use --order layer"},
       {{.split_tied_embedding = true}, "--split-tied-embedding"},
       {{.stages = 2, .micro_batches = 2, .bucket_bytes = 25e6}, "--bucket-megabytes"},
       {{.sharding = Sharding::kAll, .bucket_bytes = 25e6}, "--bucket-megabytes"},

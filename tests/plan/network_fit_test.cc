@@ -72,6 +72,7 @@ TEST(NetworkFit, ANetworkSlowerThanTheStepsIsAContradiction) {
   slow.cards = 1;
   const Planner planner = planner_for(steps_on(a100_cards()), slow);
   EXPECT_THAT(notes_of(planner), HasSubstr("--network contradicts the measurements"));
+  EXPECT_THAT(notes_of(planner), HasSubstr("no times per sample and per step explain"));
   EXPECT_EQ(planner.calibration.costs.between_nodes, 0);
   EXPECT_THAT(notes_of(planner_for(steps_on(slow), slow)), Not(HasSubstr("contradicts")));
 }

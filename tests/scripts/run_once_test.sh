@@ -35,6 +35,10 @@ once third train true 0
 expect "a third origin keeps the first result, too" grep -q true "$folder.previous/result.json"
 expect "and the second one" grep -q false "$folder.previous.2/result.json"
 expect "and says where it is" grep -q "$folder.previous.2" "$work/said"
+expect "and why it trains" grep -q "training again, because the code" "$work/said"
+rm "$folder/made_from.txt"
+once third train true 0
+expect "--again trains anew and is named" grep -q "training again, because of --again" "$work/said"
 rm -rf "$folder".previous* && once second train false 1
 
 for command in "silent 1" "silent 0" "silent 2" "silent 137" "train true 1" "train false 0" "train true 2"; do

@@ -146,9 +146,11 @@ TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
   config_.log.loss_interval_steps = 10;
   EXPECT_PROBLEM("due after step 10, but the run has 6 steps");
   EXPECT_PROBLEM("lower log.loss_interval_steps, 10,");
+  config_.checkpoint.every_steps = 6;
+  EXPECT_PROBLEM("lower the value and log.loss_interval_steps, 10,");
   config_.target.max_steps = 1;
   config_.target.eval_interval_samples = 8;
-  EXPECT_PROBLEM("but the run has 1 step, so it writes no checkpoint");
+  EXPECT_PROBLEM("but the run has 1 step, so it writes no checkpoint; set checkpoint.every_steps");
 }
 
 TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {

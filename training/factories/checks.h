@@ -1,5 +1,5 @@
-// Checks of a configuration before anything is made from it. Each throws Error with the key to
-// change.
+// Checks of a configuration before anything is made from it. Each throws Error with the key or the
+// file to change.
 #pragma once
 
 #include <cstdint>

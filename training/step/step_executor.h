@@ -32,8 +32,8 @@ class StepExecutor {
     return graphs_ ? graphs_->captured() : device::GraphCache::Captured();
   }
 
-  // Issues a segment's operations and times them unless `times` is null. Returns the step's times
-  // after its last segment, else zeros.
+  // Issues a segment's operations. `times`: see StepWork::time. Returns the step's times after its
+  // last segment, else zeros.
   comm::StepTimes issue(const GraphSegment& segment, ComputeTimes* times = nullptr);
   // Launches the segment's graph if graphs are captured and `times` is null, else issues the
   // segment.

@@ -38,7 +38,7 @@ class StepWork {
 
   // Runs an operation. `buckets` must be those that the operation's list was made with.
   void run(const Task& task, comm::BucketWork& buckets);
-  // Times all later operations; null stops timing.
+  // Times later forwards, recomputations, backwards and their waits for messages; null stops it.
   void time(ComputeTimes* times) { times_ = times; }
 
  private:

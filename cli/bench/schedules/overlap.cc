@@ -84,7 +84,8 @@ void add_bench_overlap(CLI::App& bench) {
       ->capture_default_str();
   names_output(command->add_option("--timeline", options->benchmark.timeline,
                                    "Write the last step of every mode as Chrome trace JSON, for "
-                                   "ui.perfetto.dev"));
+                                   "ui.perfetto.dev"),
+               OutputKind::kFile);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"

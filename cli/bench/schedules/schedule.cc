@@ -73,7 +73,8 @@ void add_bench_schedule(CLI::App& bench) {
   add_sleep_option(*command, options->sleeping_gigaflops);
   names_output(command->add_option("--timeline", options->benchmark.timeline,
                                    "Write the last step of every order as Chrome trace JSON, for "
-                                   "ui.perfetto.dev"));
+                                   "ui.perfetto.dev"),
+               OutputKind::kFile);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(kScheduleColumns);
   command->callback([options] {

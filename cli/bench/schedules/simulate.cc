@@ -406,7 +406,8 @@ void add_bench_simulate(CLI::App& bench) {
   add_length_option(*command, options->sequences.length);
   names_output(command->add_option("--timeline", options->timeline,
                                    "Write the step as Chrome trace JSON, for 'strata plot "
-                                   "timeline'. Needs exactly one case (see below)"));
+                                   "timeline'. Needs exactly one case (see below)"),
+               OutputKind::kFile);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Simulates the operations that 'strata bench step --explain' prints, by the rules of the\n"

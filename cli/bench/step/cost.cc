@@ -100,7 +100,8 @@ void add_bench_cost(CLI::App& bench) {
                    "Tokens of a batch, instead of batch.micro_batch full sequences")
       ->check(CLI::Range(1, 1 << 24));
   names_output(command->add_option("--out", options->out,
-                                   "Write the result to this file, for batch.load_balance.cost"));
+                                   "Write the result to this file, for batch.load_balance.cost"),
+               OutputKind::kFile);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options] { on_all_ranks([&](const training::Ranks& ranks) { measure(*options, ranks); }); });

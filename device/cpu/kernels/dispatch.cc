@@ -45,8 +45,10 @@ const VectorKernels& choose() {
   if (name == "portable") return portable_kernels();
   if (name == "avx2" && has_avx2()) return avx2_kernels();
   if (name == "avx512" && has_avx512()) return avx512_kernels();
-  fail("STRATA_CPU_ISA={}: this processor cannot run it; use portable{}{}, or unset the variable",
-       name, has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
+  const bool is_known = name == "avx2" || name == "avx512";
+  fail("STRATA_CPU_ISA={}: {}; use portable{}{}, or unset the variable", name,
+       is_known ? "this processor cannot run it" : "is not a known instruction set",
+       has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
 }
 
 }  // namespace

@@ -231,7 +231,10 @@ TEST_F(WrongRecord, CompressedFilesAreNamed) {
     return error_of([&] { open_shard(path_); });
   };
   EXPECT_TRUE(contains(error_of_bytes(std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10)),
-                       "is compressed with gzip; uncompress it: gunzip"));
+                       "uncompress it: gunzip -c FILE > NEW.tfrecord"));
+  const std::filesystem::path hdf5 = directory_ / "train.hdf5.gz";
+  write_file_atomically(hdf5, "\x1f\x8b");
+  EXPECT_TRUE(contains(error_of([&] { open_shard(hdf5); }), "gunzip -c FILE > NEW.hdf5"));
   for (const char* header : {"\x78\x01", "\x78\x9c", "\x78\xda"}) {
     EXPECT_TRUE(contains(error_of_bytes(header + std::string(20, 'x')), "compressed with zlib"));
   }

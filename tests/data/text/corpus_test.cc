@@ -152,7 +152,8 @@ TEST_F(RawText, ASplitWithoutTrainingDocumentsIsRefused) {
       contains(error_of([&] {
                  split_corpus(corpus, {true, false});
                }),
-               "no document is left to train on: 1 of 2 documents are held out for evaluation"));
+               "no document is left to train on: 1 of 2 documents are held out for evaluation, "
+               "and every sentence of the others is left out"));
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ TEST_F(SystemDescription, ASingleRankWithoutMpiCountsAsOtherRanks) {
   EXPECT_FALSE(describe_other_ranks(several, other));
   EXPECT_EQ(differing_fields(several, other),
             (std::vector<std::string>{"other_software_stack", "sw_notes", "system_name"}));
+  EXPECT_EQ(differing_fields("torn {", other), std::vector<std::string>());
 }
 
 TEST_F(SystemDescription, NamesShowIfOnlyRanksDiffer) {

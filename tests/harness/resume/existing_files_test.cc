@@ -90,5 +90,16 @@ TEST_F(Resume, ADescriptionOfAnotherSystemIsNotReplaced) {
   EXPECT_EQ(read_file(tree().system_description()), R"({"submitter": "Acme"})");
 }
 
+TEST_F(Resume, ADamagedDescriptionIsNotReplaced) {
+  write_file_atomically(tree().system_description(), "torn {");
+  EXPECT_THAT(error_of([&] { run(); }), HasSubstr("is not a JSON object; move it away"));
+  std::filesystem::remove(tree().system_description());
+  interrupt_at(8);
+  write_file_atomically(tree().system_description(), "torn {");
+  EXPECT_THAT(error_of([&] { run(ExistingResults::kResume); }),
+              HasSubstr("is not a JSON object; restore it"));
+  EXPECT_EQ(read_file(tree().system_description()), "torn {");
+}
+
 }  // namespace
 }  // namespace strata::harness
