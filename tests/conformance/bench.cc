@@ -148,7 +148,7 @@ HostMatrix rounded(HostMatrix matrix, DType dtype, float scale) {
 }
 
 double Inputs::uniform() {
-  return std::ldexp(static_cast<double>(splitmix64(++state_) >> 11), -53);
+  return 0x1p-53 * static_cast<double>(splitmix64(++state_) >> 11);
 }
 
 HostMatrix Inputs::of(DType dtype, int64_t rows, int64_t cols, double spread, double center) {
