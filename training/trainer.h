@@ -86,7 +86,7 @@ class Trainer {
 
   // Adds the following steps to `timeline`, which must outlive them; null stops it. Without graphs
   // the host waits for the device in each of them. With graphs there are only whole steps, and the
-  // buckets' events if gradients are reduced in host memory.
+  // buckets' operations if device memory is host memory (Backend::memory_is_host).
   void record(Timeline* timeline);
 
   ParameterMemory parameter_memory() const {

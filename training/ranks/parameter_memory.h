@@ -9,9 +9,9 @@
 namespace strata::training {
 
 // Bytes of device memory on this rank, for n parameters, n_r in its shard, and room for U elements
-// of gather groups (two layers, first and last group). The compute copy of a weight takes c bytes
-// (0 if the dtype is f32: there is no copy), a gathered weight c' bytes (4 if f32, else c). The
-// optimizer keeps s numbers per weight (state_per_weight: SGD 1, MADGRAD 3, others 2):
+// of gather groups (first, last, and twice the largest between). The compute copy of a weight takes
+// c bytes (0 if the dtype is f32: there is no copy), a gathered weight c' bytes (4 if f32, else c).
+// The optimizer keeps s numbers per weight (state_per_weight: SGD 1, MADGRAD 3, others 2):
 //   optimizer.sharded   weights             gradients      state
 //   none                (4 + c) n           4 n            4 s n
 //   state               (4 + c) n           4 n            4 s n_r
