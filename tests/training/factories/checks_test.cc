@@ -30,7 +30,9 @@ TEST_F(Checks, EveryModuleNeedsALayerAndRanksAreOneFewer) {
   config.ouroboros.modules = 3;
   const bert::BertConfig model = small_bert(3);
   EXPECT_NO_THROW(check_stages(config, model, 2));
-  EXPECT_EQ(error_of([&] { check_stages(config, model, 4); }),
+  EXPECT_EQ(error_of([&] { check_stages(config, model, 3); }),
+            "ouroboros.modules: 3 modules need 2 ranks, not 3; start 2");
+  EXPECT_EQ(error_of([&] { check_stages(config, small_bert(5), 4); }),
             "ouroboros.modules: 3 modules need 2 ranks, not 4; start 2, or use 5 modules");
   EXPECT_EQ(error_of([&] { check_stages(config, small_bert(2), 2); }),
             "ouroboros.modules: 3 modules need one layer each, but tiny has 2; use fewer modules");
