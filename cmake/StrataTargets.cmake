@@ -57,6 +57,8 @@ function(strata_unite target at_once)
 endfunction()
 
 # For code that need not be fast: commands, tests, and libraries that spend their time in others.
+# Compiled so, compliance would check logs 5 to 14 % more slowly. Precompiled headers would save less than a tenth of a
+# unity source's time.
 function(strata_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(STRATA_SANITIZE)
