@@ -167,7 +167,8 @@ void print_resubmission(const compliance::Resubmission& result) {
     }
   }
   if (result.code.empty())
-    say("no code to compare: the submission has no benchmarks/*/implementations/*\n");
+    say("no code was compared: the submission has no benchmarks/*/implementations/* that can be "
+        "read\n");
 }
 
 json resubmission_json(const compliance::Resubmission& result) {

@@ -86,8 +86,8 @@ ConfigSection model_section() {
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
            "Initial weights: a safetensors file, the `model.safetensors.index.json` of several, or "
            "the prefix of a TensorFlow 1 checkpoint (MLPerf's `model.ckpt-28252`). Missing heads "
-           "are initialised and listed; tensors that the model lacks are refused. `none`: random "
-           "weights."),
+           "are initialised and listed. Optimizer state, counters and constants are ignored, other "
+           "tensors that the model lacks refused. `none`: random weights."),
        key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
            "Dropout probability of embeddings and layer outputs. `auto`: that of `config`."),
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},

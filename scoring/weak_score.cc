@@ -86,8 +86,10 @@ void set_weak_score(Score& score) {
   score.runs_needed = compliance::result_file_count(score.usage, score.folder.benchmark);
   if (weak.models == 0 || weak.models < static_cast<size_t>(score.runs_needed)) {
     score.weak_problem =
-        fmt::format("{}, but {} or more are needed",
-                    counted(weak.models, "model counts", "models count"), score.runs_needed);
+        weak.models == 0
+            ? "no model counts"
+            : fmt::format("{}, but {} or more are needed",
+                          counted(weak.models, "model counts", "models count"), score.runs_needed);
     return;
   }
   weak.time_to_train_all_ms = stop - start;

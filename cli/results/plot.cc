@@ -157,8 +157,8 @@ compliance::ReferencePoints points_for(const RcpPlotCommand& command) {
       if (points) return std::move(*points);
     }
   }
-  fail("there are no reference points for '{}' in {} {}", command.benchmark, command.usage,
-       command.ruleset.empty() ? "any round" : command.ruleset);
+  fail("there are no reference points that the official check uses for '{}' in {} {}",
+       command.benchmark, command.usage, command.ruleset.empty() ? "any round" : command.ruleset);
 }
 
 nlohmann::json row_json(const scoring::RcpRow& row) {

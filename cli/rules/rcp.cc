@@ -174,7 +174,7 @@ void print_text(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>&
           point_text(change.after));
     }
   }
-  if (diffs.empty()) say("no reference points were found for either round\n");
+  if (diffs.empty()) say("neither round has reference points that the official check uses\n");
   if (command.scores.empty()) return;
   const auto changed = std::ranges::count_if(effects, &Effect::changes);
   say("\n{} of {} under {} {} judged differently\n", changed,

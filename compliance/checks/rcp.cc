@@ -311,6 +311,12 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
         "There are no reference convergence points before round 1.0 (ruleset {})", ruleset);
     return verdict;
   }
+  if (submission_runs(usage, folder.benchmark) == 0) {
+    verdict.message =
+        fmt::format("The official convergence check has no number of runs for benchmark '{}'",
+                    folder.benchmark);
+    return verdict;
+  }
   auto points = load_reference_points(directory, usage, ruleset, folder.benchmark);
   for (size_t i = 0; !points && i < others.size(); ++i)
     points = load_reference_points(others[i], usage, ruleset, folder.benchmark);
@@ -326,7 +332,10 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
 ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
                                       std::string_view ruleset, std::string_view benchmark) {
   if (submission_runs(usage, benchmark) == 0) {
-    fail("benchmark '{}' of {}: the number of runs in a submission is unknown", benchmark, usage);
+    fail(
+        "benchmark '{}' of {}: the official convergence check has no number of runs for it, so its "
+        "points are not used",
+        benchmark, usage);
   }
   return ReferencePoints(read_file(file, kMostFileBytes), file.string(), usage, ruleset, benchmark);
 }

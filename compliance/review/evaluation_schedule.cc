@@ -261,11 +261,13 @@ class BertSchedule {
             : fmt::format("{} of {} {} no epoch_num", count_text(without),
                           counted(evaluations, "evaluation"), without == 1 ? "has" : "have");
     if (found == record_.numbers.end() || found->second.value == kBertTrainSamples) {
-      doubts_.push_back({"review/evaluation/count",
-                         fmt::format("{}, but in BERT's logs it counts training samples: neither "
-                                     "the evaluation schedule nor convergence can be judged",
-                                     constant),
-                         first.offset});
+      doubts_.push_back(
+          {"review/evaluation/count",
+           fmt::format("{}, but in BERT's logs it counts training samples: the "
+                       "evaluation schedule cannot be judged, and convergence only "
+                       "by --rcp-bert-train-samples, if evaluations log train_samples",
+                       constant),
+           first.offset});
       return;
     }
     const double each = found->second.value / evaluations;

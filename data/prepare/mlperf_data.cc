@@ -78,7 +78,10 @@ void refuse_others(const fs::path& directory, const std::vector<FileToMake>& tas
   for (const fs::path& path : list_directory(directory)) {
     const auto is_made = [&](const FileToMake& task) { return task.out == path; };
     if (is_named_as_data(path) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
-      fail("{}: was made from another text; move it away, or choose another --out", path.string());
+      fail(
+          "{}: was made from a part of the text that is not given now; give it, too, move the file "
+          "away, or choose another --out",
+          path.string());
     }
   }
 }

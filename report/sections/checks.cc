@@ -85,8 +85,8 @@ std::string not_judged(const ReportData& data) {
   }
   if (!no_points.empty()) {
     html +=
-        paragraph(fmt::format("Some systems of {} have no reference points, so their convergence "
-                              "is not judged (--rcp DIR names points).",
+        paragraph(fmt::format("Some systems of {} have no reference points that the official check "
+                              "uses, so their convergence is not judged (--rcp DIR names points).",
                               fmt::join(no_points, ", ")));
   }
   return html;

@@ -60,7 +60,7 @@ Cell checked(const ReportedFolder& folder, bool watched) {
 
 Cell reference(const ReportedFolder& folder, bool watched) {
   const Score& score = folder.score;
-  if (!score.held_to_rcp) return "open division: not checked";
+  if (!score.held_to_rcp) return "not checked: only the closed division is";
   const auto outcome = score.rcp.outcome();
   if (outcome == compliance::Outcome::kFailed && watched && awaits_runs(folder)) {
     return "not yet: more runs are needed";

@@ -153,7 +153,7 @@ TEST_F(MlperfData, DataOfAnotherTextIsRefused) {
   fs::remove(options_.text / "part-00002-of-00003");
   options_.incomplete = true;
   const std::string message = error_of([&] { make(); });
-  EXPECT_TRUE(contains(message, "part-00002-of-00003.hdf5: was made from another text")) << message;
+  EXPECT_TRUE(contains(message, "part-00002-of-00003.hdf5: was made from a part")) << message;
 }
 
 TEST_F(MlperfData, AnErrorInOnePartEndsTheWork) {
