@@ -40,9 +40,7 @@ class Random {
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
   }
 
-  bool chance(double probability) {
-    return static_cast<double>(next() >> 11) * 0x1p-53 < probability;
-  }
+  bool chance(double probability) { return unit_interval(next()) < probability; }
 
  private:
   static uint64_t state_of(std::initializer_list<uint64_t> keys) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/numbers/random.h"
 #include "device/operations/float8.h"
 #include "device/reference/reference_backend.h"
 
@@ -147,9 +148,7 @@ HostMatrix rounded(HostMatrix matrix, DType dtype, float scale) {
   return matrix;
 }
 
-double Inputs::uniform() {
-  return 0x1p-53 * static_cast<double>(splitmix64(++state_) >> 11);
-}
+double Inputs::uniform() { return unit_interval(splitmix64(++state_)); }
 
 HostMatrix Inputs::of(DType dtype, int64_t rows, int64_t cols, double spread, double center) {
   HostMatrix matrix{rows, cols, std::vector<double>(rows * cols)};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/numbers/random.h"
 
 namespace strata::bench::micro {
 namespace {
@@ -29,7 +30,7 @@ std::string ending(int64_t number) { return {static_cast<char>('a' + number), 'y
 
 // Draws from a distribution with uniform logarithm, so that 0 is most frequent.
 int64_t zipf(std::mt19937_64& random, int64_t count) {
-  const double uniform = static_cast<double>(random() >> 11) * 0x1p-53;
+  const double uniform = unit_interval(random());
   return static_cast<int64_t>(std::pow(static_cast<double>(count), uniform)) - 1;
 }
 

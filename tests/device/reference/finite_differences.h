@@ -18,7 +18,7 @@ using Values = std::vector<double>;
 inline Values random_values(size_t size, uint64_t seed) {
   Values values(size);
   for (size_t i = 0; i < size; ++i) {
-    values[i] = std::ldexp(static_cast<double>(splitmix64(seed * 1000003 + i) >> 11), -52) - 1;
+    values[i] = 2 * unit_interval(splitmix64(seed * 1000003 + i)) - 1;
   }
   return values;
 }
