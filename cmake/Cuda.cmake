@@ -100,7 +100,7 @@ endif()
 
 set(CMAKE_CUDA_COMPILER ${STRATA_NVCC})
 # Keeps the report on each kernel beside its object. CMake's own trial compilations need none.
-set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/keep_ptxas_report.sh ${STRATA_LAUNCHER})
+set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/keep_ptxas_report.sh ${CMAKE_CXX_COMPILER_LAUNCHER})
 enable_language(CUDA)
 # CMake 3.25 does not know CUDA 13's option for the standard in CMAKE_CXX_STANDARD.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
