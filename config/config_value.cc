@@ -15,9 +15,10 @@ bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 // Returns a list of few scalars as in the file, else "a list".
 std::string shown_list(const YAML::Node& node) {
   constexpr size_t kMostShown = 8;
+  if (node.size() > kMostShown) return "a list";
   std::string text = "[";
   for (const YAML::Node& element : node) {
-    if (!element.IsScalar() || node.size() > kMostShown) return "a list";
+    if (!element.IsScalar()) return "a list";
     if (text.size() > 1) text += ", ";
     text += is_quoted(element) ? yaml_text(element.Scalar()) : element.Scalar();
   }

@@ -46,8 +46,7 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   if (latency >= seconds) {
     fail(
         "the latency of the all-reduces of {} is {:.3g} s, not below the {:.3g} s that --share "
-        "gives "
-        "to communication; lower --latency-us, or raise --share",
+        "gives to communication; lower --latency-us, or raise --share",
         counted(buckets, "bucket"), latency, seconds);
   }
   const double bytes_sent = comm::all_reduce_seconds({1.0, 0}, ranks, bytes);

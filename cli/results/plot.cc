@@ -32,9 +32,15 @@
 namespace strata::cli {
 namespace {
 
-constexpr char kOutput[] =
-    "The picture: .svg; .png and .pdf need rsvg-convert, inkscape or ImageMagick";
 constexpr char kBenchmark[] = "Only this benchmark, such as bert";
+
+CLI::Option* add_picture_option(CLI::App& command, std::string& output) {
+  return names_output(
+      command.add_option(
+          "-o,--output", output,
+          "The picture: .svg; .png and .pdf need rsvg-convert, inkscape or ImageMagick"),
+      OutputKind::kFile);
+}
 
 // `says_so`: also prints what is in the picture and what was left out.
 void draw(const drawing::Plot& plot, const std::string& output, bool says_so) {
@@ -81,7 +87,7 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
       ->add_option("PATH", options->paths,
                    "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile);
+  add_picture_option(*command, options->output);
   command->add_option("--over", options->over, "Horizontal axis (default: minutes)")
       ->check(CLI::IsMember({"minutes", "samples"}));
   command->add_option(
@@ -121,8 +127,7 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
       "Minutes to train of every system and its runs, and sequences per second and accelerator");
   const auto options = std::make_shared<ScoresCommand>();
   add_score_options(*command, options->input);
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile)
-      ->required();
+  add_picture_option(*command, options->output)->required();
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 
@@ -247,7 +252,7 @@ void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
                    "Use the reference points of this file (official format)")
       ->type_name("FILE")
       ->excludes(rcp);
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile);
+  add_picture_option(*command, options->output);
   command->add_flag("--unpruned", options->unpruned,
                     "Also use the reference points that pruning removes");
   const auto interpolate =
@@ -277,8 +282,7 @@ void add_plan_plot_command(CLI::App& plot) {
       "plan", "Predicted time by ranks, with its terms stacked and published results as points");
   const auto options = std::make_shared<PlanPlotCommand>();
   command->add_option("FILE", options->path, "Output of 'strata plan --json'")->required();
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile)
-      ->required();
+  add_picture_option(*command, options->output)->required();
   command->callback([options] { draw(plan::plot_plan(options->path), options->output, true); });
 }
 
@@ -295,8 +299,7 @@ void add_search_plot_command(CLI::App& plot) {
       plot.add_subcommand("search", "The trials of 'strata search': their settings and results");
   const auto options = std::make_shared<SearchPlotCommand>();
   command->add_option("DIR", options->folder, "The search's folder")->required();
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile)
-      ->required();
+  add_picture_option(*command, options->output)->required();
   command->callback([options] {
     const search::SearchPlan plan = search::read_plan(options->folder);
     const search::TrialLog log(search::trial_log_in(options->folder));
@@ -322,8 +325,7 @@ void add_timeline_command(CLI::App& plot) {
       ->add_option("FILE", options->paths,
                    "Chrome traces in JSON; several are drawn one below the other")
       ->required();
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile)
-      ->required();
+  add_picture_option(*command, options->output)->required();
   command
       ->add_option("--within", options->within,
                    "Draw only what overlaps the span with exactly this name, such as 'step 2' or "
@@ -351,8 +353,7 @@ void add_history_command(CLI::App& plot) {
   const auto options = std::make_shared<HistoryCommand>();
   command->add_option("FILE", options->paths, "Histories, such as bench/results/history.jsonl")
       ->required();
-  names_output(command->add_option("-o,--output", options->output, kOutput), OutputKind::kFile)
-      ->required();
+  add_picture_option(*command, options->output)->required();
   command->add_option("--only", options->only, "Only numbers whose name contains this (repeatable)")
       ->expected(1)
       ->take_all();

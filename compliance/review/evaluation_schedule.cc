@@ -263,9 +263,9 @@ class BertSchedule {
     if (found == record_.numbers.end() || found->second.value == kBertTrainSamples) {
       doubts_.push_back(
           {"review/evaluation/count",
-           fmt::format("{}, but in BERT's logs it counts training samples: the "
-                       "evaluation schedule cannot be judged, and convergence only "
-                       "by --rcp-bert-train-samples, if evaluations log train_samples",
+           fmt::format("{}, but in BERT's logs it counts training samples: the evaluation "
+                       "schedule cannot be judged, and convergence only by "
+                       "--rcp-bert-train-samples, if evaluations log train_samples",
                        constant),
            first.offset});
       return;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -121,15 +122,19 @@ class Opening {
     const std::string described = read_file(tree_.system_description());
     if (resumes() && describe_other_ranks(described, description_)) return true;
     if (describe_same_system(described, description_)) return false;
-    const std::vector<std::string> differing = differing_fields(described, description_);
+    refuse_description(described, "restore it", "Continue on the same ranks and machines");
+  }
+
+  // Refuses the text of the description of another system, or of none.
+  [[noreturn]] void refuse_description(const std::string& theirs, std::string_view if_damaged,
+                                       std::string_view if_different) const {
+    const std::string path = tree_.system_description().string();
+    const std::vector<std::string> differing = differing_fields(theirs, description_);
     if (differing.empty()) {
-      fail("{}: is not a JSON object; restore it, or choose another run.output",
-           tree_.system_description().string());
+      fail("{}: is not a JSON object; {}, or choose another run.output", path, if_damaged);
     }
-    fail(
-        "{}: describes another system; these fields differ: {}. Continue on the same ranks and "
-        "machines, or choose another run.output",
-        tree_.system_description().string(), fmt::join(differing, ", "));
+    fail("{}: describes another system; these fields differ: {}. {}, or choose another run.output",
+         path, fmt::join(differing, ", "), if_different);
   }
 
   // All results in a folder must have one configuration.
@@ -195,14 +200,7 @@ class Opening {
     if (!exists_or_is_link(path)) return write_file_atomically(path, description_);
     const std::string theirs = read_file(path);
     if (describe_same_system(theirs, description_)) return;
-    const std::vector<std::string> differing = differing_fields(theirs, description_);
-    if (differing.empty()) {
-      fail("{}: is not a JSON object; move it away, or choose another run.output", path.string());
-    }
-    fail(
-        "{}: describes another system; these fields differ: {}. Move the file away, or choose "
-        "another run.output",
-        path.string(), fmt::join(differing, ", "));
+    refuse_description(theirs, "move it away", "Move the file away");
   }
 
   const config::RunConfig& config_;
