@@ -57,9 +57,10 @@ TEST(ThreadExecutor, AThreadThatCannotBeStartedIsAnError) {
 // begun before the failure, the second has not.
 TEST(ThreadExecutor, AfterAnErrorNoFurtherOperationBegins) {
   testing_support::HostBackend host;
-  const std::unique_ptr<Executor> executor = make_thread_executor(host);
   std::promise<void> begun, failed, second_begun;
   OperationList list;
+  // Declared last, because its threads use all that the operations name until they are joined.
+  const std::unique_ptr<Executor> executor = make_thread_executor(host);
   list.add({.kind = Operation::Kind::kClip, .lane = Lane::kArithmetic, .run = [&] {
               begun.set_value();
               failed.get_future().wait();
