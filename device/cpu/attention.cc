@@ -1,11 +1,10 @@
-// Self-attention, one head of one sequence at a time, because its scores fit the second-level
-// cache.
-#include <algorithm>
-#include <cstring>
+// Self-attention, one head of one sequence at a time.
+#include <array>
 
 #include "device/cpu/bf16/attention_kernels.h"
 #include "device/cpu/float8.h"
 #include "device/cpu/gemm/matmul.h"
+#include "device/cpu/gemm/widen.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {
@@ -20,183 +19,29 @@ void for_each_head(const Context& context, const Sequences& sequences, int32_t h
                  [&](int64_t pair) { work(pair / heads, pair % heads); });
 }
 
-// A [length, d] matrix of one head inside a [T, columns] tensor.
-template <typename T>
-struct HeadView {
-  T* data;
-  int64_t stride;
-};
-
-// Layout of a head's matrices for the GEMMs. f32 GEMMs read the packed tensors in place. 16-bit
-// GEMMs are compiled for their shape (bf16) or widened (f16), so heads are copied to [padded, d].
-// `padded` is a multiple of 32, with zeros in the extra rows, so that a few shapes serve every
-// length.
-template <typename T>
-struct HeadLayout {
-  static constexpr bool kInPlace = sizeof(T) == 4;
-
-  int64_t length, padded, d;
-
-  HeadLayout(int64_t length_, int64_t d_)
-      : length(length_), padded(kInPlace ? length_ : round_up(length_, 32)), d(d_) {}
-
-  HeadView<const T> input(HeadView<const T> view, T* copy) const {
-    if constexpr (kInPlace) return view;
-    for (int64_t row = 0; row < length; ++row) {
-      std::memcpy(copy + row * d, view.data + row * view.stride,
-                  static_cast<size_t>(d) * sizeof(T));
-    }
-    std::fill_n(copy + length * d, (padded - length) * d, T{});
-    return {copy, d};
-  }
-  HeadView<T> output(HeadView<T> view, T* copy) const {
-    if constexpr (kInPlace) return view;
-    return {copy, d};
-  }
-  void finish(HeadView<T> view, const T* copy) const {
-    if constexpr (kInPlace) return;
-    for (int64_t row = 0; row < length; ++row) {
-      std::memcpy(view.data + row * view.stride, copy + row * d,
-                  static_cast<size_t>(d) * sizeof(T));
-    }
-  }
-};
-
-// scores[padded, padded] = a b^T, in f32.
-template <typename T>
-void scores_gemm(const HeadLayout<T>& layout, HeadView<const T> a, HeadView<const T> b,
-                 float* scores) {
-  matmul({.transpose_b = true,
-          .m = layout.padded,
-          .n = layout.padded,
-          .k = layout.d,
-          .a = a.data,
-          .lda = a.stride,
-          .b = b.data,
-          .ldb = b.stride,
-          .c = scores,
-          .ldc = layout.padded,
-          .input_dtype = dtype_of<T>(),
-          .output_dtype = DType::kF32});
-}
-
-// out[padded, d] = weights x, or weights^T x.
-template <typename T>
-void values_gemm(const HeadLayout<T>& layout, const T* weights, bool transpose, HeadView<const T> x,
-                 HeadView<T> out) {
-  matmul({.transpose_a = transpose,
-          .m = layout.padded,
-          .n = layout.d,
-          .k = layout.padded,
-          .a = weights,
-          .lda = layout.padded,
-          .b = x.data,
-          .ldb = x.stride,
-          .c = out.data,
-          .ldc = out.stride,
-          .input_dtype = dtype_of<T>(),
-          .output_dtype = dtype_of<T>()});
-}
-
-// One thread's memory for one head. f32 shares memory of scores and probabilities, because its
-// softmax works in place.
-template <typename T>
-struct HeadScratch {
-  float *scores, *d_probabilities, *row;
-  T *probabilities, *d_scores;
-  T *query, *key, *value, *d_out, *result;
-
-  explicit HeadScratch(const HeadLayout<T>& layout) {
-    static PerThread<std::array<Scratch, 2>> scratch;
-    auto& [floats, bf16_scratch] = scratch.get();
-    const int64_t square = layout.padded * layout.padded, head = layout.padded * layout.d;
-    const int64_t row_floats = scratch_floats(layout.padded);
-    scores = floats.get<float>(2 * square + row_floats);
-    d_probabilities = scores + square;
-    row = d_probabilities + square;
-    if constexpr (HeadLayout<T>::kInPlace) {
-      probabilities = scores;
-      d_scores = d_probabilities;
-      query = key = value = d_out = result = nullptr;
-    } else {
-      probabilities = bf16_scratch.get<T>(2 * square + 5 * head);
-      d_scores = probabilities + square;
-      query = d_scores + square;
-      key = query + head;
-      value = key + head;
-      d_out = value + head;
-      result = d_out + head;
-    }
-  }
-};
-
+// Finds the matrices of one head and sequence in packed tensors.
 struct HeadPlace {
   int64_t first, length, hidden, d, head;
+
+  template <typename Op>
+  HeadPlace(const Op& op, int64_t sequence, int64_t head_)
+      : first(op.sequences.cu_seqlens[sequence]),
+        length(op.sequences.cu_seqlens[sequence + 1] - first),
+        hidden(op.qkv.cols / 3),
+        d(hidden / op.heads),
+        head(head_) {}
+
+  // part: 0 to 2 for queries, keys and values; 0 in a tensor of `hidden` columns.
   template <typename T>
-  HeadView<T> of(T* tensor, int64_t columns, int64_t part) const {
-    return {tensor + first * columns + part * hidden + head * d, columns};
+  T* of(T* tensor, int64_t columns, int64_t part) const {
+    return tensor + first * columns + part * hidden + head * d;
   }
-};
-
-template <typename Op>
-HeadPlace place_of(const Op& op, int64_t sequence, int64_t head) {
-  const int64_t first = op.sequences.cu_seqlens[sequence];
-  const int64_t hidden = op.qkv.cols / 3;
-  return {first, op.sequences.cu_seqlens[sequence + 1] - first, hidden, hidden / op.heads, head};
-}
-
-template <typename T>
-struct QueryKeyValue {
-  HeadView<const T> query, key, value;
 };
 
 template <typename T, typename Op>
-QueryKeyValue<T> query_key_value(const Op& op, const HeadPlace& place, const HeadLayout<T>& layout,
-                                 const HeadScratch<T>& scratch) {
-  const auto part = [&](int64_t index, T* copy) {
-    return layout.input(place.of(op.qkv.template as<T>(), op.qkv.cols, index), copy);
-  };
-  return {part(0, scratch.query), part(1, scratch.key), part(2, scratch.value)};
-}
-
-template <typename Op>
-SoftmaxRows softmax_rows(const Op& op, const HeadPlace& place, int64_t sequence, int64_t padded,
-                         float* scores) {
-  return {.length = place.length,
-          .padded = padded,
-          .scale = 1.0f / __builtin_sqrtf(static_cast<float>(place.d)),
-          .dropout = op.dropout,
-          .sample_id = op.dropout.probability > 0.0f ? op.sequences.sample_ids[sequence] : 0,
-          .head = static_cast<uint32_t>(place.head),
-          .scores = scores,
-          .log_sum_exp = const_cast<float*>(op.log_sum_exp.template as<float>()) +
-                         place.first * op.heads + place.head,
-          .log_sum_exp_stride = op.heads};
-}
-
-// Rows beyond the sequence take part in GEMMs over keys, so they must be zero.
-template <typename T>
-void zero_rows(const HeadLayout<T>& layout, T* matrix) {
-  const int64_t used = layout.length * layout.padded;
-  std::fill_n(matrix + used, layout.padded * layout.padded - used, T{});
-}
-
-// Returns specialised kernels for heads of this size, or null. They require bf16 and a processor
-// that supports them.
-template <typename T>
-const Bf16Attention* attention_kernels(int64_t d) {
-  if constexpr (dtype_of<T>() == DType::kBF16) {
-    if (bf16_attention_takes(d) && multiplies_bf16_pairs()) return &bf16_attention();
-  }
-  return nullptr;
-}
-
-// Converts a head to the kernels' arguments.
-template <typename Op>
-AttentionHead head_of(const Op& op, const HeadPlace& place, int64_t sequence) {
-  const SoftmaxRows rows = softmax_rows(op, place, sequence, 0, nullptr);
+AttentionHead<T> head_of(const Op& op, const HeadPlace& place, int64_t sequence) {
   const auto part = [&](int64_t index) {
-    return place.of(op.qkv.template as<uint16_t>(), op.qkv.cols, index).data;
+    return place.of(op.qkv.template as<T>(), op.qkv.cols, index);
   };
   return {.length = place.length,
           .d = place.d,
@@ -204,61 +49,120 @@ AttentionHead head_of(const Op& op, const HeadPlace& place, int64_t sequence) {
           .key = part(1),
           .value = part(2),
           .stride = op.qkv.cols,
-          .dropout = rows.dropout,
-          .sample_id = rows.sample_id,
-          .head = rows.head,
-          .log_sum_exp = rows.log_sum_exp,
-          .log_sum_exp_stride = rows.log_sum_exp_stride};
+          .dropout = op.dropout,
+          .sample_id = op.dropout.probability > 0.0f ? op.sequences.sample_ids[sequence] : 0,
+          .head = static_cast<uint32_t>(place.head),
+          .log_sum_exp = const_cast<float*>(op.log_sum_exp.template as<float>()) +
+                         place.first * op.heads + place.head,
+          .log_sum_exp_stride = op.heads};
 }
 
-Scratch& head_scratch() {
+template <typename T>
+AttentionHeadGradients<T> gradients_of(const AttentionBackward& op, const Tensor& d_qkv,
+                                       const HeadPlace& place) {
+  const auto part = [&](int64_t index) { return place.of(d_qkv.as<T>(), d_qkv.cols, index); };
+  return {.d_context = place.of(op.d_context.as<T>(), place.hidden, 0),
+          .d_context_stride = place.hidden,
+          .d_query = part(0),
+          .d_key = part(1),
+          .d_value = part(2),
+          .d_stride = d_qkv.cols};
+}
+
+// f32 copies of a head's 16-bit matrices, [length, d] each, of the calling thread.
+class WidenedHead {
+ public:
+  WidenedHead(int64_t length, int64_t d) : length_(length), d_(d) {
+    static PerThread<Scratch> scratch;
+    memory_ = scratch.get().get<float>(kMatrices * length * d);
+  }
+
+  template <typename T>
+  AttentionHead<float> head(const AttentionHead<T>& narrow) {
+    return {.length = length_,
+            .d = d_,
+            .query = widened(0, narrow.query, narrow.stride),
+            .key = widened(1, narrow.key, narrow.stride),
+            .value = widened(2, narrow.value, narrow.stride),
+            .stride = d_,
+            .dropout = narrow.dropout,
+            .sample_id = narrow.sample_id,
+            .head = narrow.head,
+            .log_sum_exp = narrow.log_sum_exp,
+            .log_sum_exp_stride = narrow.log_sum_exp_stride};
+  }
+  template <typename T>
+  AttentionHeadGradients<float> gradients(const AttentionHeadGradients<T>& narrow) {
+    return {.d_context = widened(3, narrow.d_context, narrow.d_context_stride),
+            .d_context_stride = d_,
+            .d_query = copy(4),
+            .d_key = copy(5),
+            .d_value = copy(6),
+            .d_stride = d_};
+  }
+  float* context() { return copy(3); }
+
+  template <typename T>
+  void round(const float* from, T* to, int64_t stride) const {
+    narrow(from, length_, d_, to, stride);
+  }
+
+ private:
+  static constexpr int64_t kMatrices = 7;
+
+  float* copy(int64_t index) { return memory_ + index * length_ * d_; }
+  template <typename T>
+  const float* widened(int64_t index, const T* from, int64_t stride) {
+    widen(from, length_, d_, stride, copy(index));
+    return copy(index);
+  }
+
+  int64_t length_, d_;
+  float* memory_;
+};
+
+// Returns the kernels for heads of size d that take elements of type T as they are, or null.
+template <typename T>
+const AttentionKernels<T>* attention_kernels(const Context& context, int64_t d) {
+  if constexpr (dtype_of<T>() == DType::kF32) return &context.kernels.attention;
+  if constexpr (dtype_of<T>() == DType::kBF16) {
+    if (bf16_attention_takes(d) && multiplies_bf16_pairs()) return &bf16_attention();
+  }
+  return nullptr;
+}
+
+char* head_scratch(int64_t bytes) {
   static PerThread<Scratch> scratch;
-  return scratch.get();
+  return scratch.get().get<char>(bytes);
 }
 
-void forward_of_head(const Bf16Attention& kernels, const AttentionForward& op,
-                     const HeadPlace& place, int64_t sequence) {
-  char* scratch = head_scratch().get<char>(kernels.forward_scratch(place.length, place.d));
-  const auto out = place.of(op.context.as<uint16_t>(), place.hidden, 0);
-  kernels.forward(head_of(op, place, sequence), out.data, out.stride, scratch);
+template <typename T>
+void forward(const AttentionKernels<T>& kernels, const AttentionHead<T>& head, T* out,
+             int64_t stride) {
+  kernels.forward(head, out, stride, head_scratch(kernels.forward_scratch(head.length, head.d)));
 }
 
-void backward_of_head(const Bf16Attention& kernels, const AttentionBackward& op,
-                      const Tensor& d_qkv, const HeadPlace& place, int64_t sequence) {
-  char* scratch = head_scratch().get<char>(kernels.backward_scratch(place.length, place.d));
-  const auto d_context = place.of(op.d_context.as<uint16_t>(), place.hidden, 0);
-  const auto part = [&](int64_t index) {
-    return place.of(d_qkv.as<uint16_t>(), d_qkv.cols, index).data;
-  };
-  kernels.backward(head_of(op, place, sequence),
-                   {.d_context = d_context.data,
-                    .d_context_stride = d_context.stride,
-                    .d_query = part(0),
-                    .d_key = part(1),
-                    .d_value = part(2),
-                    .d_stride = d_qkv.cols},
-                   scratch);
+template <typename T>
+void backward(const AttentionKernels<T>& kernels, const AttentionHead<T>& head,
+              const AttentionHeadGradients<T>& gradients) {
+  kernels.backward(head, gradients, head_scratch(kernels.backward_scratch(head.length, head.d)));
 }
 
 }  // namespace
 
 template <typename T>
 void Operations<T>::attention_forward(const Context& context, const AttentionForward& op) {
-  const Bf16Attention* kernels = attention_kernels<T>(op.qkv.cols / 3 / op.heads);
-  for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
-    const HeadPlace place = place_of(op, sequence, head);
-    if (kernels != nullptr) return forward_of_head(*kernels, op, place, sequence);
-    const HeadLayout<T> layout(place.length, place.d);
-    const HeadScratch<T> scratch(layout);
-    const auto [query, key, value] = query_key_value(op, place, layout, scratch);
-    scores_gemm<T>(layout, query, key, scratch.scores);
-    context.typed<T>().softmax_forward(
-        softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.probabilities,
-        scratch.row);
-    zero_rows(layout, scratch.probabilities);
-    const auto out = place.of(op.context.as<T>(), place.hidden, 0);
-    values_gemm<T>(layout, scratch.probabilities, false, value, layout.output(out, scratch.result));
-    layout.finish(out, scratch.result);
+  const auto* kernels = attention_kernels<T>(context, op.qkv.cols / 3 / op.heads);
+  for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t index) {
+    const HeadPlace place(op, sequence, index);
+    const AttentionHead<T> head = head_of<T>(op, place, sequence);
+    T* out = place.of(op.context.as<T>(), place.hidden, 0);
+    if (kernels != nullptr) return forward(*kernels, head, out, place.hidden);
+    if constexpr (dtype_of<T>() != DType::kF32) {
+      WidenedHead widened(place.length, place.d);
+      forward(context.kernels.attention, widened.head(head), widened.context(), place.d);
+      widened.round(widened.context(), out, place.hidden);
+    }
   });
   write_copy<T>(context, op.context, op.context_float8);
 }
@@ -266,32 +170,20 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
 template <typename T>
 void Operations<T>::attention_backward(const Context& context, const AttentionBackward& op) {
   const Tensor d_qkv = place_of_output<T>(context, op.d_qkv, 5);
-  const Bf16Attention* kernels = attention_kernels<T>(op.qkv.cols / 3 / op.heads);
-  for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
-    const HeadPlace place = place_of(op, sequence, head);
-    if (kernels != nullptr) {
-      return backward_of_head(*kernels, op, d_qkv, place, sequence);
+  const auto* kernels = attention_kernels<T>(context, op.qkv.cols / 3 / op.heads);
+  for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t index) {
+    const HeadPlace place(op, sequence, index);
+    const AttentionHead<T> head = head_of<T>(op, place, sequence);
+    const AttentionHeadGradients<T> gradients = gradients_of<T>(op, d_qkv, place);
+    if (kernels != nullptr) return backward(*kernels, head, gradients);
+    if constexpr (dtype_of<T>() != DType::kF32) {
+      WidenedHead widened(place.length, place.d);
+      const AttentionHeadGradients<float> in_f32 = widened.gradients(gradients);
+      backward(context.kernels.attention, widened.head(head), in_f32);
+      widened.round(in_f32.d_query, gradients.d_query, gradients.d_stride);
+      widened.round(in_f32.d_key, gradients.d_key, gradients.d_stride);
+      widened.round(in_f32.d_value, gradients.d_value, gradients.d_stride);
     }
-    const HeadLayout<T> layout(place.length, place.d);
-    const HeadScratch<T> scratch(layout);
-    const auto [query, key, value] = query_key_value(op, place, layout, scratch);
-    const auto d_context = place.of(op.d_context.as<T>(), place.hidden, 0);
-    const auto d_out = layout.input(d_context, scratch.d_out);
-    scores_gemm<T>(layout, query, key, scratch.scores);
-    scores_gemm<T>(layout, d_out, value, scratch.d_probabilities);
-    context.typed<T>().softmax_backward(
-        softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.d_probabilities,
-        scratch.probabilities, scratch.d_scores, scratch.row);
-    zero_rows(layout, scratch.probabilities);
-    zero_rows(layout, scratch.d_scores);
-    const auto emit = [&](int64_t part, const T* weights, bool transpose, HeadView<const T> x) {
-      const auto out = place.of(d_qkv.as<T>(), d_qkv.cols, part);
-      values_gemm<T>(layout, weights, transpose, x, layout.output(out, scratch.result));
-      layout.finish(out, scratch.result);
-    };
-    emit(0, scratch.d_scores, false, key);
-    emit(1, scratch.d_scores, true, query);
-    emit(2, scratch.probabilities, true, d_out);
   });
   write_copy<T>(context, d_qkv, op.d_qkv_float8);
 }

@@ -88,7 +88,8 @@ float highest_score(const float* scores, int64_t n) {
       _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
 }
 
-void forward(const AttentionHead& head, uint16_t* context, int64_t context_stride, void* scratch) {
+void forward(const AttentionHead<uint16_t>& head, uint16_t* context, int64_t context_stride,
+             void* scratch) {
   const Sizes size(head.length, head.d);
   const Factors factors(head);
   const ForwardMemory memory(size, scratch);
@@ -172,8 +173,8 @@ struct RowConstants {
   bool exists;
 };
 
-RowConstants row_constants(const AttentionHead& head, const Factors& factors, int64_t query,
-                           const uint64_t* kept, float delta) {
+RowConstants row_constants(const AttentionHead<uint16_t>& head, const Factors& factors,
+                           int64_t query, const uint64_t* kept, float delta) {
   if (query >= head.length) return {_mm512_setzero_ps(), nullptr, false};
   return {_mm512_set1_ps(-delta * factors.scores), factors.drops ? kept : nullptr, true};
 }
@@ -194,10 +195,10 @@ int64_t place_of_weights(int64_t c) {
 // pairs of both queries' probabilities after dropout, and of the gradients of their raw scores, at
 // place_of_weights(). Writes these gradients also as rows. `scaled` and `deltas` are the results of
 // probabilities_of_row().
-void softmax_backward_pair(const AttentionHead& head, const Factors& factors, int64_t query,
-                           const Sizes& size, const uint64_t* kept, const float* deltas,
-                           const float* scaled, const float* d_probabilities, Pair* probabilities,
-                           Pair* d_scores, uint16_t* d_score_rows) {
+void softmax_backward_pair(const AttentionHead<uint16_t>& head, const Factors& factors,
+                           int64_t query, const Sizes& size, const uint64_t* kept,
+                           const float* deltas, const float* scaled, const float* d_probabilities,
+                           Pair* probabilities, Pair* d_scores, uint16_t* d_score_rows) {
   const __m512 scale = _mm512_set1_ps(factors.scores);
   const RowConstants both[2] = {
       row_constants(head, factors, query, kept, deltas[0]),
@@ -248,7 +249,8 @@ void softmax_backward_pair(const AttentionHead& head, const Factors& factors, in
   });
 }
 
-void backward(const AttentionHead& head, const AttentionHeadGradients& gradients, void* scratch) {
+void backward(const AttentionHead<uint16_t>& head,
+              const AttentionHeadGradients<uint16_t>& gradients, void* scratch) {
   const Sizes size(head.length, head.d);
   const Factors factors(head);
   const BackwardMemory memory(size, scratch);
@@ -316,17 +318,18 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
 
 }  // namespace
 
-const Bf16Attention& bf16_attention() {
-  static constexpr Bf16Attention kernels = {.forward_scratch =
-                                                [](int64_t n, int64_t d) {
-                                                  return ForwardMemory({n, d}, nullptr).bytes;
-                                                },
-                                            .backward_scratch =
-                                                [](int64_t n, int64_t d) {
-                                                  return BackwardMemory({n, d}, nullptr).bytes;
-                                                },
-                                            .forward = forward,
-                                            .backward = backward};
+const AttentionKernels<uint16_t>& bf16_attention() {
+  static constexpr AttentionKernels<uint16_t> kernels = {
+      .forward_scratch =
+          [](int64_t n, int64_t d) {
+            return ForwardMemory({n, d}, nullptr).bytes;
+          },
+      .backward_scratch =
+          [](int64_t n, int64_t d) {
+            return BackwardMemory({n, d}, nullptr).bytes;
+          },
+      .forward = forward,
+      .backward = backward};
   return kernels;
 }
 

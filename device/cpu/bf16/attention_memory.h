@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "device/cpu/attention_head.h"
 #include "device/cpu/bf16/products.h"
 
 namespace strata::device::cpu {
@@ -22,23 +23,6 @@ constexpr int64_t kKeyGroup = 48;
 constexpr int64_t kColumns = 64;
 
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
-// Memory handed out in pieces; without any it counts.
-class Pieces {
- public:
-  explicit Pieces(void* memory) : memory_(static_cast<char*>(memory)) {}
-  template <typename T>
-  T* take(int64_t count) {
-    char* piece = memory_ == nullptr ? nullptr : memory_ + used_;
-    used_ += rounded_up(count * static_cast<int64_t>(sizeof(T)), 64);
-    return reinterpret_cast<T*>(piece);
-  }
-  int64_t used() const { return used_; }
-
- private:
-  char* memory_;
-  int64_t used_ = 0;
-};
 
 // The sizes by which a head's matrices are laid out.
 struct Sizes {

@@ -28,12 +28,8 @@ template <typename Work>
   return static_cast<__mmask16>(bits >> (i * kWords));
 }
 
-uint32_t dropout_row_of(const AttentionHead& head, int64_t query) {
-  return head.head * 65536u + static_cast<uint32_t>(query);
-}
-
 // kept[i * size.row + c], a bit each: whether dropout keeps column c of query `first` + i.
-void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int64_t rows,
+void find_kept(const AttentionHead<uint16_t>& head, const Sizes& size, int64_t first, int64_t rows,
                uint64_t* kept) {
   const DropoutKeys keys(head.dropout);
   for (int64_t i = 0; i < rows; ++i, kept += size.row / kColumns) {
@@ -92,7 +88,7 @@ struct Factors {
   float log2_kept;
   bool drops;
 
-  explicit Factors(const AttentionHead& head)
+  explicit Factors(const AttentionHead<uint16_t>& head)
       : scores(1.0f / __builtin_sqrtf(static_cast<float>(head.d))),
         kept(head.dropout.probability > 0.0f ? head.dropout.keep_scale() : 1.0f),
         log2_kept(__builtin_log2f(kept)),
@@ -101,7 +97,7 @@ struct Factors {
 
 // Computes the scores [rows, size.row] of `rows` queries from `first` on and, if there is dropout,
 // `kept` as find_kept() does.
-void find_scores(const AttentionHead& head, const Sizes& size, const Factors& factors,
+void find_scores(const AttentionHead<uint16_t>& head, const Sizes& size, const Factors& factors,
                  int64_t first, int64_t rows, const Pair* keys, float* scores, uint64_t* kept) {
   const int64_t kept_row = size.row / kColumns;
   const auto queries = [&](int64_t row) {

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "device/cpu/bf16/gemm.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/gemm/widen.h"
 #include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
@@ -43,32 +44,6 @@ void sgemm(const MatmulCall& call) {
   if (status != dnnl_success) fail("oneDNN sgemm failed with status {}", static_cast<int>(status));
 }
 
-int threads_of_caller() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
-
-void widen_row(int64_t columns, const Float16* from, float* to) {
-  kernels_for_this_cpu().f16_to_f32(columns, 1.0f, from, to);
-}
-void widen_row(int64_t columns, const uint16_t* from, float* to) {
-  kernels_for_this_cpu().bf16_to_f32(columns, 1.0f, from, to);
-}
-void round_row(int64_t columns, const float* from, Float16* to) {
-  kernels_for_this_cpu().f32_to_f16(columns, 1.0f, from, to);
-}
-void round_row(int64_t columns, const float* from, uint16_t* to) {
-  kernels_for_this_cpu().f32_to_bf16(columns, 1.0f, from, to);
-}
-
-// Converts from[rows, columns], with rows `ld` apart, to f32.
-template <typename T>
-void widen(const void* from, int64_t rows, int64_t columns, int64_t ld, float* to) {
-  const auto* source = static_cast<const T*>(from);
-  parallel_ranges(threads_of_caller(), rows, [&](int64_t begin, int64_t end, int) {
-    for (int64_t row = begin; row < end; ++row) {
-      widen_row(columns, source + row * ld, to + row * columns);
-    }
-  });
-}
-
 // T: Float16, or uint16_t for bf16.
 template <typename T>
 void widened_matmul(const MatmulCall& call) {
@@ -77,7 +52,7 @@ void widened_matmul(const MatmulCall& call) {
   const auto widened = [&](size_t slot, const void* from, int64_t rows, int64_t columns,
                            int64_t ld) -> float* {
     float* to = scratch[slot].get<float>(rows * columns);
-    widen<T>(from, rows, columns, ld, to);
+    widen(static_cast<const T*>(from), rows, columns, ld, to);
     return to;
   };
   MatmulCall wide = call;
@@ -88,16 +63,12 @@ void widened_matmul(const MatmulCall& call) {
   if (call.bias) wide.bias = widened(2, call.bias, 1, call.n, call.n);
   if (call.output_dtype == DType::kF32) return sgemm(wide);
   float* product = scratch[3].get<float>(call.m * call.n);
-  if (call.accumulate) widen<T>(call.c, call.m, call.n, call.ldc, product);
+  T* c = static_cast<T*>(call.c);
+  if (call.accumulate) widen<T>(c, call.m, call.n, call.ldc, product);
   wide.c = product;
   wide.ldc = call.n;
   sgemm(wide);
-  auto* c = static_cast<T*>(call.c);
-  parallel_ranges(threads_of_caller(), call.m, [&](int64_t begin, int64_t end, int) {
-    for (int64_t row = begin; row < end; ++row) {
-      round_row(call.n, product + row * call.n, c + row * call.ldc);
-    }
-  });
+  narrow(product, call.m, call.n, c, call.ldc);
 }
 
 struct Shape {

@@ -1,6 +1,7 @@
 // Collects the kernels compiled for this translation unit's instruction set.
 #pragma once
 
+#include "device/cpu/kernels/attention/attention.h"
 #include "device/cpu/kernels/flat/activation.h"
 #include "device/cpu/kernels/flat/elementwise.h"
 #include "device/cpu/kernels/flat/float16.h"
@@ -8,7 +9,6 @@
 #include "device/cpu/kernels/rows/cross_entropy.h"
 #include "device/cpu/kernels/rows/embeddings.h"
 #include "device/cpu/kernels/rows/layernorm.h"
-#include "device/cpu/kernels/rows/softmax.h"
 #include "device/cpu/kernels/rows/standardization.h"
 
 namespace strata::device::cpu {
@@ -28,8 +28,6 @@ constexpr TypedKernels<T> make_typed_kernels() {
       .embeddings_forward = embeddings_forward<T>,
       .embeddings_backward = embeddings_backward<T>,
       .column_sums = column_sums<T>,
-      .softmax_forward = softmax_forward<T>,
-      .softmax_backward = softmax_backward<T>,
       .cross_entropy = cross_entropy<T>,
       .add = add<T>,
   };
@@ -52,6 +50,7 @@ constexpr VectorKernels make_table(const char* instruction_set) {
       .sum_of_squares_bf16 = sum_of_squares<uint16_t>,
       .sum_of_squares_f16 = sum_of_squares<Float16>,
       .add_f32 = add<float>,
+      .attention = kAttention,
 #define STRATA_UPDATE(function, Update, without) .function = update<Update>,
       STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
 #undef STRATA_UPDATE

@@ -56,7 +56,10 @@ inline float fast_exp(float x) {
   return exp_in_range(x);
 }
 
-// fast_exp for x <= 0, up to rounding. Clamps with one unsigned minimum, because the bits of
+// fast_exp for x <= 0, up to rounding; keeps NaN.
+inline float exp_of_negative(float x) { return exp_in_range(-87.0f > x ? -87.0f : x); }
+
+// The same without NaN. Clamps with one unsigned minimum, because the bits of
 // negative floats grow as the numbers fall. A NaN with its sign set gives exp(-87).
 inline float fast_exp_of_negative(float x) {
   constexpr auto kLeast = std::bit_cast<uint32_t>(-87.0f);
@@ -86,19 +89,36 @@ inline Normal normal(float x) {
   return {x < 0.0f ? tail : 1.0f - tail, 0.398942280401432678f * gauss};
 }
 
-// Works in lanes, because compilers must not reorder a plain maximum that might meet a NaN.
+// Vectors of this instruction set, loaded from any address of a float.
+#ifdef __AVX512F__
+constexpr int kVectorFloats = 16;
+#elif defined(__AVX2__)
+constexpr int kVectorFloats = 8;
+#else
+constexpr int kVectorFloats = 4;
+#endif
+using Vector [[gnu::vector_size(kVectorFloats * sizeof(float)), gnu::aligned(sizeof(float)),
+               gnu::may_alias]] = float;
+
+// Compilers must not reorder a plain maximum that might meet a NaN, so this one names its vectors.
 inline float highest_of(const float* x, int64_t count) {
-  constexpr int kLanes = 16;
-  float lanes[kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = x[0];
+  constexpr int kVectors = 4, kTogether = kVectors * kVectorFloats;
+  float highest = x[0];
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
+  if (count >= kTogether) {
+    Vector most[kVectors];
+    for (int v = 0; v < kVectors; ++v) most[v] = Vector{} + highest;
+    for (; i + kTogether <= count; i += kTogether) {
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector some = *reinterpret_cast<const Vector*>(x + i + v * kVectorFloats);
+        most[v] = some > most[v] ? some : most[v];
+      }
+    }
+    for (int v = 1; v < kVectors; ++v) most[0] = most[v] > most[0] ? most[v] : most[0];
+    for (int lane = 0; lane < kVectorFloats; ++lane) {
+      highest = most[0][lane] > highest ? most[0][lane] : highest;
     }
   }
-  float highest = x[0];
-  for (const float lane : lanes) highest = lane > highest ? lane : highest;
   for (; i < count; ++i) highest = x[i] > highest ? x[i] : highest;
   return highest;
 }

@@ -6,21 +6,9 @@
 #include <cstdint>
 
 #include "device/backend.h"
+#include "device/cpu/attention_head.h"
 
 namespace strata::device::cpu {
-
-// One attention head's scores of one sequence: `length` rows, `stride` apart.
-struct SoftmaxRows {
-  int64_t length = 0;  // number of queries, and of keys
-  int64_t padded = 0;  // number of columns; those from `length` on become 0
-  float scale = 1.0f;  // applied to the raw scores
-  Dropout dropout;
-  uint64_t sample_id = 0;
-  uint32_t head = 0;
-  float* scores = nullptr;       // [length, padded] raw q k^T
-  float* log_sum_exp = nullptr;  // row i at [i * log_sum_exp_stride]
-  int64_t log_sum_exp_stride = 0;
-};
 
 // Arrays of a memory-bound pass: as many as an optimizer has, or one of LAMB's halves.
 struct PlainPass {
@@ -61,12 +49,6 @@ struct TypedKernels {
   void (*embeddings_backward)(const EmbeddingsBackward&, int64_t begin, int64_t end, float* d_sum,
                               float* d_gamma, float* d_beta, float* scratch);
   void (*column_sums)(int64_t rows, int64_t columns, const T* x, float* sums);  // adds to sums
-  // probabilities: softmax of the scores after dropout, [length, padded].
-  void (*softmax_forward)(const SoftmaxRows&, T* probabilities, float* scratch);
-  // Reads raw scores, which are overwritten, and d_probabilities [length, padded], the gradient of
-  // the probabilities after dropout. Writes probabilities after dropout and d_scores.
-  void (*softmax_backward)(const SoftmaxRows&, const float* d_probabilities, T* probabilities,
-                           T* d_scores, float* scratch);
   // Processes rows of logits [rows, classes]. Without a gradient d_logits is null; with one the
   // logits are overwritten. Adds to totals.
   void (*cross_entropy)(int64_t rows, int64_t classes, float* logits, const int32_t* labels,
@@ -90,6 +72,7 @@ struct VectorKernels {
   double (*sum_of_squares_bf16)(int64_t count, const uint16_t* x);
   double (*sum_of_squares_f16)(int64_t count, const Float16* x);
   void (*add_f32)(int64_t count, const float* x, float* sum);
+  AttentionKernels<float> attention;
   // Updates elements [begin, end); `factor` multiplies the gradient.
 #define STRATA_UPDATE(function, Update, without) \
   void (*function)(const Update&, int64_t begin, int64_t end, float factor);

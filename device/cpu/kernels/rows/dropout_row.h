@@ -1,5 +1,5 @@
-// Dropout factors of a whole row: the Philox stream of device/operations/dropout.h with 8 counters
-// in parallel on AVX-512, else 16.
+// Dropout factors of a whole row: the Philox stream of device/operations/dropout.h with several
+// counters in parallel.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "device/cpu/kernels/math.h"
 
-#ifdef __AVX512BW__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -123,6 +123,75 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
                        _mm512_maskz_mov_ps(static_cast<__mmask16>(kept >> i), keep));
     }
   });
+}
+
+#elif defined(__AVX2__)
+
+// Four counters in parallel, each 32-bit word in a 64-bit lane. The widening product ignores the
+// upper halves, so they are never cleared.
+class FourCounters {
+ public:
+  [[gnu::always_inline]] FourCounters(uint64_t sample_id, uint32_t row, int64_t first)
+      : c0_(_mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_set_epi64x(3, 2, 1, 0))),
+        c1_(_mm256_set1_epi64x(row)),
+        c2_(_mm256_set1_epi64x(static_cast<uint32_t>(sample_id))),
+        c3_(_mm256_set1_epi64x(static_cast<int64_t>(sample_id >> 32))) {}
+
+  [[gnu::always_inline]] void run_round(__m256i key0, __m256i key1) {
+    const __m256i product0 = _mm256_mul_epu32(c0_, _mm256_set1_epi64x(0xD2511F53));
+    const __m256i product1 = _mm256_mul_epu32(c2_, _mm256_set1_epi64x(0xCD9E8D57));
+    const auto mix = [](__m256i product, __m256i word, __m256i key) {
+      return _mm256_xor_si256(_mm256_srli_epi64(product, 32), _mm256_xor_si256(word, key));
+    };
+    c0_ = mix(product1, c1_, key0);
+    c2_ = mix(product0, c3_, key1);
+    c1_ = product1;
+    c3_ = product0;
+  }
+
+  // Writes `keep` or 0 for the counters' 32 columns. threshold: in every 16-bit lane.
+  [[gnu::always_inline]] void write(__m256i threshold, __m256 keep, float* factors) const {
+    const __m256i low_half = _mm256_set1_epi64x(0xffffffff);
+    const __m256i words01 =
+        _mm256_or_si256(_mm256_and_si256(c0_, low_half), _mm256_slli_epi64(c1_, 32));
+    const __m256i words23 =
+        _mm256_or_si256(_mm256_and_si256(c2_, low_half), _mm256_slli_epi64(c3_, 32));
+    const auto write_eight = [&](__m128i kept, float* to) {
+      const __m256 mask = _mm256_castsi256_ps(_mm256_cvtepi16_epi32(kept));
+      _mm256_storeu_ps(to, _mm256_and_ps(mask, keep));
+    };
+    const auto write_counters = [&](__m256i numbers, int counter) {
+      const __m256i kept = _mm256_cmpeq_epi16(_mm256_max_epu16(numbers, threshold), numbers);
+      write_eight(_mm256_castsi256_si128(kept), factors + 8 * counter);
+      write_eight(_mm256_extracti128_si256(kept, 1), factors + 8 * (counter + 2));
+    };
+    write_counters(_mm256_unpacklo_epi64(words01, words23), 0);
+    write_counters(_mm256_unpackhi_epi64(words01, words23), 1);
+  }
+
+ private:
+  __m256i c0_, c1_, c2_, c3_;
+};
+
+// factors[c] = 0 or keep_scale for c < columns; writes up to the next multiple of 64.
+inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
+                        float* __restrict factors) {
+  const auto keys = dropout_round_keys(dropout.key());
+  const __m256i threshold = _mm256_set1_epi16(static_cast<int16_t>(dropout.threshold()));
+  const __m256 keep = _mm256_set1_ps(dropout.keep_scale());
+  for (int64_t base = 0; base < columns; base += 64) {
+    // The rounds of both hide each other's latency.
+    FourCounters first(sample_id, row, base / 8), second(sample_id, row, base / 8 + 4);
+#pragma GCC unroll 10
+    for (size_t round = 0; round < kDropoutRounds; ++round) {
+      const __m256i key0 = _mm256_set1_epi64x(keys[2 * round]),
+                    key1 = _mm256_set1_epi64x(keys[2 * round + 1]);
+      first.run_round(key0, key1);
+      second.run_round(key0, key1);
+    }
+    first.write(threshold, keep, factors + base);
+    second.write(threshold, keep, factors + base + 32);
+  }
 }
 
 #else
