@@ -3,7 +3,6 @@
 
 #include "device/cpu/bf16/attention_kernels.h"
 #include "device/cpu/float8.h"
-#include "device/cpu/gemm/matmul.h"
 #include "device/cpu/gemm/widen.h"
 #include "device/cpu/operations.h"
 

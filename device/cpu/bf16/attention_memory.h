@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "device/cpu/attention_head.h"
 #include "device/cpu/bf16/products.h"
+#include "device/cpu/kernels/attention/attention_head.h"
 
 namespace strata::device::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "device/backend.h"
-#include "device/cpu/attention_head.h"
+#include "device/cpu/kernels/attention/attention_head.h"
 
 namespace strata::device::cpu {
 

@@ -1,7 +1,7 @@
 // The softmax inside attention, with dropout, forward and backward.
 #pragma once
 
-#include "device/cpu/attention_head.h"
+#include "device/cpu/kernels/attention/attention_head.h"
 #include "device/cpu/kernels/rows/dropout_row.h"
 
 namespace strata::device::cpu {
