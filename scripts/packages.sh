@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes packages of this tree.
-# Usage: scripts/packages.sh [deb] [static] [DEFAULT: both]
+# Usage: scripts/packages.sh [deb] [static] [wheel]     default: deb static
 #   deb       build/packages/*.deb: strata-tools, strata-training and libstrata-dev, for the Debian this runs on
 #   static    build/packages/strata-static, the tools as one program that needs no library of the system, and a .tar.gz of it
+#   wheel     build/packages/strata_tools-*.whl, the static program for pip
 # Environment: JOBS, compilations at a time (all processors); STRATA_MAINTAINER="Name <address>", for packages' Maintainer field
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -11,8 +12,8 @@ kinds=("$@")
 [[ ${#kinds[@]} -gt 0 ]] || kinds=(deb static)
 for kind in "${kinds[@]}"; do
   case $kind in
-    deb | static) ;;
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    deb | static | wheel) ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) give_up "there is no kind of package '$kind'; see --help" ;;
   esac
 done
@@ -66,8 +67,34 @@ make_static() {
   tar -C "$packages" -czf "$program.tar.gz" --owner=0 --group=0 --transform 's/^strata-static$/strata/' strata-static
 }
 
+# The program is linked to nothing, so that any C library does, glibc or musl.
+make_wheel() {
+  make_static
+  install_packages python3-venv
+  local stage=$root/build/wheel python=$root/build/wheel-venv/bin/python machine version
+  machine=$(uname -m)
+  version=$("$packages/strata-static" --version | sed -n '1s/^strata \([0-9.]*\).*/\1/p')
+  say "wheel: hatchling and auditwheel from PyPI"
+  rm -rf "$stage" "$root/build/wheel-venv" "$packages"/strata_tools-*.whl
+  python3 -I -m venv "$root/build/wheel-venv"
+  pip_of "$python" install wheel
+  cp -r "$root/packaging/wheel" "$stage"
+  cp "$root/LICENSE" "$stage/"
+  install -m 755 "$packages/strata-static" "$stage/strata"
+  (umask 022 && cd "$stage" && SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null || date +%s) \
+    STRATA_WHEEL_VERSION=$version \
+    STRATA_WHEEL_PLATFORM=manylinux_2_17_$machine.manylinux2014_$machine.musllinux_1_1_$machine \
+    "$python" -I -m hatchling build --target wheel --directory "$packages")
+  "$root/tests/packages/wheel_test.sh" "$packages"/strata_tools-*.whl "$packages/strata-static" "$python" ||
+    give_up "the wheel does not work, for the reason above"
+}
+
 for kind in "${kinds[@]}"; do
-  if [[ $kind == deb ]]; then make_debs; else make_static; fi
+  case $kind in
+    deb) make_debs ;;
+    static) make_static ;;
+    wheel) make_wheel ;;
+  esac
 done
 say "made in build/packages"
 (cd "$packages" && ls -lh)

@@ -1,0 +1,1 @@
+"""The program `strata`, which needs no Python. `python -m strata_tools` starts it."""
