@@ -1,8 +1,9 @@
 // Self-attention, one head of one sequence at a time.
-#include <array>
+#include "device/cpu/gemm/attention.h"
 
 #include "device/cpu/bf16/attention_kernels.h"
 #include "device/cpu/float8.h"
+#include "device/cpu/gemm/matmul.h"
 #include "device/cpu/gemm/widen.h"
 #include "device/cpu/operations.h"
 
@@ -30,7 +31,7 @@ struct HeadPlace {
         d(hidden / op.heads),
         head(head_) {}
 
-  // part: 0 to 2 for queries, keys and values; 0 in a tensor of `hidden` columns.
+  // part: 0 queries, 1 keys, 2 values. For a tensor of `hidden` columns: 0.
   template <typename T>
   T* of(T* tensor, int64_t columns, int64_t part) const {
     return tensor + first * columns + part * hidden + head * d;
@@ -42,18 +43,18 @@ AttentionHead<T> head_of(const Op& op, const HeadPlace& place, int64_t sequence)
   const auto part = [&](int64_t index) {
     return place.of(op.qkv.template as<T>(), op.qkv.cols, index);
   };
-  return {.length = place.length,
-          .d = place.d,
-          .query = part(0),
-          .key = part(1),
-          .value = part(2),
-          .stride = op.qkv.cols,
-          .dropout = op.dropout,
-          .sample_id = op.dropout.probability > 0.0f ? op.sequences.sample_ids[sequence] : 0,
-          .head = static_cast<uint32_t>(place.head),
-          .log_sum_exp = const_cast<float*>(op.log_sum_exp.template as<float>()) +
-                         place.first * op.heads + place.head,
-          .log_sum_exp_stride = op.heads};
+  return {{.length = place.length,
+           .d = place.d,
+           .dropout = op.dropout,
+           .sample_id = op.dropout.probability > 0.0f ? op.sequences.sample_ids[sequence] : 0,
+           .head = static_cast<uint32_t>(place.head),
+           .log_sum_exp = const_cast<float*>(op.log_sum_exp.template as<float>()) +
+                          place.first * op.heads + place.head,
+           .log_sum_exp_stride = op.heads},
+          part(0),
+          part(1),
+          part(2),
+          op.qkv.cols};
 }
 
 template <typename T>
@@ -68,7 +69,7 @@ AttentionHeadGradients<T> gradients_of(const AttentionBackward& op, const Tensor
           .d_stride = d_qkv.cols};
 }
 
-// f32 copies of a head's 16-bit matrices, [length, d] each, of the calling thread.
+// The calling thread's f32 copies of a head's 16-bit matrices. Each is [length, d].
 class WidenedHead {
  public:
   WidenedHead(int64_t length, int64_t d) : length_(length), d_(d) {
@@ -78,17 +79,8 @@ class WidenedHead {
 
   template <typename T>
   AttentionHead<float> head(const AttentionHead<T>& narrow) {
-    return {.length = length_,
-            .d = d_,
-            .query = widened(0, narrow.query, narrow.stride),
-            .key = widened(1, narrow.key, narrow.stride),
-            .value = widened(2, narrow.value, narrow.stride),
-            .stride = d_,
-            .dropout = narrow.dropout,
-            .sample_id = narrow.sample_id,
-            .head = narrow.head,
-            .log_sum_exp = narrow.log_sum_exp,
-            .log_sum_exp_stride = narrow.log_sum_exp_stride};
+    return {narrow, widened(0, narrow.query, narrow.stride), widened(1, narrow.key, narrow.stride),
+            widened(2, narrow.value, narrow.stride), d_};
   }
   template <typename T>
   AttentionHeadGradients<float> gradients(const AttentionHeadGradients<T>& narrow) {
@@ -126,6 +118,7 @@ const AttentionKernels<T>* attention_kernels(const Context& context, int64_t d) 
   if constexpr (dtype_of<T>() == DType::kF32) return &context.kernels.attention;
   if constexpr (dtype_of<T>() == DType::kBF16) {
     if (bf16_attention_takes(d) && multiplies_bf16_pairs()) return &bf16_attention();
+    if (bf16_is_native()) return &matmul_attention();
   }
   return nullptr;
 }

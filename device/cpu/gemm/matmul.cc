@@ -162,7 +162,7 @@ void bf16_matmul(const MatmulCall& call) {
   static PerThread<dnnl::stream> streams;
   std::vector<char>& scratchpad = scratchpads.get();
   dnnl::stream& stream = streams.get(cpu_engine());
-  const int threads = threads_of_caller();
+  const int threads = openmp_threads();
   const CompiledMatmul& compiled = cache.get(
       {call.m, call.n, call.k, call.lda, call.ldb, call.ldc, call.transpose_a, call.transpose_b,
        call.bias != nullptr, call.accumulate, call.output_dtype, threads});
@@ -203,7 +203,7 @@ void matmul(const MatmulCall& call) {
     } else if (call.input_dtype == DType::kF16) {
       widened_matmul<Float16>(call);
     } else if (bf16_gemm_takes(call)) {
-      bf16_gemm(call, threads_of_caller());
+      bf16_gemm(call, openmp_threads());
     } else if (onednn_multiplies_bf16()) {
       bf16_matmul(call);
     } else {

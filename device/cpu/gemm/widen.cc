@@ -20,7 +20,7 @@ void round_row(int64_t columns, const float* from, uint16_t* to) {
 
 template <typename Work>
 void for_each_row(int64_t rows, const Work& work) {
-  parallel_ranges(threads_of_caller(), rows, [&](int64_t begin, int64_t end, int) {
+  parallel_ranges(openmp_threads(), rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) work(row);
   });
 }

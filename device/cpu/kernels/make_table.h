@@ -51,6 +51,8 @@ constexpr VectorKernels make_table(const char* instruction_set) {
       .sum_of_squares_f16 = sum_of_squares<Float16>,
       .add_f32 = add<float>,
       .attention = kAttention,
+      .softmax_forward = softmax_forward,
+      .softmax_backward = softmax_backward,
 #define STRATA_UPDATE(function, Update, without) .function = update<Update>,
       STRATA_ELEMENTWISE_UPDATES(STRATA_UPDATE)
 #undef STRATA_UPDATE

@@ -59,8 +59,8 @@ inline float fast_exp(float x) {
 // fast_exp for x <= 0, up to rounding; keeps NaN.
 inline float exp_of_negative(float x) { return exp_in_range(-87.0f > x ? -87.0f : x); }
 
-// The same without NaN. Clamps with one unsigned minimum, because the bits of
-// negative floats grow as the numbers fall. A NaN with its sign set gives exp(-87).
+// exp_of_negative for numbers that are not NaN. Clamps with one unsigned minimum, because the bits
+// of negative floats grow as the numbers fall. A NaN with its sign set gives exp(-87).
 inline float fast_exp_of_negative(float x) {
   constexpr auto kLeast = std::bit_cast<uint32_t>(-87.0f);
   const auto bits = std::bit_cast<uint32_t>(x);
@@ -89,7 +89,7 @@ inline Normal normal(float x) {
   return {x < 0.0f ? tail : 1.0f - tail, 0.398942280401432678f * gauss};
 }
 
-// Vectors of this instruction set, loaded from any address of a float.
+// A vector register of this instruction set.
 #ifdef __AVX512F__
 constexpr int kVectorFloats = 16;
 #elif defined(__AVX2__)
@@ -97,10 +97,20 @@ constexpr int kVectorFloats = 8;
 #else
 constexpr int kVectorFloats = 4;
 #endif
-using Vector [[gnu::vector_size(kVectorFloats * sizeof(float)), gnu::aligned(sizeof(float)),
-               gnu::may_alias]] = float;
+using Vector [[gnu::vector_size(kVectorFloats * sizeof(float))]] = float;
 
-// Compilers must not reorder a plain maximum that might meet a NaN, so this one names its vectors.
+// Loads and stores at any address of a float. Compilers drop an attribute for that from a type that
+// they deduce, so these copy.
+[[gnu::always_inline]] inline Vector load_vector(const float* from) {
+  Vector vector;
+  __builtin_memcpy(&vector, from, sizeof(vector));
+  return vector;
+}
+[[gnu::always_inline]] inline void store_vector(const Vector& vector, float* to) {
+  __builtin_memcpy(to, &vector, sizeof(vector));
+}
+
+// Uses explicit vectors, because compilers may not reorder a maximum whose inputs may be NaN.
 inline float highest_of(const float* x, int64_t count) {
   constexpr int kVectors = 4, kTogether = kVectors * kVectorFloats;
   float highest = x[0];
@@ -110,7 +120,7 @@ inline float highest_of(const float* x, int64_t count) {
     for (int v = 0; v < kVectors; ++v) most[v] = Vector{} + highest;
     for (; i + kTogether <= count; i += kTogether) {
       for (int v = 0; v < kVectors; ++v) {
-        const Vector some = *reinterpret_cast<const Vector*>(x + i + v * kVectorFloats);
+        const Vector some = load_vector(x + i + v * kVectorFloats);
         most[v] = some > most[v] ? some : most[v];
       }
     }

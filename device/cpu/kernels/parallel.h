@@ -79,8 +79,8 @@ inline float* row_scratch(int64_t columns) {
   return scratch.get().get<float>(scratch_floats(columns));
 }
 
-// Number of threads that the calling thread may use: one inside a parallel region.
-inline int threads_of_caller() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+// Number of threads that OpenMP gives to the calling thread: one inside a parallel region.
+inline int openmp_threads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 
 // Calls work(begin, end, part) over an even split of [0, count), one part per thread. The split
 // depends only on count and threads. A single thread needs no OpenMP region. Rethrows a thread's

@@ -73,6 +73,13 @@ struct VectorKernels {
   double (*sum_of_squares_f16)(int64_t count, const Float16* x);
   void (*add_f32)(int64_t count, const float* x, float* sum);
   AttentionKernels<float> attention;
+  // Replaces a query's raw scores [length] with unnormalized probabilities after dropout, and keeps
+  // log_sum_exp. Returns the factor that normalizes.
+  float (*softmax_forward)(const HeadSoftmax&, int64_t query, float* scores, float* scratch);
+  // Replaces a query's raw scores with its probabilities after dropout, and the gradients of these
+  // with the gradients of the raw scores.
+  void (*softmax_backward)(const HeadSoftmax&, int64_t query, float* scores, float* d_probabilities,
+                           float* scratch);
   // Updates elements [begin, end); `factor` multiplies the gradient.
 #define STRATA_UPDATE(function, Update, without) \
   void (*function)(const Update&, int64_t begin, int64_t end, float factor);

@@ -1,4 +1,4 @@
-// Self-attention of one head of one sequence, as kernels compute it.
+// Self-attention of one head of one sequence.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,23 @@
 
 namespace strata::device::cpu {
 
-// T: float, or uint16_t for bfloat16.
-template <typename T>
-struct AttentionHead {
+// The softmax of a head's scores.
+struct HeadSoftmax {
   int64_t length = 0, d = 0;  // tokens; head size
-  // [length, d], rows `stride` elements apart.
-  const T *query = nullptr, *key = nullptr, *value = nullptr;
-  int64_t stride = 0;
   Dropout dropout;
   uint64_t sample_id = 0;
   uint32_t head = 0;
   // Row i at [i * log_sum_exp_stride]; forward writes it, backward reads it.
   float* log_sum_exp = nullptr;
   int64_t log_sum_exp_stride = 0;
+};
+
+// T: float, Float16, or uint16_t for bfloat16.
+template <typename T>
+struct AttentionHead : HeadSoftmax {
+  // [length, d], rows `stride` elements apart.
+  const T *query = nullptr, *key = nullptr, *value = nullptr;
+  int64_t stride = 0;
 };
 
 // Gradients of a head, all [length, d]. Rows of d_context are `d_context_stride` elements apart.
@@ -43,16 +47,16 @@ struct AttentionKernels {
   void (*backward)(const AttentionHead<T>&, const AttentionHeadGradients<T>&, void* scratch);
 };
 
-// Sources for several instruction sets use what follows; the linker must not merge their copies.
+// The rest is compiled for several instruction sets. It is in an unnamed namespace, so that the
+// linker does not merge the copies.
 namespace {
 
 // The row of dropout's random numbers for a query.
-template <typename T>
-uint32_t dropout_row_of(const AttentionHead<T>& head, int64_t query) {
+inline uint32_t dropout_row_of(const HeadSoftmax& head, int64_t query) {
   return head.head * 65536u + static_cast<uint32_t>(query);
 }
 
-// Memory handed out in pieces of whole cache lines; without any it counts.
+// Memory handed out in pieces of whole cache lines. If `memory` is null, it only counts bytes.
 class Pieces {
  public:
   explicit Pieces(void* memory) : memory_(static_cast<char*>(memory)) {}

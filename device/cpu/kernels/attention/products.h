@@ -26,21 +26,21 @@ struct Left {
 // Right operands [depth, columns] are packed in panels of kPanel columns, filled up with zeros:
 // element (l, c) at [c / kPanel * depth * kPanel + l * kPanel + c % kPanel].
 
-using Four [[gnu::vector_size(4 * sizeof(float)), gnu::aligned(sizeof(float)), gnu::may_alias]] =
-    float;
+using Four [[gnu::vector_size(4 * sizeof(float))]] = float;
 
 // to[l * kPanel + j] = x[j * stride + l] for four rows j and columns l.
 [[gnu::always_inline]] inline void transpose_four(const float* x, int64_t stride, float* to) {
-  const auto row = [&](int j) { return *reinterpret_cast<const Four*>(x + j * stride); };
-  const auto column = [&](int l) -> Four& { return *reinterpret_cast<Four*>(to + l * kPanel); };
-  const Four even_low = __builtin_shufflevector(row(0), row(2), 0, 4, 1, 5),
-             even_high = __builtin_shufflevector(row(0), row(2), 2, 6, 3, 7),
-             odd_low = __builtin_shufflevector(row(1), row(3), 0, 4, 1, 5),
-             odd_high = __builtin_shufflevector(row(1), row(3), 2, 6, 3, 7);
-  column(0) = __builtin_shufflevector(even_low, odd_low, 0, 4, 1, 5);
-  column(1) = __builtin_shufflevector(even_low, odd_low, 2, 6, 3, 7);
-  column(2) = __builtin_shufflevector(even_high, odd_high, 0, 4, 1, 5);
-  column(3) = __builtin_shufflevector(even_high, odd_high, 2, 6, 3, 7);
+  Four row[4];
+  for (int j = 0; j < 4; ++j) __builtin_memcpy(&row[j], x + j * stride, sizeof(Four));
+  const Four even_low = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5),
+             even_high = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7),
+             odd_low = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5),
+             odd_high = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
+  const Four column[4] = {__builtin_shufflevector(even_low, odd_low, 0, 4, 1, 5),
+                          __builtin_shufflevector(even_low, odd_low, 2, 6, 3, 7),
+                          __builtin_shufflevector(even_high, odd_high, 0, 4, 1, 5),
+                          __builtin_shufflevector(even_high, odd_high, 2, 6, 3, 7)};
+  for (int l = 0; l < 4; ++l) __builtin_memcpy(to + l * kPanel, &column[l], sizeof(Four));
 }
 
 // Packs the transpose of x[columns, depth], whose rows are `stride` apart.
@@ -81,13 +81,12 @@ inline void pack_rows(int64_t depth, int64_t columns, const float* x, int64_t st
   }
 }
 
-// out[kRows, kPanel] = or += left panel. Takes scalars, so that all stay in registers.
+// out[kRows, kPanel] = or += left panel. Its parameters are scalars, not structs, so that
+// compilers keep them in registers.
 template <int kRows>
 [[gnu::noinline]] void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_column,
                             const float* panel, bool accumulate, float* out, int64_t out_row) {
-  const auto at = [&](int r, int v) {
-    return reinterpret_cast<Vector*>(out + r * out_row + v * kVectorFloats);
-  };
+  const auto at = [&](int r, int v) { return out + r * out_row + v * kVectorFloats; };
   Vector sums[kRows][kTileVectors];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
@@ -98,14 +97,14 @@ template <int kRows>
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kTileVectors; ++v) sums[r][v] = *at(r, v);
+      for (int v = 0; v < kTileVectors; ++v) sums[r][v] = load_vector(at(r, v));
     }
   }
   for (int64_t l = 0; l < depth; ++l, a += a_column, panel += kPanel) {
     Vector columns[kTileVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVectors; ++v) {
-      columns[v] = *reinterpret_cast<const Vector*>(panel + v * kVectorFloats);
+      columns[v] = load_vector(panel + v * kVectorFloats);
     }
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
@@ -117,7 +116,7 @@ template <int kRows>
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) *at(r, v) = sums[r][v];
+    for (int v = 0; v < kTileVectors; ++v) store_vector(sums[r][v], at(r, v));
   }
 }
 

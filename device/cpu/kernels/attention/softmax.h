@@ -7,13 +7,12 @@
 namespace strata::device::cpu {
 namespace {
 
-inline float score_factor(const AttentionHead<float>& head) {
+inline float score_factor(const HeadSoftmax& head) {
   return 1.0f / __builtin_sqrtf(static_cast<float>(head.d));
 }
 
 // Returns the factors of a query's probabilities, or null without dropout.
-inline const float* dropout_factors(const AttentionHead<float>& head, int64_t query,
-                                    float* factors) {
+inline const float* dropout_factors(const HeadSoftmax& head, int64_t query, float* factors) {
   if (head.dropout.probability <= 0.0f) return nullptr;
   dropout_row(head.dropout, head.sample_id, dropout_row_of(head, query), head.length, factors);
   return factors;
@@ -21,7 +20,7 @@ inline const float* dropout_factors(const AttentionHead<float>& head, int64_t qu
 
 // Replaces a query's raw scores with unnormalized probabilities after dropout, keeps log_sum_exp
 // and returns the factor that normalizes.
-inline float softmax_forward(const AttentionHead<float>& head, int64_t query, float* scores,
+inline float softmax_forward(const HeadSoftmax& head, int64_t query, float* scores,
                              float* scratch) {
   const int64_t n = head.length;
   const float scale = score_factor(head);
@@ -41,8 +40,8 @@ inline float softmax_forward(const AttentionHead<float>& head, int64_t query, fl
 
 // Replaces a query's raw scores with its probabilities after dropout, and `d`, the gradients of
 // these, with the gradients of the raw scores.
-inline void softmax_backward(const AttentionHead<float>& head, int64_t query, float* scores,
-                             float* d, float* scratch) {
+inline void softmax_backward(const HeadSoftmax& head, int64_t query, float* scores, float* d,
+                             float* scratch) {
   const int64_t n = head.length;
   const float scale = score_factor(head);
   const float log_sum_exp = head.log_sum_exp[query * head.log_sum_exp_stride];
@@ -51,12 +50,12 @@ inline void softmax_backward(const AttentionHead<float>& head, int64_t query, fl
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) d[i] *= factors[i];
   }
-  // Computes the mean here instead of from the rounded context, because gradients may differ
-  // little.
+  // The mean is not computed from the rounded context: gradients may be nearly equal, and their
+  // differences would be lost.
   float sum = 0.0f, dot = 0.0f;
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    scores[i] = exp_of_negative(scores[i] * scale - log_sum_exp);
+    scores[i] = fast_exp(scores[i] * scale - log_sum_exp);
     sum += scores[i];
     dot += scores[i] * d[i];
   }
