@@ -67,7 +67,7 @@ status=0
 
 say "laying out $out"
 rm -rf "$out.unfinished"
-python3 -I - "$out.runs" "$out.unfinished" "$runs" "$config" "$("$strata" --version | sed -n "1,2{s/, build type.*//;p}" | paste -sd ,)" "$description" <<'PYTHON'
+python3 -I - "$out.runs" "$out.unfinished" "$runs" "$config" "$("$strata" --version | sed -n "1,2{s/, build type.*//;p}" | paste -sd , | sed 's/,/, /')" "$description" <<'PYTHON'
 import json
 import pathlib
 import shutil
@@ -91,11 +91,11 @@ for description in sorted(runs.glob("*/systems/*.json")):
         shutil.copyfile(config, code / config.name)
         (code / "README.md").write_text(f"""# Strata
 
-The runs were made by {version}. From a checkout of it, this makes such runs again:
+{version}, made these runs. A checkout of it makes such runs again:
 
     scripts/submission.sh --config {config.name} --runs {count}
 
-`{config.name}` is the runs' configuration. Data and weights: `docs/quickstart.md` for the quickstart's, `docs/mlperf.md` for MLPerf's.
+Data and weights: `docs/quickstart.md`, or `docs/mlperf.md` for MLPerf's.
 """, encoding="utf-8")
 (out / "made_by.txt").write_text("scripts/submission.sh\n")
 PYTHON
