@@ -3,7 +3,7 @@
 # Usage: scripts/packages.sh [deb] [static] [wheel]     default: deb static
 #   deb       build/packages/*.deb: strata-tools, strata-training and libstrata-dev, for the Debian this runs on
 #   static    build/packages/strata-static, the tools as one program that needs no library of the system, and a .tar.gz of it
-#   wheel     build/packages/strata_tools-*.whl, the static program for pip
+#   wheel     build/packages/strata_tools-*.whl, the static program for pip; makes static first, and needs PyPI
 # Environment: JOBS, compilations at a time (all processors); STRATA_MAINTAINER="Name <address>", for packages' Maintainer field
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -67,7 +67,7 @@ make_static() {
   tar -C "$packages" -czf "$program.tar.gz" --owner=0 --group=0 --transform 's/^strata-static$/strata/' strata-static
 }
 
-# The program is linked to nothing, so that any C library does, glibc or musl.
+# The program is static, so it runs with glibc and with musl.
 make_wheel() {
   make_static
   install_packages python3-venv

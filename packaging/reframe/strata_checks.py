@@ -1,3 +1,4 @@
+# Tried on 2026-11-25 with ReFrame 4.10.4 on one machine without modules or a batch system.
 """ReFrame tests of an installed strata.
 
     reframe -C SITE_SETTINGS.py -c packaging/reframe/strata_checks.py -r

@@ -10,6 +10,7 @@ fail() {
   exit 1
 }
 
+export HOME=$scratch PYTHONUSERBASE=$scratch/user
 python3 -I -m venv "$scratch/venv"
 python=$scratch/venv/bin/python installed=$scratch/venv/bin/strata
 "$python" -m pip install --quiet --disable-pip-version-check --no-index "$wheel"
@@ -27,7 +28,7 @@ status=0
 "$python" -m strata_tools --version 2>"$scratch/said" || status=$?
 [[ $status == 1 ]] && grep -q 'install strata-tools again' "$scratch/said" || fail "without the program the module ended with $status"
 
-# pip takes the wheel for folders, too, where the module finds the program beside itself.
+# With --target, pip puts the program into bin/ beside the module, where the module must find it.
 "$python" -m pip install --quiet --disable-pip-version-check --no-index --target "$scratch/folder" "$wheel"
 PYTHONPATH=$scratch/folder "$python" -m strata_tools --version | grep -q '^strata ' || fail "the module does not find the program of --target"
 
@@ -35,7 +36,7 @@ PYTHONPATH=$scratch/folder "$python" -m strata_tools --version | grep -q '^strat
 left=$(find "$scratch/venv" -name 'strata*')
 [[ -z $left ]] || fail "pip left $left"
 if [[ -n $auditor ]]; then
-  "$auditor" -m auditwheel show "$wheel" >"$scratch/audit" 2>&1 || true
-  cat "$scratch/audit"
+  "$auditor" -m auditwheel show "$wheel" >"$scratch/audit" 2>&1 || fail "auditwheel: $(cat "$scratch/audit")"
+  grep -q "manylinux_2_17_$(uname -m)" "$scratch/audit" || fail "auditwheel does not find it portable: $(cat "$scratch/audit")"
 fi
 echo "wheel: $(stat -c %s "$wheel") bytes, works"

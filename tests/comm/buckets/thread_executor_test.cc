@@ -59,7 +59,7 @@ TEST(ThreadExecutor, AfterAnErrorNoFurtherOperationBegins) {
   testing_support::HostBackend host;
   std::promise<void> begun, failed, second_begun;
   OperationList list;
-  // Declared last, because its threads use all that the operations name until they are joined.
+  // Declared last: its destructor joins the threads, which use the objects above.
   const std::unique_ptr<Executor> executor = make_thread_executor(host);
   list.add({.kind = Operation::Kind::kClip, .lane = Lane::kArithmetic, .run = [&] {
               begun.set_value();

@@ -1,3 +1,4 @@
+# Not built yet (2026-11-28). Written from Spack's packages of July 2026.
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *
