@@ -97,7 +97,7 @@ constexpr int kVectorFloats = 8;
 #else
 constexpr int kVectorFloats = 4;
 #endif
-using Vector [[gnu::vector_size(kVectorFloats * sizeof(float))]] = float;
+typedef float Vector __attribute__((vector_size(kVectorFloats * sizeof(float))));
 
 // Loads and stores at any address of a float. Compilers drop an attribute for that from a type that
 // they deduce, so these copy.

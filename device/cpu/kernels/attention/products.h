@@ -26,7 +26,7 @@ struct Left {
 // Right operands [depth, columns] are packed in panels of kPanel columns, filled up with zeros:
 // element (l, c) at [c / kPanel * depth * kPanel + l * kPanel + c % kPanel].
 
-using Four [[gnu::vector_size(4 * sizeof(float))]] = float;
+typedef float Four __attribute__((vector_size(4 * sizeof(float))));
 
 // to[l * kPanel + j] = x[j * stride + l] for four rows j and columns l.
 [[gnu::always_inline]] inline void transpose_four(const float* x, int64_t stride, float* to) {
