@@ -14,7 +14,8 @@ struct Heads {
   int32_t heads;
 };
 
-constexpr Heads kHeads[] = {{64, 2}, {64, 1}, {128, 4}, {128, 2}, {384, 6}, {96, 2}, {128, 1}, {40, 2}};
+constexpr Heads kHeads[] = {{64, 2},  {64, 1}, {128, 4}, {128, 2},
+                            {384, 6}, {96, 2}, {128, 1}, {40, 2}};
 constexpr float kProbabilities[] = {0.0f, 0.1f, 0.5f};
 
 Dropout dropout_of(float probability) {

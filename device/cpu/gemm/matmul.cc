@@ -1,7 +1,6 @@
 #include "device/cpu/gemm/matmul.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
