@@ -110,21 +110,9 @@ for submission in "$out"/*/; do
   submission=${submission%/}
   say "checking $submission"
   "$strata" check package "$submission" | tee "$scratch/check.txt" || failed+=("strata check package")
-  ruleset=$(sed -nE '1s/^ruleset: training ([0-9.]+).*/\1/p' "$scratch/check.txt")
-  if [[ -z $ruleset ]] || ! "$official" -c 'import mlperf_logging' 2>/dev/null; then
-    say "not judged by the official package checker: set STRATA_ORACLE_PYTHON to a Python that has mlperf-logging"
-    continue
-  fi
-  # Its exit code is 0 with errors, too.
-  (cd "$scratch" && "$official" -m mlperf_logging.package_checker "$submission" training "$ruleset") >"$scratch/official.txt" 2>&1 || true
-  if grep 'Skipping benchmark' "$scratch/official.txt"; then
-    say "not judged by the official package checker: its rules $ruleset lack this benchmark"
-  elif grep -q 'PACKAGE CHECKER FOUND NO ERRORS' "$scratch/official.txt"; then
-    say "the official package checker found no errors"
-  else
-    cat "$scratch/official.txt"
-    failed+=("the official package checker")
-  fi
+  status=0
+  "$root/scripts/parts/official_package_check.sh" "$official" "$submission" "$scratch/check.txt" || status=$?
+  [[ $status -eq 0 || $status -eq 77 ]] || failed+=("the official package checker")
 done
 say "scoring"
 "$strata" score "$out" || failed+=("strata score")

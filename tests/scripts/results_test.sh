@@ -20,12 +20,9 @@ assert len(scores) == 1
 print(round(scores[0]["time_to_train_ms"] / 1000))')
 expect "README.md gives its score" grep -qF "[Ten such runs](results/README.md) score $score s" "$root/README.md"
 
-official=${STRATA_ORACLE_PYTHON:-}
-if [[ -n $official ]]; then
-  ruleset=$(sed -nE '1s/^ruleset: training ([0-9.]+).*/\1/p' "$scratch/check.txt")
-  # Its exit code is 0 with errors, too.
-  (cd "$scratch" && "$official" -m mlperf_logging.package_checker "$root/results/Strata" training "$ruleset") >"$scratch/official.txt" 2>&1
-  expect "the official package checker agrees" grep -q 'PACKAGE CHECKER FOUND NO ERRORS' "$scratch/official.txt"
+if [[ -n ${STRATA_ORACLE_PYTHON:-} ]]; then
+  expect "the official package checker agrees" \
+    "$root/scripts/parts/official_package_check.sh" "$STRATA_ORACLE_PYTHON" "$root/results/Strata" "$scratch/check.txt"
 else
   echo "not judged by the official package checker: STRATA_ORACLE_PYTHON is not set"
 fi
