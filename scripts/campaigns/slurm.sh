@@ -14,16 +14,23 @@ strata=$(realpath -m -- "${1:-$root/build/release/cli/strata}")
 [[ $(id -u) == 0 ]] || give_up "Slurm's daemons need root here"
 install_packages slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
 
+wait_until() {  # SECONDS CONDITION...
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < end)) || return 1
+    sleep 0.3
+  done
+}
+
 work=$(mktemp -d)
 chmod 755 "$work"
 daemons=() USER=$(id -un)
+no_job_is_left() { [[ -z $(squeue --noheader 2>/dev/null) ]]; }
 stop_all() {
   # Without its daemons a job would go on.
   scancel --user "$USER" 2>/dev/null || true
-  for ((i = 0; i < 60; ++i)); do
-    [[ -n $(squeue --noheader 2>/dev/null) ]] || break
-    sleep 0.5
-  done
+  wait_until 30 no_job_is_left || true
   for daemon in "${daemons[@]}"; do kill "$daemon" 2>/dev/null || true; done
   wait 2>/dev/null || true
   [[ -n ${KEEP:-} ]] || rm -rf "$work"
@@ -63,11 +70,8 @@ slurmctld -D -f "$SLURM_CONF" >slurmctld.log 2>&1 &
 daemons+=($!)
 slurmd -D -f "$SLURM_CONF" -N "$host" >slurmd.log 2>&1 &
 daemons+=($!)
-for ((i = 0; i < 100; ++i)); do
-  [[ $(sinfo --noheader --format %T 2>/dev/null) == idle ]] && break
-  sleep 0.2
-done
-[[ $(sinfo --noheader --format %T) == idle ]] || { tail slurmctld.log slurmd.log >&2; give_up "Slurm's node did not come up"; }
+node_is_idle() { [[ $(sinfo --noheader --format %T 2>/dev/null) == idle ]]; }
+wait_until 20 node_is_idle || { tail slurmctld.log slurmd.log >&2; give_up "Slurm's node did not come up"; }
 say "$(sinfo --version), MPI: $(srun --mpi=list 2>&1 | paste -sd ' ')"
 
 data=$root/tests/golden/reference/mlperf_reference.tfrecord
@@ -109,14 +113,7 @@ expect() {  # WHAT CONDITION...
   fi
 }
 state_of() { scontrol show job "$1" | sed -nE 's/.*JobState=([A-Z_]*).*/\1/p' | sort -u | paste -sd ' '; }
-wait_until() {  # SECONDS CONDITION...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    ((SECONDS < end)) || return 1
-    sleep 0.3
-  done
-}
+ends_within() { wait_until "$1" has_ended "$2" || echo "job $2 still runs after $1 s"; }  # SECONDS JOB
 has_ended() { [[ ! $(state_of "$1") =~ PENDING|RUNNING|COMPLETING|CONFIGURING ]]; }
 is_state() { [[ $(state_of "$1") == "$2" ]]; }
 files() { compgen -G "$1" | wc -l; }
@@ -125,39 +122,38 @@ exists() { compgen -G "$1" >/dev/null; }
 
 result=Acme/results/box/bert
 job=$(train --)
-wait_until 120 has_ended "$job" || true
+ends_within 120 "$job"
 expect "a job of two tasks trains through PMIx" is_state "$job" COMPLETED
 expect "on two ranks" grep -q '2 ranks' runs/Acme/systems/box.json
 expect "its log passes" "$strata" check log --quiet "runs/$result/result_0.txt"
 
 job=$(train --array 0-9%1 --)
-wait_until 300 has_ended "$job" || true
+ends_within 300 "$job"
 expect "an array of ten jobs leaves ten results" count_is "runs/$result/result_?.txt" 10
 expect "and no other" count_is "runs/$result/result_*.txt*" 10
 
 # The limit is one minute, and the signal comes up to a minute before it: soon after the start.
 job=$(train --time 1 --signal TERM@60 --requeue -- --resume "${endless[@]}")
 expect "a running job saves checkpoints" wait_until 60 exists "endless/$result/result_0.checkpoints/step_*"
-wait_until 120 has_ended "$job" || true
+ends_within 120 "$job"
 expect "the time limit ends it by SIGTERM" grep -q '"status": "aborted"' "endless/$result/result_0.txt"
 expect "and the job fails" grep -qE 'FAILED|TIMEOUT' <(state_of "$job")
 
 job=$(train --requeue -- --resume "${endless[@]}")
-wait_until 60 grep -q '"key": "resumed"' "endless/$result/result_0.txt" || true
-expect "the next job resumes it" grep -q '"key": "resumed"' "endless/$result/result_0.txt"
+expect "the next job resumes it" wait_until 60 grep -q '"key": "resumed"' "endless/$result/result_0.txt"
 scontrol requeue "$job"
 # A requeued job would wait for two minutes.
 wait_until 30 is_state "$job" PENDING && scontrol update "JobId=$job" StartTime=now
 expect "a requeued job resumes it again" wait_until 90 exists "endless/$result/result_0.txt.interrupted.2"
 wait_until 60 pgrep -P "$(pgrep -d , slurmstepd)" -x strata >/dev/null
 kill -KILL "$(pgrep -P "$(pgrep -d , slurmstepd)" -x strata | tail -n 1)"  # a task, not a process that it forked
-wait_until 60 has_ended "$job" || true
+ends_within 60 "$job"
 expect "a killed task ends the job" grep -qE 'FAILED' <(state_of "$job")
 expect "and the log" grep -q '"status": "aborted"' "endless/$result/result_0.txt"
 
 rm -f job-*.log
 job=$(SRUN_MPI=none train -- run.output="$work/alone")
-wait_until 60 has_ended "$job" || true
+ends_within 60 "$job"
 expect "without PMIx the job fails" is_state "$job" FAILED
 expect "each task with one error that names PMIx" test "$(grep 'started 2 ranks' job-*.log | grep -c pmix)" -eq 2
 expect "and no result" test ! -e "alone/$result/result_0.txt"
@@ -179,6 +175,6 @@ exec "$strata" search --space space.yaml --out search --slots 2 \
   --launcher 'srun --mpi=pmix --exact --overlap --ntasks={ranks} --cpus-per-task=1 --gpus-per-task=0'
 BATCH
 job=$(sbatch --parsable --ntasks 2 --output "$work/search.log" search.sh)
-wait_until 180 has_ended "$job" || true
+ends_within 180 "$job"
 expect "a search runs its trials by srun inside an allocation" is_state "$job" COMPLETED
 [[ $failures -eq 0 ]] || { tail -n 20 job-*.log search.log >&2; exit 1; }
