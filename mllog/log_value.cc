@@ -1,6 +1,7 @@
 #include "mllog/log_value.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -50,9 +51,9 @@ std::string plain_json(std::string_view text) {
   return plain;
 }
 
-template <typename Integer>
-std::optional<Integer> integer_of(std::string_view text) {
-  Integer value = 0;
+template <typename Number>
+std::optional<Number> whole_text_as(std::string_view text) {
+  Number value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
@@ -91,10 +92,15 @@ EventValue parse_value(std::string_view json) {
     case '[':
       return Json{std::string(json)};
     default:
-      if (const auto value = integer_of<int64_t>(json)) return *value;
-      if (const auto value = integer_of<uint64_t>(json)) return *value;
+      if (const auto value = whole_text_as<int64_t>(json)) return *value;
+      if (const auto value = whole_text_as<uint64_t>(json)) return *value;
       return std::strtod(std::string(json).c_str(), nullptr);  // also reads NaN and Infinity
   }
+}
+
+std::optional<double> finite_number(std::string_view json) {
+  const auto number = whole_text_as<double>(json);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::optional<std::string_view> find_field(std::string_view object, std::string_view name) {

@@ -34,6 +34,9 @@ std::string to_json(const EventValue& value);
 // checker. Throws Error if the text is not JSON.
 EventValue parse_value(std::string_view json);
 
+// Returns the value of a JSON text that is a finite number; nullopt for any other value.
+std::optional<double> finite_number(std::string_view json);
+
 // Returns the JSON of an object's member, for example of an event's `metadata`; the last one if the
 // name repeats. Returns nullopt if there is no such member or no object.
 std::optional<std::string_view> find_field(std::string_view object, std::string_view name);

@@ -17,6 +17,7 @@
 #include "base/threads/parallel.h"
 #include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/checks/workload_points.h"
 #include "compliance/review/clock.h"
 #include "compliance/sources/installed.h"
 #include "mllog/python_digits.h"
@@ -218,7 +219,8 @@ void set_scaling(Score& score, const ScoreOptions& options) {
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);
   const auto folder = compliance::combine(runs);
   score.batch_size = folder.batch_size;
-  score.held_to_rcp = score.system.division == "closed";
+  score.held_to_rcp =
+      score.system.division == "closed" || compliance::find_workload_points(folder) != nullptr;
   if (score.held_to_rcp || options.scale) {
     score.rcp = compliance::check_rcp(folder, options.rcp, score.usage, score.ruleset,
                                       compliance::RcpPass::kPruned, options.other_rcp);

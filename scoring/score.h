@@ -83,7 +83,7 @@ struct Score {
   double committee_scaling = 1;   // the factor in scaling.json, or with `scale` the check's
   std::string scaling_problem;    // why scaling.json gives no factor
   std::string unread;             // I/O error at one of its files
-  bool held_to_rcp = false;       // in the closed division
+  bool held_to_rcp = false;       // in the closed division, or its workload has points of its own
   compliance::RcpVerdict rcp;
   // The accuracy to which the runs were trained: the target that all logs name, or the benchmark's
   // in the round, unless the system is in the open division. Empty if the logs disagree.

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
 #include "compliance/checks/rounds.h"
 #include "compliance/language/values/rule_value.h"
+#include "mllog/log_value.h"
 
 namespace strata::compliance {
 namespace {
@@ -56,6 +58,10 @@ class Reader {
       result_.benchmark = value_from_json(event.value, heap_).text();
       train_samples_ = train_samples_ && result_.benchmark == "bert";
     }
+    if (event.key == "quality_target")
+      result_.workload.quality_target = mllog::finite_number(event.value);
+    if (event.key == "eval_samples")
+      result_.workload.eval_samples = mllog::finite_number(event.value);
     if (train_samples_) {
       if (mentions.train_samples) latest_ = train_samples(event);
     } else if (mentions.evaluation) {
@@ -97,6 +103,14 @@ class Reader {
     // Python rounds to three digits, too.
     const bool integer = samples || count->kind() == Kind::kInt;
     latest_ = integer ? epochs : std::strtod(fmt::format("{:.3f}", epochs).c_str(), nullptr);
+    EvaluationTimes& evaluated = result_.evaluated;
+    if (!evaluated_before_) {
+      evaluated.first = epochs;
+    } else {
+      evaluated.longest_interval =
+          std::max(evaluated.longest_interval, epochs - *evaluated_before_);
+    }
+    evaluated_before_ = epochs;
   }
 
   void read_stop(const mllog::Event& event) {
@@ -140,6 +154,7 @@ class Reader {
   Heap heap_;
   RunConvergence result_;
   std::optional<double> latest_;
+  std::optional<double> evaluated_before_;
   std::map<double, std::map<std::string, double>> image_scores_;
 };
 
@@ -185,10 +200,18 @@ FolderConvergence combine(const std::vector<RunConvergence>& runs) {
   FolderConvergence folder;
   int failed = 0;
   folder.by_train_samples = !runs.empty();
+  if (!runs.empty()) {
+    folder.workload = runs.front().workload;
+    folder.evaluated.first = 0;
+  }
   for (const RunConvergence& run : runs) {
     folder.by_train_samples = folder.by_train_samples && run.by_train_samples;
     if (!run.problem.empty() && folder.problem.empty()) folder.problem = run.problem;
     folder.epochs.push_back(run.epochs);
+    if (run.workload != folder.workload) folder.workload = {};
+    folder.evaluated.first = std::max(folder.evaluated.first, run.evaluated.first);
+    folder.evaluated.longest_interval =
+        std::max(folder.evaluated.longest_interval, run.evaluated.longest_interval);
     failed += run.converged ? 0 : 1;
     if (!folder.batch_size) {
       folder.batch_size = run.batch_size;

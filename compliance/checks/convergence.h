@@ -14,6 +14,20 @@ namespace strata::compliance {
 // The official checker's count for runs that did not converge.
 inline constexpr double kNeverConverged = 1e9;
 
+// The task of a run as its log names it. MLPerf's benchmarks have one task each; other trainers may
+// log the same benchmark with another target or other data.
+struct LoggedWorkload {
+  std::optional<double> quality_target, eval_samples;
+
+  bool operator==(const LoggedWorkload&) const = default;
+};
+
+// When a run was evaluated, in the unit of its convergence.
+struct EvaluationTimes {
+  double first = kNeverConverged;
+  double longest_interval = 0;  // between two evaluations
+};
+
 struct RunConvergence {
   bool converged = false;  // the last run_stop logs success
   // Epochs, or samples if the benchmark counts those, at the last evaluation before run_stop.
@@ -22,6 +36,8 @@ struct RunConvergence {
   std::string benchmark;          // empty if not logged
   std::string problem;            // why the numbers could not be read; empty if they could
   bool by_train_samples = false;  // whether BERT's count comes from train_samples
+  LoggedWorkload workload;
+  EvaluationTimes evaluated;
 };
 
 // `ruleset` decides the unit of stable diffusion. With `bert_train_samples` BERT's count is the
@@ -43,6 +59,8 @@ struct FolderConvergence {
   bool enough = false;  // at most as many runs failed to converge as may be dropped
   std::string problem;  // batch sizes or benchmarks that differ, or a log that could not be read
   bool by_train_samples = false;  // the same for every run
+  LoggedWorkload workload;        // empty if the runs have different ones
+  EvaluationTimes evaluated;  // the latest first evaluation and the longest interval of all runs
 };
 FolderConvergence combine(const std::vector<RunConvergence>& runs);
 

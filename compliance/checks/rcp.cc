@@ -9,7 +9,10 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/numbers/students_t.h"
+#include "base/text/counts.h"
+#include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/checks/workload_points.h"
 #include "compliance/language/values/rule_value.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
@@ -129,14 +132,15 @@ void judge(const ReferencePoint& point, const ReferencePoints& points, std::vect
   verdict.passed = mean >= *verdict.least_mean;
 }
 
-// Returns the measured values without a judgement.
-RcpVerdict verdict_of(const FolderConvergence& folder) {
-  RcpVerdict verdict;
-  verdict.benchmark = folder.benchmark;
-  verdict.batch_size = folder.batch_size;
-  verdict.runs = folder.epochs;
-  verdict.by_train_samples = folder.by_train_samples;
-  return verdict;
+// Returns a note if the runs have another target than the benchmark, to which the points belong.
+std::string other_target(const FolderConvergence& folder, std::string_view ruleset) {
+  const auto target = folder.workload.quality_target;
+  const auto published = published_target(folder.benchmark, ruleset);
+  if (!target || !published || *target == *published) return {};
+  return fmt::format(
+      "the target of these runs is {}; these points belong to MLPerf's target, {}, so the "
+      "comparison says nothing about the runs",
+      count_text(*target), count_text(*published));
 }
 
 // A round without its own file keeps the points of the round before.
@@ -154,12 +158,32 @@ std::optional<ReferencePoints> load_built_in(std::string_view usage, std::string
   return latest;
 }
 
+ReferencePoints points_of(std::string_view text, const std::filesystem::path& file,
+                          std::string_view usage, std::string_view ruleset,
+                          std::string_view benchmark) {
+  if (submission_runs(usage, benchmark) == 0) {
+    fail(
+        "benchmark '{}' of {}: the official convergence check has no number of runs for it, so its "
+        "points are not used",
+        benchmark, usage);
+  }
+  return ReferencePoints(text, file.string(), usage, ruleset, benchmark);
+}
+
 std::string format_batch_size(double batch_size) {
   return batch_size == std::floor(batch_size) ? fmt::format("{:.0f}", batch_size)
                                               : fmt::format("{}", batch_size);
 }
 
 }  // namespace
+
+RcpVerdict::RcpVerdict(const FolderConvergence& folder)
+    : readable(folder.problem.empty()),
+      message(folder.problem),
+      benchmark(folder.benchmark),
+      batch_size(folder.batch_size),
+      runs(folder.epochs),
+      by_train_samples(folder.by_train_samples) {}
 
 double olympic_mean(const std::vector<double>& sorted, int dropped) {
   const auto cut = static_cast<size_t>(dropped);
@@ -300,12 +324,9 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
                      std::string_view usage, std::string_view ruleset, RcpPass pass,
                      const std::vector<std::filesystem::path>& others) {
-  RcpVerdict verdict = verdict_of(folder);
-  if (!folder.problem.empty()) {
-    verdict.readable = false;
-    verdict.message = folder.problem;
-    return verdict;
-  }
+  RcpVerdict verdict(folder);
+  if (!verdict.readable) return verdict;
+  if (const WorkloadPoints* own = find_workload_points(folder)) return check_workload(folder, *own);
   if (compare_versions(ruleset, "1.0.0") < 0) {
     verdict.message = fmt::format(
         "There are no reference convergence points before round 1.0 (ruleset {})", ruleset);
@@ -326,37 +347,28 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
                     folder.benchmark, usage, ruleset);
     return verdict;
   }
-  return check_rcp(folder, *points, pass);
+  verdict = check_rcp(folder, *points, pass);
+  verdict.note = other_target(folder, ruleset);
+  return verdict;
 }
 
 ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
                                       std::string_view ruleset, std::string_view benchmark) {
-  if (submission_runs(usage, benchmark) == 0) {
-    fail(
-        "benchmark '{}' of {}: the official convergence check has no number of runs for it, so its "
-        "points are not used",
-        benchmark, usage);
-  }
-  return ReferencePoints(read_file(file, kMostFileBytes), file.string(), usage, ruleset, benchmark);
+  return points_of(read_file(file, kMostFileBytes), file, usage, ruleset, benchmark);
 }
 
 RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergence& folder,
                         std::string_view usage, std::string_view ruleset, RcpPass pass) {
-  if (folder.problem.empty())
-    return check_rcp(folder, read_reference_points(file, usage, ruleset, folder.benchmark), pass);
-  RcpVerdict verdict = verdict_of(folder);
-  verdict.readable = false;
-  verdict.message = folder.problem;
-  return verdict;
+  if (!folder.problem.empty()) return RcpVerdict(folder);
+  const std::string text = read_file(file, kMostFileBytes);
+  if (WorkloadPoints::has_workload(text))
+    return check_workload(folder, WorkloadPoints(text, file.string()));
+  return check_rcp(folder, points_of(text, file, usage, ruleset, folder.benchmark), pass);
 }
 
 RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass) {
-  RcpVerdict verdict = verdict_of(folder);
-  if (!folder.problem.empty()) {
-    verdict.readable = false;
-    verdict.message = folder.problem;
-    return verdict;
-  }
+  RcpVerdict verdict(folder);
+  if (!verdict.readable) return verdict;
   verdict.judged = true;
   verdict.points = points.source();
   verdict.points_sha256 = points.sha256();

@@ -57,6 +57,10 @@ class ReferencePoints {
 enum class RcpPass { kPruned, kFull };
 
 struct RcpVerdict {
+  RcpVerdict() = default;
+  // Takes over the runs' numbers, and why they could not be read; not judged.
+  explicit RcpVerdict(const FolderConvergence& folder);
+
   // False if the official tool has no points, or would crash. The message then says what is
   // missing.
   bool judged = false;
@@ -64,7 +68,7 @@ struct RcpVerdict {
   bool passed = false;
   bool may_be_reviewed = false;       // converged, at a known batch size
   std::string points, points_sha256;  // points' file; empty if not judged
-  std::string message;                // the official tool's words if judged
+  std::string message;                // the official tool's words if judged, unless two-sided
   // Factor on the score of a run that is faster than the reference mean but not too fast.
   double scaling = 1;
   std::string benchmark;             // the benchmark that the runs name
@@ -72,10 +76,15 @@ struct RcpVerdict {
   std::vector<double> runs;          // epochs or samples to converge, by log
   // Batch sizes of the points for the comparison: one, or two for an interpolation.
   std::vector<double> point_batch_sizes;
-  bool by_train_samples = false;          // see FolderConvergence
-  std::optional<double> submission_mean;  // olympic mean of epochs to converge
+  bool by_train_samples = false;  // see FolderConvergence
+  // By the points of a workload of its own (workload_points.h), above whose greatest mean it fails,
+  // too. Means are then plain instead of olympic.
+  bool two_sided = false;
+  std::optional<double> submission_mean;  // mean of epochs to converge
   std::optional<double> reference_mean;
   std::optional<double> least_mean;  // the check fails below it
+  std::optional<double> greatest_mean;
+  std::string note;  // limits what the verdict means; may be empty
 
   // Returns whether BERT's counts are smaller than a batch, and so cannot be samples.
   bool counts_no_samples() const {
@@ -102,12 +111,12 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
 ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
                                       std::string_view ruleset, std::string_view benchmark);
 
-// Judges the runs of one folder. If `directory` has no points for their benchmark, uses the first
-// of `others` that has.
+// Judges the runs of one folder: by the built-in points of their workload if it has some, else by
+// those of their benchmark in `directory`, or in the first of `others` that has any.
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
                      std::string_view usage, std::string_view ruleset, RcpPass pass,
                      const std::vector<std::filesystem::path>& others = {});
-// Judges by the points of this file.
+// Judges by the points of this file, which may be those of a workload.
 RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergence& folder,
                         std::string_view usage, std::string_view ruleset, RcpPass pass);
 // Judges by these points.

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <string_view>
+
+#include "mllog/log_value.h"
 
 namespace strata::compliance {
 namespace {
@@ -30,18 +30,11 @@ std::optional<SettingKind> kind_of(std::string_view key) {
   return SettingKind::kHyperparameter;
 }
 
-std::optional<double> number_of(const std::string& json) {
-  if (json.empty() || json.find_first_not_of("0123456789+-.eE") != json.npos) return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(json.c_str(), &end);
-  return *end == '\0' && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 // Gives equal numbers the same text.
 std::string shown(std::string_view json) {
   constexpr size_t kMostBytes = 80;
   std::string text(json.substr(0, kMostBytes));
-  if (const auto number = number_of(text)) return fmt::format("{}", *number);
+  if (const auto number = mllog::finite_number(text)) return fmt::format("{}", *number);
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c >= 0x7f; }, '?');
   return text;
@@ -51,7 +44,7 @@ std::string shown(std::string_view json) {
 
 std::optional<double> RunSettings::target() const {
   const auto found = values.find(kTarget);
-  return found == values.end() ? std::nullopt : number_of(found->second.value);
+  return found == values.end() ? std::nullopt : mllog::finite_number(found->second.value);
 }
 
 RunSettings read_settings(const mllog::LogReader& log) {

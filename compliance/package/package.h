@@ -40,7 +40,7 @@ struct FolderVerdict {
   bool skipped = false;  // a benchmark that the round does not have
   std::vector<Section> sections;
   std::vector<LogVerdict> logs;
-  RcpVerdict rcp;  // only in closed submissions
+  RcpVerdict rcp;  // of closed submissions, and of workloads that have points of their own
   bool seeds_passed = true;
 
   Outcome outcome() const { return outcome_of(sections); }

@@ -98,6 +98,7 @@ json to_json(const RcpVerdict& rcp) {
           {"mean", number_json(rcp.submission_mean)},
           {"reference_mean", number_json(rcp.reference_mean)},
           {"least_mean", number_json(rcp.least_mean)},
+          {"greatest_mean", number_json(rcp.greatest_mean)},
           {"scaling", rcp.scaling}};
 }
 
@@ -326,7 +327,8 @@ std::string section_text(const Section& section, const std::string& indent) {
 }
 
 std::string rcp_text(const RcpVerdict& verdict) {
-  if (!verdict.submission_mean || !verdict.reference_mean || !verdict.least_mean)
+  if (verdict.two_sided || !verdict.submission_mean || !verdict.reference_mean ||
+      !verdict.least_mean)
     return verdict.message;
   std::string text = verdict.message + ": ";
   text += std::isfinite(*verdict.submission_mean)
@@ -361,6 +363,7 @@ std::vector<std::string> rcp_details(const RcpVerdict& verdict) {
       runs.push_back(run < kNeverConverged ? count_text(run) : "not converged");
     lines.push_back(fmt::format("runs: {}", fmt::join(runs, "; ")));
   }
+  if (!verdict.note.empty()) lines.push_back(verdict.note);
   if (verdict.counts_no_samples()) {
     lines.push_back(verdict.by_train_samples
                         ? "these numbers are not samples: train_samples counts something else"

@@ -82,7 +82,7 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
                                            const std::string& nearest) {
   const std::string also = nearest.empty() ? "" : "; " + nearest;
   std::vector<std::string> texts;
-  if (!verdict.judged || !verdict.readable) return texts;
+  if (!verdict.judged || !verdict.readable || verdict.two_sided) return texts;
   if (!verdict.submission_mean) {
     if (folder.batch_size && folder.enough && points != nullptr)
       texts.push_back(describe_missing_point(folder, *points) + also);

@@ -31,14 +31,6 @@ double trimmed_mean(std::vector<double> values) {
   return mean(values);
 }
 
-double standard_deviation(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1));
-}
-
 // ---- The description
 
 void read_description(const ResultFolder& folder, PublishedSystem& system) {
@@ -139,7 +131,7 @@ void set_totals(const std::vector<PublishedRun>& runs, size_t failed, PublishedS
   system.runs = runs.size();
   system.start = std::max(0.0, median(starts));
   system.samples = trimmed_mean(samples);
-  system.samples_stdev = standard_deviation(samples);
+  system.samples_stdev = samples.empty() ? 0 : sample_deviation(samples);
   constexpr int kDropped = 1;
   system.time_to_train =
       scoring::olympic_score(seconds, failed, kDropped).value_or(trimmed_mean(seconds));

@@ -48,7 +48,8 @@ std::string about_in_words(const Complaint& complaint, size_t runs) {
 // Explains more than the official tool's message.
 std::string why_not_converged(const scoring::Score& score) {
   const compliance::RcpVerdict& rcp = score.rcp;
-  if (!rcp.judged || !rcp.submission_mean || !rcp.least_mean || !score.batch_size) {
+  if (rcp.two_sided || !rcp.judged || !rcp.submission_mean || !rcp.least_mean ||
+      !score.batch_size) {
     return rcp.message;
   }
   if (!(*rcp.submission_mean < *rcp.least_mean)) {

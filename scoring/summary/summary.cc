@@ -172,7 +172,7 @@ std::optional<double> published_minutes(const Score& score) {
 
 std::string published_rcp(const Score& score) {
   const compliance::RcpVerdict& rcp = score.rcp;
-  if (!score.held_to_rcp || !rcp.judged) return "";
+  if (!score.held_to_rcp || !rcp.judged || rcp.two_sided) return "";
   if (rcp.passed) return "Pass";
   if (rcp.message == "RCP found") return "Fail";
   if (rcp.message == "RCP Interpolation") return "Interp. Fail";
@@ -191,7 +191,7 @@ std::optional<double> published_samples(const Score& score) {
 
 Cells metrics(const Score* score) {
   if (score == nullptr) return {{}, {}, {}, {}, "", {}};
-  const bool judged = score->held_to_rcp && score->rcp.judged;
+  const bool judged = score->held_to_rcp && score->rcp.judged && !score->rcp.two_sided;
   return {cell(published_minutes(*score)),
           cell(score->mean == Mean::kOlympic ? score->energy_joules : std::nullopt),
           cell(judged ? score->batch_size : std::nullopt),

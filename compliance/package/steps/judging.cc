@@ -13,6 +13,7 @@
 #include "base/files/files.h"
 #include "base/text/counts.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/checks/workload_points.h"
 #include "compliance/package/power.h"
 #include "compliance/package/report.h"
 
@@ -168,7 +169,20 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   }
   verdict.sections.push_back(check_files(verdict, options.usage));
   verdict.sections.push_back(check_logs(verdict));
-  if (verdict.division != "closed" || compare_versions(options.ruleset, "1.0.0") < 0) return folder;
+  folder.convergence = combine(convergence);
+  if (verdict.division != "closed" || compare_versions(options.ruleset, "1.0.0") < 0) {
+    // The official checks end here. Points of a workload of its own count in every division.
+    if (const WorkloadPoints* own = find_workload_points(folder.convergence)) {
+      verdict.rcp = check_workload(folder.convergence, *own);
+      if (verdict.rcp.outcome() == Outcome::kNotJudged) {
+        // No rule asks for this verdict, so the submission does not need it.
+        verdict.sections.back().notes.push_back("convergence not judged: " + verdict.rcp.message);
+      } else {
+        verdict.sections.push_back(describe_rcp(verdict.rcp, false));
+      }
+    }
+    return folder;
+  }
   const CheckerParams params = read_checker_params(verdict.folder.path);
   if (options.seed_bypass || of_system.seed_bypass || params.seed_bypass) {
     verdict.sections.push_back({"Seeds", {}, {}, {"not checked because of seed-checker-bypass"}});
@@ -177,7 +191,6 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
     verdict.seeds_passed = verdict.sections.back().passed();
   }
   if (verdict.folder.benchmark == "minigo" || verdict.logs.empty()) return folder;
-  folder.convergence = combine(convergence);
   verdict.rcp = check_rcp(folder.convergence, options.rcp, options.usage, options.ruleset,
                           options.rcp_pass, options.other_rcp);
   verdict.sections.push_back(

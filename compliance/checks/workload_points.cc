@@ -1,0 +1,202 @@
+#include "compliance/checks/workload_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/numbers/statistics.h"
+#include "base/numbers/students_t.h"
+#include "base/text/counts.h"
+#include "compliance/checks/rounds.h"
+#include "compliance/sources/rule_store.h"
+#include "compliance/sources/sha256.h"
+
+namespace strata::compliance {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDigits = 4;
+constexpr char kQualityTarget[] = "Quality target";
+constexpr char kEvaluationSamples[] = "Evaluation samples";
+constexpr char kFirstEvaluation[] = "First evaluation";
+constexpr char kEvaluationInterval[] = "Evaluation interval";
+
+double number_in(const json& record, const char* key, const std::string& where) {
+  const auto found = record.find(key);
+  if (found == record.end() || !found->is_number()) fail("{} needs a number \"{}\"", where, key);
+  return found->get<double>();
+}
+
+WorkloadPoint read_point(const json& record, const std::string& where) {
+  WorkloadPoint point;
+  point.batch_size = number_in(record, "BS", where);
+  point.first_evaluation = number_in(record, kFirstEvaluation, where);
+  point.evaluation_interval = number_in(record, kEvaluationInterval, where);
+  constexpr size_t kFewestRuns = 2;
+  constexpr double kMostSamples = 1e12;
+  const json counts = record.value("Epochs to converge", json());
+  std::vector<double> runs;
+  for (const json& count : counts) {
+    if (!count.is_number()) continue;
+    const auto samples = count.get<double>();
+    if (samples >= 1 && samples <= kMostSamples) runs.push_back(samples);
+  }
+  if (!counts.is_array() || runs.size() < kFewestRuns || runs.size() != counts.size()) {
+    fail("{} needs a list \"Epochs to converge\" of at least {} numbers from 1 to {:g}", where,
+         kFewestRuns, kMostSamples);
+  }
+  point.runs = runs.size();
+  point.mean = mean(runs);
+  point.deviation = sample_deviation(runs);
+  return point;
+}
+
+double between(double from, double to, double share) { return from + share * (to - from); }
+
+// Returns why the runs were evaluated too rarely for the point, or nothing.
+std::string too_rarely(const EvaluationTimes& evaluated, const WorkloadPoint& point) {
+  if (evaluated.first <= point.first_evaluation &&
+      evaluated.longest_interval <= point.evaluation_interval)
+    return {};
+  std::string text = "the runs were evaluated too rarely to compare them with the reference: ";
+  if (evaluated.first == kNeverConverged) {
+    text += "a run logs no evaluation";
+  } else {
+    text += fmt::format("first after {} samples", count_text(evaluated.first));
+    if (evaluated.longest_interval > 0)
+      text += fmt::format(", then every {}", count_text(evaluated.longest_interval));
+  }
+  return text + fmt::format("; needed: first after {} or earlier, then every {} or less",
+                            count_text(point.first_evaluation),
+                            count_text(point.evaluation_interval));
+}
+
+}  // namespace
+
+MeanRange expected_mean(const WorkloadPoint& point, size_t runs) {
+  constexpr double kUpperProbability = 0.975;
+  const auto reference = static_cast<double>(point.runs);
+  const double half = students_t_quantile(kUpperProbability, reference - 1) * point.deviation *
+                      std::sqrt(1 / reference + 1 / static_cast<double>(runs));
+  return {point.mean - half, point.mean + half};
+}
+
+bool WorkloadPoints::has_workload(std::string_view text) {
+  const json records = json::parse(text, nullptr, false);
+  return records.is_object() && std::ranges::any_of(records, [](const json& record) {
+           return record.is_object() && record.contains(kQualityTarget);
+         });
+}
+
+WorkloadPoints::WorkloadPoints(std::string_view text, std::string_view source)
+    : source_(source), sha256_(compliance::sha256(text)) {
+  const json records = json::parse(text, nullptr, false);
+  if (!records.is_object() || records.empty())
+    fail("{}: expected a JSON object with one record per batch size", source);
+  for (const auto& [name, record] : records.items()) {
+    const std::string where = fmt::format("{}: record '{}'", source, name);
+    if (!record.is_object()) fail("{} must be an object", where);
+    const LoggedWorkload workload{number_in(record, kQualityTarget, where),
+                                  number_in(record, kEvaluationSamples, where)};
+    if (points_.empty()) workload_ = workload;
+    if (workload != workload_)
+      fail("{} has another \"{}\" or \"{}\" than the record before it", where, kQualityTarget,
+           kEvaluationSamples);
+    points_.push_back(read_point(record, where));
+  }
+  std::ranges::sort(points_, {}, &WorkloadPoint::batch_size);
+  const auto same = std::ranges::adjacent_find(points_, {}, &WorkloadPoint::batch_size);
+  if (same != points_.end())
+    fail("{}: two records have the batch size {}", source, count_text(same->batch_size));
+}
+
+std::optional<WorkloadPoint> WorkloadPoints::at(double batch_size) const {
+  const auto high = std::ranges::lower_bound(points_, batch_size, {}, &WorkloadPoint::batch_size);
+  if (high == points_.end()) return std::nullopt;
+  if (high->batch_size == batch_size) return *high;
+  if (high == points_.begin()) return std::nullopt;
+  const auto low = std::prev(high);
+  const double share = (batch_size - low->batch_size) / (high->batch_size - low->batch_size);
+  WorkloadPoint point;
+  point.batch_size = batch_size;
+  point.runs = std::min(low->runs, high->runs);
+  point.mean = between(low->mean, high->mean, share);
+  point.deviation = between(low->deviation, high->deviation, share);
+  point.first_evaluation = std::min(low->first_evaluation, high->first_evaluation);
+  point.evaluation_interval = std::max(low->evaluation_interval, high->evaluation_interval);
+  return point;
+}
+
+const WorkloadPoints* find_workload_points(const FolderConvergence& folder) {
+  static const std::vector<WorkloadPoints> all = [] {
+    std::vector<WorkloadPoints> found;
+    constexpr std::string_view kName = "rcp/quickstart/rcps_bert.json";
+    if (const auto text = find_embedded(kName)) found.emplace_back(*text, kName);
+    return found;
+  }();
+  if (folder.benchmark != "bert") return nullptr;
+  const auto points = std::ranges::find(all, folder.workload, &WorkloadPoints::workload);
+  return points == all.end() ? nullptr : &*points;
+}
+
+RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints& points) {
+  RcpVerdict verdict(folder);
+  verdict.two_sided = true;
+  if (!verdict.readable) return verdict;
+  if (folder.workload != points.workload()) {
+    verdict.message = fmt::format(
+        "the runs have another workload than the points, whose target is {} on {} evaluation "
+        "samples",
+        *points.workload().quality_target, count_text(*points.workload().eval_samples));
+    return verdict;
+  }
+  verdict.points = points.source();
+  verdict.points_sha256 = points.sha256();
+  if (!folder.batch_size) {
+    verdict.message = "the runs log no global_batch_size";
+    return verdict;
+  }
+  const auto point = points.at(*folder.batch_size);
+  if (!point) {
+    verdict.message =
+        fmt::format("there is no reference point for batch size {}, only for {} to {}",
+                    count_text(*folder.batch_size), count_text(points.points().front().batch_size),
+                    count_text(points.points().back().batch_size));
+    return verdict;
+  }
+  verdict.message = too_rarely(folder.evaluated, *point);
+  if (!verdict.message.empty()) return verdict;
+  verdict.judged = true;
+  verdict.reference_mean = point->mean;
+  std::vector<double> counts;
+  for (const double count : folder.epochs) {
+    if (count < kNeverConverged) counts.push_back(count);
+  }
+  if (!folder.enough || counts.empty()) {
+    verdict.message = fmt::format(
+        "{} of {} did not reach the target; {} may miss it", folder.epochs.size() - counts.size(),
+        counted(folder.epochs.size(), "run"), dropped_runs(folder.benchmark));
+    return verdict;
+  }
+  const MeanRange range = expected_mean(*point, counts.size());
+  const double submitted = mean(counts);
+  verdict.submission_mean = submitted;
+  verdict.least_mean = range.least;
+  verdict.greatest_mean = range.greatest;
+  verdict.passed = submitted >= range.least && submitted <= range.greatest;
+  const std::string_view how = verdict.passed            ? "like"
+                               : submitted < range.least ? "faster than"
+                                                         : "slower than";
+  verdict.message = fmt::format(
+      "converges {} the reference: mean {} samples of {}, reference {}, between {} and {} wanted",
+      how, rounded_text(submitted, kDigits), counted(counts.size(), "run"),
+      rounded_text(point->mean, kDigits), rounded_text(range.least, kDigits),
+      rounded_text(range.greatest, kDigits));
+  return verdict;
+}
+
+}  // namespace strata::compliance

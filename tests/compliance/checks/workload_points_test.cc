@@ -1,0 +1,178 @@
+#include "compliance/checks/workload_points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/compliance/bert_log.h"
+#include "tests/support/error_of.h"
+
+namespace strata::compliance {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::error_of;
+
+constexpr char kRecord[] =
+    R"("Benchmark": "bert", "Quality target": 0.33, "Evaluation samples": 207, "First evaluation": 352, "Evaluation interval": 16)";
+
+std::string record_of(const std::string& batch_size, const std::string& counts) {
+  return "{" + std::string(kRecord) + R"(, "BS": )" + batch_size + R"(, "Epochs to converge": )" +
+         counts + "}";
+}
+
+// Ten runs at 8, whose mean is 513.2, and ten at 16, all 100 later.
+WorkloadPoints own_points() {
+  return WorkloadPoints(
+      R"({"sixteen": )" + record_of("16", "[600, 580, 620, 612, 596, 660, 644, 628, 580, 612]") +
+          R"(, "eight": )" + record_of("8", "[500, 480, 520, 512, 496, 560, 544, 528, 480, 512]") +
+          "}",
+      "points.json");
+}
+
+FolderConvergence evaluated_runs(double batch_size, const std::vector<double>& counts) {
+  std::vector<RunConvergence> all;
+  for (const double count : counts) {
+    RunConvergence run{count < kNeverConverged, count, batch_size, "bert", ""};
+    run.workload = {0.33, 207};
+    run.evaluated = {352, 16};
+    all.push_back(run);
+  }
+  return combine(all);
+}
+
+RcpVerdict judge(double batch_size, const std::vector<double>& counts) {
+  return check_workload(evaluated_runs(batch_size, counts), own_points());
+}
+
+// Values of scipy.stats.t.ppf(0.975, 9) * numpy.std(runs, ddof=1) * sqrt(1 / 10 + 1 / runs).
+TEST(WorkloadPoints, ExpectedMeanIsThePredictionIntervalOfSciPy) {
+  const WorkloadPoint eight = *own_points().at(8);
+  EXPECT_NEAR(eight.deviation, 25.994871289031867, 1e-9);
+  const MeanRange ten = expected_mean(eight, 10);
+  EXPECT_NEAR(ten.least, 486.9018351525021, 1e-6);
+  EXPECT_NEAR(ten.greatest, 539.4981648474981, 1e-6);
+  const MeanRange one = expected_mean(eight, 1);
+  EXPECT_NEAR(one.least, 451.52533657243055, 1e-6);
+  EXPECT_NEAR(one.greatest, 574.8746634275695, 1e-6);
+}
+
+TEST(WorkloadPoints, TheVerdictIsTwoSided) {
+  const RcpVerdict like = judge(8, std::vector<double>(10, 520));
+  EXPECT_EQ(like.outcome(), Outcome::kPassed);
+  EXPECT_EQ(like.message,
+            "converges like the reference: mean 520 samples of 10 runs, reference 513.2, between "
+            "486.9 and 539.5 wanted");
+  const RcpVerdict fast = judge(8, std::vector<double>(10, 486.9));
+  EXPECT_EQ(fast.outcome(), Outcome::kFailed);
+  EXPECT_THAT(fast.message, HasSubstr("converges faster than the reference: mean 486.9"));
+  const RcpVerdict slow = judge(8, std::vector<double>(10, 539.5));
+  EXPECT_EQ(slow.outcome(), Outcome::kFailed);
+  EXPECT_THAT(slow.message, HasSubstr("converges slower than the reference: mean 539.5"));
+  EXPECT_FALSE(fast.may_bypass());
+}
+
+TEST(WorkloadPoints, OneRunMayMissTheTarget) {
+  std::vector<double> counts(10, 520);
+  counts[3] = kNeverConverged;
+  const RcpVerdict one = judge(8, counts);
+  EXPECT_EQ(one.outcome(), Outcome::kPassed);
+  EXPECT_THAT(one.message, HasSubstr("of 9 runs, reference 513.2, between 486.2 and 540.2"));
+  counts[5] = kNeverConverged;
+  const RcpVerdict two = judge(8, counts);
+  EXPECT_EQ(two.outcome(), Outcome::kFailed);
+  EXPECT_EQ(two.message, "2 of 10 runs did not reach the target; 1 may miss it");
+  EXPECT_EQ(judge(8, {kNeverConverged}).outcome(), Outcome::kFailed);
+}
+
+TEST(WorkloadPoints, BatchSizesBetweenTwoPointsAreInterpolated) {
+  const WorkloadPoint twelve = *own_points().at(12);
+  EXPECT_DOUBLE_EQ(twelve.mean, 563.2);
+  EXPECT_NEAR(twelve.deviation, 25.994871289031867, 1e-9);
+  EXPECT_EQ(judge(12, std::vector<double>(10, 563)).outcome(), Outcome::kPassed);
+  EXPECT_EQ(judge(12, std::vector<double>(10, 513)).outcome(), Outcome::kFailed);
+  const RcpVerdict large = judge(32, std::vector<double>(10, 700));
+  EXPECT_EQ(large.outcome(), Outcome::kNotJudged);
+  EXPECT_EQ(large.message, "there is no reference point for batch size 32, only for 8 to 16");
+  EXPECT_EQ(judge(4, std::vector<double>(10, 500)).outcome(), Outcome::kNotJudged);
+}
+
+TEST(WorkloadPoints, RunsThatAreEvaluatedTooRarelyAreNotJudged) {
+  FolderConvergence late = evaluated_runs(8, std::vector<double>(10, 528));
+  late.evaluated = {480, 48};
+  const RcpVerdict verdict = check_workload(late, own_points());
+  EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
+  EXPECT_EQ(
+      verdict.message,
+      "the runs were evaluated too rarely to compare them with the reference: first after 480 "
+      "samples, then every 48; needed: first after 352 or earlier, then every 16 or less");
+  late.evaluated = {352, 17};
+  EXPECT_EQ(check_workload(late, own_points()).outcome(), Outcome::kNotJudged);
+  late.evaluated = {353, 16};
+  EXPECT_EQ(check_workload(late, own_points()).outcome(), Outcome::kNotJudged);
+}
+
+TEST(WorkloadPoints, RunsOfAnotherWorkloadAreNotJudged) {
+  FolderConvergence other = evaluated_runs(8, std::vector<double>(10, 520));
+  other.workload.eval_samples = 10'000;
+  const RcpVerdict verdict = check_workload(other, own_points());
+  EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
+  EXPECT_EQ(
+      verdict.message,
+      "the runs have another workload than the points, whose target is 0.33 on 207 evaluation "
+      "samples");
+  EXPECT_EQ(find_workload_points(other), nullptr);
+  FolderConvergence mixed = evaluated_runs(8, {520, 520});
+  std::vector<RunConvergence> two(2);
+  two[0].workload = {0.33, 207};
+  two[1].workload = {0.34, 207};
+  EXPECT_EQ(combine(two).workload, LoggedWorkload());
+}
+
+TEST(WorkloadPoints, LogsNameTheirWorkloadAndEvaluations) {
+  testing::BertLog log = testing::BertLog::passing("open", 0.34);
+  const testing::TemporaryFolder folder;
+  const auto put = [&](const std::string& key, const std::string& value,
+                       const std::string& metadata = "") {
+    const auto stop = std::ranges::find(log.events, "run_stop", &testing::LogEvent::key);
+    log.events.insert(stop, {key, value, metadata, stop->time_ms});
+  };
+  std::erase_if(log.events, [](const auto& event) { return event.key == "eval_samples"; });
+  put("quality_target", "0.33");
+  put("eval_accuracy", "0.2", R"("epoch_num": 656)");
+  put("eval_accuracy", "0.34", R"("epoch_num": 680)");
+  put("eval_samples", "207");
+  const auto path = folder.path() / "result_0.txt";
+  std::ofstream(path) << log.text();
+  const RunConvergence run =
+      read_convergence(mllog::LogReader(path, mllog::LogFormat::kMllog), "5.0.0");
+  EXPECT_EQ(run.workload, (LoggedWorkload{0.33, 207}));
+  EXPECT_EQ(run.evaluated.first, 640);
+  EXPECT_EQ(run.evaluated.longest_interval, 24);
+  EXPECT_EQ(run.epochs, 680);
+}
+
+TEST(WorkloadPoints, FilesThatAreNoPointsOfAWorkloadAreRefused) {
+  EXPECT_FALSE(WorkloadPoints::has_workload("not JSON"));
+  EXPECT_FALSE(WorkloadPoints::has_workload(
+      R"({"bert_256": {"Benchmark": "bert", "BS": 256, "Epochs to converge": [1, 2, 3]}})"));
+  EXPECT_TRUE(WorkloadPoints::has_workload(R"({"eight": )" + record_of("8", "[1, 2]") + "}"));
+  const auto error = [](const std::string& text) {
+    return error_of([&] { WorkloadPoints(text, "points.json"); });
+  };
+  EXPECT_EQ(error("[]"), "points.json: expected a JSON object with one record per batch size");
+  EXPECT_EQ(error(R"({"eight": )" + record_of("\"8\"", "[1, 2]") + "}"),
+            "points.json: record 'eight' needs a number \"BS\"");
+  EXPECT_EQ(error(R"({"eight": )" + record_of("8", "[1]") + "}"),
+            "points.json: record 'eight' needs a list \"Epochs to converge\" of at least 2 numbers "
+            "from 1 to 1e+12");
+  EXPECT_EQ(error(R"({"eight": )" + record_of("8", "[1, -2]") + "}"),
+            error(R"({"eight": )" + record_of("8", "[1, null]") + "}"));
+  EXPECT_EQ(
+      error(R"({"a": )" + record_of("8", "[1, 2]") + R"(, "b": )" + record_of("8", "[1, 2]") + "}"),
+      "points.json: two records have the batch size 8");
+}
+
+}  // namespace
+}  // namespace strata::compliance
