@@ -212,8 +212,8 @@ class Copy:
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
     def test(self, suite, limit_of, nearest=""):
-        """What noticed: the name of a test that failed, "hung in" one that took longer than limit_of(its name), or
-        nothing."""
+        """Returns who noticed: the name of a test that failed, "hung in" a test that took longer than limit_of(its name),
+        or nothing."""
         target, ranks, chosen = re.fullmatch(r"(\w+)(?::(\d))?(?:=(.*))?", suite).groups()
         chosen = nearest + (chosen or "")
         command = [str(next(self.build.glob(f"tests/*/{target}"))), "--gtest_fail_fast",
@@ -241,7 +241,7 @@ class Copy:
         return ("hung in " if status is None else "") + f"{target}: {name}"
 
     def output(self):
-        """What the last test wrote."""
+        """Returns the output of the last test."""
         return (self.work / "output.txt").read_text(errors="replace")
 
     def end_strays(self):

@@ -104,7 +104,7 @@ memory = {"free": int(memory[0]), "total": int(memory[1])} if len(memory) == 2 e
 
 
 def named(name):
-    """What a step measured, or None."""
+    """Returns the result of a step, or None."""
     return results.get((STEPS | OPERATIONS).get(name))
 
 

@@ -1,4 +1,4 @@
-"""What a page holds, as Python's parser of HTML sees it. Exits with 1, saying why, for tags that do not close in order,
+"""Prints what a page holds, as Python's parser of HTML sees it. Exits with 1, saying why, for tags that do not close in order,
 tags and attributes that a report has no need of, scripts that its policy does not allow, and links that lead elsewhere.
 Prints the texts of the page, without its style sheet and script, a line each."""
 import base64

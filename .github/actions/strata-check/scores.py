@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What changed between two outputs of `strata score --json`, as Markdown: scores.py BEFORE AFTER"""
+"""Prints what changed between two outputs of `strata score --json`, as Markdown: scores.py BEFORE AFTER"""
 
 import collections
 import html

@@ -1,11 +1,11 @@
-"""What pytorch_step.py and pytorch_train.py share: transformers' BERT with SDPA, losses under bf16 autocast, clip_grad_norm_,
+"""Shared by pytorch_step.py and pytorch_train.py: transformers' BERT with SDPA, losses under bf16 autocast, clip_grad_norm_,
 fused AdamW."""
 import torch
 from transformers import BertConfig
 
 
 def config_of(model):
-    """Of bert-large or a config.json."""
+    """Returns the configuration of bert-large or of a config.json."""
     if model == "bert-large":
         config = BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
                             hidden_act="gelu_pytorch_tanh")
@@ -20,14 +20,14 @@ def autocast(device, enabled=True):
 
 
 def scores(model, inputs, where):
-    """Of the vocabulary at masked positions, and of the next sentence."""
+    """Returns scores of the vocabulary at masked positions, and of the next sentence."""
     encoded = model.bert(**inputs)
     return (model.cls.predictions(encoded.last_hidden_state[where[0], where[1]]),
             model.cls.seq_relationship(encoded.pooler_output))
 
 
 def update(model, optimizer, max_norm):
-    """From gradients to new weights; leaves no gradients behind. Returns the gradients' norm before clipping."""
+    """Updates the weights by the gradients, and removes these. Returns the gradients' norm before clipping."""
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)

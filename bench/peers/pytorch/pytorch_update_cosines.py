@@ -36,7 +36,7 @@ def make_samples(count, length, vocabulary, generator):
 
 
 def strata_update(options, folder, config):
-    """Of one training step: a dict of float32 tensors."""
+    """Returns the update of one training step: a dict of float32 tensors."""
     size = len(options.samples_made["input_ids"])
     settings = {
         "run.output": folder / "run", "run.seed": 1, "model.config": folder / "config.json",
@@ -62,7 +62,7 @@ def strata_update(options, folder, config):
 
 
 def pytorch_update(weights, config, samples, attention, dtype):
-    """Of one training step: a dict of float32 tensors. dtype: of all, or, where it is bf16, of autocast."""
+    """Returns the update of one training step: a dict of float32 tensors. `dtype` is that of all tensors; bf16 is autocast's."""
     config._attn_implementation = attention
     in_bf16 = dtype == torch.bfloat16
     model = BertForPreTraining(config)

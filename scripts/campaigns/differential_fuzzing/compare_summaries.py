@@ -32,7 +32,7 @@ def read(path):
 
 
 def compare(strata, submitter, usage, ruleset):
-    """What differs, of both tables."""
+    """Returns the differences of both tables."""
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, os.path.basename(submitter.rstrip("/")))
         shutil.copytree(submitter, copy)

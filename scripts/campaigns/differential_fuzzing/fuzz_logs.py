@@ -172,7 +172,7 @@ def run_batch(campaign, number, only=None):
 
 
 def prepare(given):
-    """What the processes of a campaign share."""
+    """Sets what the processes of a campaign share."""
     global options, seeds
     options = given
     seeds = logs.Seeds(options.logs, options.rounds, options.logs_a_system)

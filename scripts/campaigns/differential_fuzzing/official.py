@@ -79,7 +79,7 @@ logging.disable(logging.CRITICAL)
 
 
 def new_process():
-    """What a process of its own would start with."""
+    """Restores the state in which a new process would start."""
     mlp_compliance.enqueued_configs.clear()
     cached_yaml.loads = 0
 

@@ -199,7 +199,7 @@ class Bench:
 
     @staticmethod
     def _is_launchers(words, exit_code):
-        """Of a rank that dies of a signal mpirun's exit code is 128 and the signal."""
+        """If a signal kills a rank, mpirun's exit code is 128 plus the signal."""
         died = isinstance(exit_code, int) and exit_code < 0
         return exit_code == LAUNCHER_HANGS or (died and words[0] == str(MPIRUN))
 
@@ -238,7 +238,7 @@ class Bench:
         return re.sub(r"^pipe:\[\d+\]$", "standard output", path)
 
     def sources(self, stacks):
-        """Of every stack where in strata the call was made, innermost first."""
+        """Returns for every stack the places in strata that led to the call, innermost first."""
         addresses = sorted({address for stack in stacks for address in stack if address})
         asked = "\n".join(hex(address - 1) for address in addresses) + "\n"
         # Every answer is one line; code without debug information gives "?? ??:0".
@@ -323,7 +323,7 @@ def as_replay(command, fault):
 
 
 def library_of(places):
-    """Whose code it was that strata had called."""
+    """Returns whose code strata had called."""
     inner = list(itertools.takewhile(lambda place: not place.startswith("strata::"), places))
     for name, pattern in LIBRARIES.items():
         if any(re.search(pattern, place) for place in inner):
@@ -342,7 +342,7 @@ def sort_out(bench, wrong, tally):
 
 
 def run_kind(bench, judge, command, kind, tally, calls):
-    """What becomes of the (at, place) `calls` of a kind, in `tally`; returns the violations."""
+    """Makes each of the (at, place) `calls` of a kind fail, counts the outcomes in `tally`, and returns the violations."""
     wrong = []
     for number, (at, place) in enumerate(calls, start=1):
         for reason in KINDS[kind]:

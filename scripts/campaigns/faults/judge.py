@@ -1,4 +1,4 @@
-"""What a command may do when one of its calls fails."""
+"""Says what a command may do when one of its calls fails."""
 
 import dataclasses
 import io
@@ -96,7 +96,7 @@ class Judge:
         self.before = before
 
     def violations(self, fault, outcome):
-        """What is wrong with a run in which `fault` was made; nothing where it is as it should."""
+        """Returns the faults of a run in which `fault` was made; an empty list if it is as it should be."""
         if not isinstance(outcome.exit_code, int):
             return ["hangs" if outcome.exit_code is None else "its launcher hangs"]
         if outcome.exit_code < 0 or outcome.exit_code > 127:

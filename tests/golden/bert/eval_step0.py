@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `strata eval` must print before any training, computed by transformers' BertForPreTraining in double.
+"""Computes what `strata eval` must print before any training, by transformers' BertForPreTraining in double.
 
 Needs torch, transformers, safetensors and h5py.
 

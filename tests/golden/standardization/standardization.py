@@ -23,7 +23,7 @@ LEAST_VARIANCE = torch.tensor(1e-6).double().item()
 
 
 def probe(n):
-    """What matrices of gradients are multiplied by, as in ../bert."""
+    """Returns the factors of matrices of gradients, as in ../bert."""
     i = torch.arange(n)
     return (2 * ((i * 37 + 11) % 61) - 61).double() / 64
 
