@@ -5,7 +5,8 @@
 # PyTorch the global norm; Strata's batches are stratified by length.
 #   bench/peers/quickstart_vs_pytorch.sh [--target ACCURACY] [--seeds N,N,...] [--ranks N] [--threads N] [--precision bf16|fp32]
 #                                        [--micro-batch N] [--variant compiled|eager]
-#                                        [--strata PROGRAM] [--python PROGRAM] [--data FOLDER] [--set KEY=VALUE]... [--json] [--output FILE]
+#                                        [--strata PROGRAM] [--python PROGRAM] [--data FOLDER] [--set KEY=VALUE]... [--logs FOLDER]
+#                                        [--json] [--output FILE]
 # --target: masked-LM accuracy that ends a run (0.33). --seeds: a run of each program for each seed (1).
 # --ranks: Strata's ranks (2). --threads: threads of all ranks together, and of PyTorch (all processors). --precision: of both (bf16).
 # --micro-batch: samples that PyTorch computes at once (4). --variant: whether PyTorch compiles, before the clock starts (compiled).
@@ -13,13 +14,15 @@
 # --python: a Python with torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI if it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
+# --logs: keep MLPerf's logs in this new folder, as Strata/result_N.txt and PyTorch/result_N.txt; `strata score`, `compare` and `report`
+# read them. PyTorch's are written by MLCommons' mlperf_logging, which --python must have, too.
 # Exits 1 if a run ends without the target.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=4 variant=compiled
-strata=$root/build/release/cli/strata python= data=$root/data-cache output= json=false overrides=()
+strata=$root/build/release/cli/strata python= data=$root/data-cache output= json=false logs= overrides=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
@@ -28,7 +31,7 @@ while [[ $# -gt 0 ]]; do
       [[ $# -ge 2 && $2 == *=* ]] || { echo "--set needs KEY=VALUE; see --help" >&2; exit 2; }
       overrides+=(--set "$2")
       shift 2 ;;
-    --target | --seeds | --ranks | --threads | --precision | --micro-batch | --variant | --strata | --python | --data | --output)
+    --target | --seeds | --ranks | --threads | --precision | --micro-batch | --variant | --strata | --python | --data | --output | --logs)
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
       option=${1#--}
       printf -v "${option//-/_}" %s "$2"
@@ -54,13 +57,20 @@ for file in minilm/config.json minilm/vocab.txt minilm/model.safetensors quickst
 done
 data=$(realpath "$data")
 
-needs='torch, transformers, h5py, yaml'
+needs='torch, transformers, h5py, yaml' packages=(torch numpy transformers h5py pyyaml)
+if [[ -n $logs ]]; then
+  [[ ! -e $logs ]] || give_up "--logs $logs: exists already"
+  needs+=', mlperf_logging'
+  packages+=(mlperf-logging)
+  mkdir -p "$logs"/{Strata,PyTorch} || give_up "--logs $logs: cannot be made"
+  logs=$(realpath "$logs")
+fi
 if [[ -n $python ]]; then
   reason=$("$python" -c "import $needs" 2>&1) || give_up "--python $python: ${reason##*$'\n'}"
 else
   venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/pytorch
   python=$venv/bin/python
-  make_venv "$venv" "$needs" PyTorch torch numpy transformers h5py pyyaml
+  make_venv "$venv" "$needs" PyTorch "${packages[@]}"
 fi
 
 work=$(mktemp -d)
@@ -75,6 +85,7 @@ run() {
 shape=("$data/minilm/config.json" "${micro_batch}x512" --precision "$precision")
 has_memory Strata strata-step "${shape[@]}" --ranks "$ranks" && has_memory PyTorch pytorch-step "${shape[@]}" --variant "$variant" ||
   give_up "Strata and PyTorch must both run; use a smaller --micro-batch"
+number=0  # of the result
 for seed in ${seeds//,/ }; do
   echo "seed $seed: Strata" >&2
   run "strata.$seed" env OMP_NUM_THREADS=$((threads / ranks)) "$root/scripts/mpirun.sh" -n "$ranks" "$strata" train \
@@ -86,7 +97,9 @@ for seed in ${seeds//,/ }; do
   [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train wrote no result_0.yaml; see its messages above"; }
   echo "seed $seed: PyTorch" >&2
   run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch/pytorch_train.py" "$settings" "$seed" \
-    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant"
+    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant" ${logs:+--log "$logs/PyTorch/result_$number.txt"}
+  [[ -z $logs ]] || cp "${settings%.yaml}.txt" "$logs/Strata/result_$number.txt"
+  number=$((number + 1))
 done
 
 "$python" - "$work" "$seeds" "$threads" "$ranks" "$target" "$precision" "$variant" "$output" "$json" << 'PY'

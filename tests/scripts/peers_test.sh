@@ -171,7 +171,7 @@ cat >"$work/strata_train" <<'SH'
 #!/usr/bin/env bash
 [[ ${OMPI_COMM_WORLD_RANK:-0} == 0 ]] || exit 0
 for argument; do [[ $argument != run.output=* ]] || output=${argument#*=}; done
-mkdir -p "$output" && touch "$output/result_0.yaml"
+mkdir -p "$output" && touch "$output/result_0.yaml" && echo "$output" >"$output/result_0.txt"
 echo '{"experiments": [{"seed": 1, "seconds": 30, "samples": 528, "accuracy": 0.335, "reached_target": true}]}'
 SH
 chmod +x "$work/strata_train"
@@ -184,6 +184,11 @@ if command -v mpirun >/dev/null; then
   expect "quickstart: each seed is trained from" called 'run.seed=5'
   expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1 --micro-batch 4 --variant compiled'
   expect "quickstart: the ratio of medians" said "PyTorch's time over Strata's, medians: 3.00"
+  peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 4,5 --logs "$work/logs"
+  expect "quickstart: PyTorch writes logs by number" called "--log $work/logs/PyTorch/result_1.txt"
+  expect "quickstart: Strata's logs are kept" grep -q 'run\.5$' "$work/logs/Strata/result_1.txt"
+  peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --logs "$work/logs"
+  expect "quickstart: logs are not replaced" said 'exists already'
 fi
 memory 0.9
 peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --threads 2

@@ -2,10 +2,10 @@
 transformers' BERT with SDPA, its heads at masked positions alone, bf16 autocast, fused AdamW, a clipped global norm. A step's samples
 are sorted by length and cut into micro-batches, each padded to its longest. Prints JSON; exits 1 where the target is not reached.
 Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N] [--micro-batch N] [--variant compiled|eager]
-       [--heads strata|transformers] [--trace FILE]
+       [--heads strata|transformers] [--trace FILE] [--log FILE --organization NAME --platform NAME]
 SETTINGS.yaml: what `strata train` writes beside its log. --ranks: of that run, for the samples of a step. --micro-batch: samples
 computed at once (the settings'). --variant: torch.compile with dynamic shapes, or not (compiled). --heads: whose rule gives the weights that the checkpoint lacks (strata). --trace: losses and norms
-of every step, as Strata's log.step_trace. The clock runs from before the first sample is read to the evaluation that reaches the
+of every step, as Strata's log.step_trace. --log: a new file for MLPerf's events, written by mlperf_logging. The clock runs from before the first sample is read to the evaluation that reaches the
 target; making the model and warming up (`initialization.warmup_steps` steps and an evaluation, on samples of the evaluation, after
 which the first weights are put back) come before."""
 import argparse
@@ -26,7 +26,7 @@ EVALUATED_AT_ONCE = 8  # samples per evaluation batch
 
 
 class Samples:
-    """Of a packed HDF5 file: `strata data prepare` says what it holds."""
+    """The samples of a packed HDF5 file, which `strata data prepare` made."""
 
     def __init__(self, path):
         with h5py.File(path) as file:
@@ -41,8 +41,8 @@ class Samples:
         self.lengths = numpy.diff(self.offsets[:, 0])
 
     def batch(self, chosen):
-        """Of the samples `chosen`, padded to the longest: inputs, [rows, positions] of masked tokens and what they were,
-        next-sentence labels."""
+        """Returns the samples `chosen`, padded to the longest: inputs, [rows, positions] of masked tokens, the original tokens
+        there, next-sentence labels."""
         shape = (len(chosen), int(self.lengths[chosen].max()))
         ids, segments, attention = (numpy.zeros(shape, numpy.int64) for _ in range(3))
         where, labels = [], []
@@ -62,8 +62,8 @@ class Samples:
 
 
 def initialise(model, missing):
-    """Of parameters that the checkpoint lacks, by Strata's rule: matrices truncated normal, the masked-LM head's transform the
-    identity, so that the head starts by comparing what the encoder gives with the word embeddings; gains 1, biases 0."""
+    """Sets parameters that the checkpoint lacks by Strata's rule: matrices are truncated normal, but the masked-LM head's
+    transform is the identity, so that the head compares the encoder's output with the word embeddings; gains are 1, biases 0."""
     for name, values in model.named_parameters():
         if name not in missing:
             continue
@@ -76,7 +76,7 @@ def initialise(model, missing):
 
 
 def accuracy(forward, model, samples, size, in_bf16):
-    """Correct predictions over masked positions, in batches of `size` samples of like length."""
+    """Returns the share of masked positions that are predicted correctly, in batches of `size` samples of similar length."""
     right = 0
     model.eval()
     with torch.no_grad(), autocast(torch.device("cpu"), in_bf16):
@@ -89,7 +89,7 @@ def accuracy(forward, model, samples, size, in_bf16):
 
 
 def rate(settings, step):
-    """Of step 1, 2, ...: linear warm-up, then a polynomial from the full rate."""
+    """Returns the learning rate of a step, counted from 1: linear warm-up, then a polynomial from the full rate."""
     schedule, full = settings["lr_schedule"], settings["optimizer"]["lr"]
     warmup = schedule["warmup_steps"]
     if step <= warmup:
@@ -134,7 +134,7 @@ class Training:
 
 
 def refuse(settings):
-    """Ends where the settings ask for what this program does not do."""
+    """Ends the program if it does not support the settings."""
     wanted = {("optimizer", "name"): "adam", ("lr_schedule", "name"): "warmup_then_polynomial_decay"}
     for (group, key), value in wanted.items():
         if settings[group][key] != value:
@@ -156,7 +156,14 @@ def main():
     parser.add_argument("--variant", choices=["compiled", "eager"], default="compiled")
     parser.add_argument("--heads", choices=["strata", "transformers"], default="strata")
     parser.add_argument("--trace", type=argparse.FileType("w"))
+    parser.add_argument("--log")
+    parser.add_argument("--organization", default="PyTorch")
+    parser.add_argument("--platform", default="1xCPU")
     options = parser.parse_args()
+    log = None
+    if options.log:
+        from mlperf_log import MlperfLog
+        log = MlperfLog(options.log, options.organization, options.platform)
     settings = yaml.safe_load(pathlib.Path(options.settings).read_text())
     refuse(settings)
     if options.threads:
@@ -166,6 +173,8 @@ def main():
     global_batch = batch["micro_batch"] * batch["gradient_accumulation_steps"] * options.ranks
     batch["micro_batch"] = options.micro_batch or batch["micro_batch"]
     in_bf16 = settings["model"]["precision"] == "bf16"
+    if log:
+        log.settings(options.seed, global_batch, global_batch // batch["micro_batch"], settings)
 
     config = config_of(settings["model"]["config"])
     config.hidden_dropout_prob = settings["model"]["hidden_dropout"]
@@ -189,11 +198,16 @@ def main():
     training = Training(forward, model, settings, in_bf16)
     target = settings["target"]
     begin = time.perf_counter()
+    if log:
+        log.start()
     samples, held_out = Samples(settings["data"]["train"][0]), Samples(settings["data"]["eval"][0])
     order = random.permutation(len(samples.lengths))
     next_evaluation, evaluating, reached, value, number = target["start_eval_at_sample"], 0.0, False, 0.0, 0
     last = settings["lr_schedule"]["training_steps"] if target["max_steps"] == "auto" else target["max_steps"]
+    block = 0  # the first sample of the block
     while not reached and number < last:
+        if log and number * global_batch == block:
+            log.block(block, min(next_evaluation, last * global_batch) - block)
         number += 1
         chosen = order.take(range((number - 1) * global_batch, number * global_batch), mode="wrap")
         step = training.step(samples, chosen, number)
@@ -202,11 +216,18 @@ def main():
         if number * global_batch >= next_evaluation:
             next_evaluation += target["eval_interval_samples"]
             evaluation_begin = time.perf_counter()
+            block = number * global_batch
+            if log:
+                log.evaluation(block)
             value = accuracy(forward, model, held_out, EVALUATED_AT_ONCE, in_bf16)
             evaluating += time.perf_counter() - evaluation_begin
             reached = value >= target["masked_lm_accuracy"]
+            if log:
+                log.accuracy(block, value)
             print(f"{number * global_batch} samples: {value:.4f}", file=sys.stderr)
     seconds = time.perf_counter() - begin
+    if log:
+        log.stop(reached, number * global_batch, len(held_out.lengths))
     print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads(), "seed": options.seed, "seconds": seconds,
                       "evaluation_seconds": evaluating, "samples": number * global_batch, "accuracy": value,
                       "reached_target": reached}))
