@@ -131,13 +131,18 @@ std::optional<WorkloadPoint> WorkloadPoints::at(double batch_size) const {
   return point;
 }
 
-const WorkloadPoints* find_workload_points(const FolderConvergence& folder) {
+const std::vector<WorkloadPoints>& built_in_workload_points() {
   static const std::vector<WorkloadPoints> all = [] {
     std::vector<WorkloadPoints> found;
     constexpr std::string_view kName = "rcp/quickstart/rcps_bert.json";
     if (const auto text = find_embedded(kName)) found.emplace_back(*text, kName);
     return found;
   }();
+  return all;
+}
+
+const WorkloadPoints* find_workload_points(const FolderConvergence& folder) {
+  const auto& all = built_in_workload_points();
   if (folder.benchmark != "bert") return nullptr;
   const auto points = std::ranges::find(all, folder.workload, &WorkloadPoints::workload);
   return points == all.end() ? nullptr : &*points;

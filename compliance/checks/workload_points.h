@@ -60,6 +60,8 @@ class WorkloadPoints {
   std::string source_, sha256_;
 };
 
+// All built-in points.
+const std::vector<WorkloadPoints>& built_in_workload_points();
 // Returns the built-in points of the workload that these runs log, or null.
 const WorkloadPoints* find_workload_points(const FolderConvergence& folder);
 

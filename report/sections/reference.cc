@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
+#include "compliance/checks/workload_points.h"
 #include "report/sections/section.h"
 
 namespace strata::report {
@@ -13,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using compliance::ReferencePoint;
 using compliance::ReferencePoints;
+using compliance::WorkloadPoints;
 
 std::string verdict_of(const ReportedFolder& folder) {
   return folder.score.held_to_rcp ? std::string(word(folder.score.rcp.outcome()))
@@ -39,16 +41,59 @@ bool is_near(double batch_size, const ReferencePoints& points) {
          batch_size <= known.back().batch_size * kFar;
 }
 
+// Systems beside the lines of a reference, over batch size.
+struct ReferenceFigure {
+  explicit ReferenceFigure(const std::string& name)
+      : behind{"reference-" + file_name(name), {"what", "batch", "to converge", "verdict"}, {}} {
+    chart.names_points = true;
+  }
+
+  void add_system(const ReportedFolder& folder, double batch_size, double to_converge) {
+    xs.push_back(batch_size);
+    ys.push_back(to_converge);
+    chart.points.push_back(
+        {folder.owner, batch_size, to_converge,
+         fmt::format("{}: {} at batch {}: {}", folder.owner.name, short_number(to_converge),
+                     batch_size, verdict_of(folder))});
+    behind.rows.push_back({folder.owner.name, fmt::format("{}", batch_size),
+                           fmt::format("{:.9g}", to_converge), verdict_of(folder)});
+  }
+
+  void add_point(double batch_size, double mean) {
+    behind.rows.push_back(
+        {"reference point", fmt::format("{}", batch_size), fmt::format("{:.9g}", mean), ""});
+  }
+
+  // `reference_points`: their number.
+  std::string html(const std::string& benchmark, const std::string& caption,
+                   size_t reference_points) {
+    for (const drawing::Guide& guide : chart.guides) {
+      for (const auto& [batch_size, to_converge] : guide.points) {
+        xs.push_back(batch_size);
+        ys.push_back(to_converge);
+      }
+    }
+    chart.x = drawing::time_axis(xs);
+    chart.y = drawing::linear_axis(ys, false);
+    chart.x_title = "global batch size";
+    chart.y_title = unit_of_samples(benchmark) + " to converge";
+    return figure(benchmark, caption, picture_of(chart),
+                  {"Reference points, " + benchmark_name(benchmark),
+                   fmt::format("{} and {}", counted(chart.points.size(), "system"),
+                               counted(reference_points, "reference point"))},
+                  behind);
+  }
+
+  drawing::Chart chart;
+  std::vector<double> xs, ys;
+  Data behind;
+};
+
 std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
                              const ReferencePoints& points, const std::string& benchmark,
                              const std::string& ruleset) {
-  drawing::Chart chart;
-  chart.names_points = true;
+  ReferenceFigure drawn(benchmark + " " + ruleset);
   drawing::Guide mean{.name = "reference"}, least{.name = "least allowed", .dashed = true};
-  Data behind{"reference-" + file_name(benchmark + " " + ruleset),
-              {"what", "batch", "to converge", "verdict"},
-              {}};
-  std::vector<double> xs, ys;
   for (const ReportedFolder* folder : folders) {
     const scoring::Score& score = folder->score;
     if (!score.samples_to_converge || !score.batch_size || !is_near(*score.batch_size, points)) {
@@ -56,39 +101,56 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
     }
     // Some BERT logs count epochs.
     if (is_bert(benchmark) && *score.samples_to_converge < *score.batch_size) continue;
-    xs.push_back(*score.batch_size);
-    ys.push_back(*score.samples_to_converge);
-    chart.points.push_back({folder->owner, *score.batch_size, *score.samples_to_converge,
-                            fmt::format("{}: {} at batch {}: {}", folder->owner.name,
-                                        short_number(*score.samples_to_converge), *score.batch_size,
-                                        verdict_of(*folder))});
-    behind.rows.push_back({folder->owner.name, fmt::format("{}", *score.batch_size),
-                           fmt::format("{:.9g}", *score.samples_to_converge), verdict_of(*folder)});
+    drawn.add_system(*folder, *score.batch_size, *score.samples_to_converge);
   }
-  if (chart.points.empty()) return "";
+  if (drawn.chart.points.empty()) return "";
   for (const ReferencePoint& point : points.pruned()) {
     mean.points.emplace_back(point.batch_size, point.mean);
     least.points.emplace_back(point.batch_size, point.mean / point.max_speedup);
-    xs.push_back(point.batch_size);
-    ys.push_back(point.mean);
-    ys.push_back(point.mean / point.max_speedup);
-    behind.rows.push_back({"reference point", fmt::format("{}", point.batch_size),
-                           fmt::format("{:.9g}", point.mean), ""});
+    drawn.add_point(point.batch_size, point.mean);
   }
-  chart.guides = {mean, least};
-  chart.x = drawing::time_axis(xs);
-  chart.y = drawing::linear_axis(ys, false);
-  chart.x_title = "global batch size";
-  chart.y_title = unit_of_samples(benchmark) + " to converge";
-  return figure(benchmark,
-                fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
-                            "Points below the dashed line converged faster than is allowed.",
-                            benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
-                picture_of(chart),
-                {"Reference points, " + benchmark_name(benchmark),
-                 fmt::format("{} and {}", counted(chart.points.size(), "system"),
-                             counted(mean.points.size(), "reference point"))},
-                behind);
+  const size_t count = mean.points.size();
+  drawn.chart.guides = {std::move(mean), std::move(least)};
+  return drawn.html(
+      benchmark,
+      fmt::format(
+          "{}, round {}: {} to converge over batch size, beside the reference. Points below "
+          "the dashed line converged faster than is allowed.",
+          benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
+      count);
+}
+
+// Draws the systems that were judged by the points of this workload.
+std::string workload_figure(const std::vector<const ReportedFolder*>& folders,
+                            const WorkloadPoints& points, const std::string& benchmark) {
+  ReferenceFigure drawn(benchmark + " workload");
+  size_t runs = 0;
+  for (const ReportedFolder* folder : folders) {
+    const compliance::RcpVerdict& rcp = folder->score.rcp;
+    if (!rcp.two_sided || rcp.points != points.source() || !rcp.submission_mean) continue;
+    drawn.add_system(*folder, *rcp.batch_size, *rcp.submission_mean);
+    runs = std::max(runs, rcp.runs.size());
+  }
+  if (drawn.chart.points.empty()) return "";
+  drawing::Guide mean{.name = "reference"}, least{.name = "least", .dashed = true},
+      greatest{.name = "greatest", .dashed = true};
+  for (const compliance::WorkloadPoint& point : points.points()) {
+    const compliance::MeanRange range = compliance::expected_mean(point, runs);
+    mean.points.emplace_back(point.batch_size, point.mean);
+    least.points.emplace_back(point.batch_size, range.least);
+    greatest.points.emplace_back(point.batch_size, range.greatest);
+    drawn.add_point(point.batch_size, point.mean);
+  }
+  drawn.chart.guides = {std::move(mean), std::move(least), std::move(greatest)};
+  return drawn.html(
+      benchmark,
+      fmt::format(
+          "{} with the target {}: samples to converge over batch size, beside the "
+          "reference. The mean of {} that converge like the reference is between the dashed "
+          "lines.",
+          benchmark_name(benchmark), count_text(*points.workload().quality_target),
+          counted(runs, "run")),
+      points.points().size());
 }
 
 }  // namespace
@@ -109,6 +171,8 @@ Section reference_section(const ReportData& data, const fs::path& rcp_directory)
         html += reference_figure(of_round, *points, benchmark, ruleset);
       }
     }
+    for (const WorkloadPoints& points : compliance::built_in_workload_points())
+      html += workload_figure(folders, points, benchmark);
   }
   return {"reference", "Reference points", html};
 }

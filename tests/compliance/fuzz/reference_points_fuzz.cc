@@ -1,9 +1,11 @@
-// Reads any bytes as a file of reference convergence points, and interpolates between the points.
+// Reads any bytes as a file of reference convergence points, of a benchmark and of a workload, and
+// interpolates between the points.
 #include <cstdint>
 #include <string_view>
 
 #include "base/error.h"
 #include "compliance/checks/rcp.h"
+#include "compliance/checks/workload_points.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata::compliance;
@@ -17,6 +19,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       }
     } catch (const strata::Error&) {
     }
+  }
+  try {
+    const WorkloadPoints points(text, "fuzz.json");
+    const auto& all = points.points();
+    if (const auto point = points.at((all.front().batch_size + all.back().batch_size) / 2))
+      expected_mean(*point, 10);
+  } catch (const strata::Error&) {
   }
   return 0;
 }

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Trains the runs behind the quickstart's reference convergence points, and writes the points.
+
+For each global batch size, runs with the seeds 1 to --runs train on one rank of one thread until they reach the target.
+They are evaluated every 16 samples, from about four fifths of the samples on that they need. Each run that ends adds
+a line to the table of runs; runs that the table holds are not repeated, so after an interruption the same command goes on.
+Two cores that multiply bf16 take about 90 seconds a run.
+
+--points FILE writes the points in the format of the official checker, and trains nothing.
+
+--fault NAME trains ten runs at batch size 8 with a fault that the conformance suite does not notice. The fault is a setting,
+or a changed line of the source, whose program the script builds in runs/faulty. "none" is ten more runs without a fault.
+--report says which faults the points notice, and how often they blame runs without a fault.
+"""
+
+import argparse
+import concurrent.futures
+import fcntl
+import json
+import os
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+POINTS = ROOT / "compliance/rcp/quickstart"
+CONFIG = ROOT / "scripts/configs/quickstart.yaml"
+TARGET, EVALUATION_SAMPLES = 0.33, 207
+
+# Each batch size's settings beside those of quickstart.yaml: of 4 and 8 those of the quickstart, of 4 with a longer decay; of
+# 16 trial 6 of scripts/configs/search-batch-16.yaml.
+SETTINGS = {
+    4: {"optimizer.lr": 7.054e-4, "lr_schedule.warmup_steps": 25, "lr_schedule.training_steps": 160},
+    8: {"optimizer.lr": 7.054e-4, "lr_schedule.warmup_steps": 25, "lr_schedule.training_steps": 120},
+    16: {"optimizer.lr": 8.375e-4, "lr_schedule.warmup_steps": 12, "lr_schedule.training_steps": 52},
+}
+# First evaluation and interval, in samples.
+EVALUATIONS = {4: (368, 16), 8: (400, 16), 16: (480, 16)}
+MOST_SAMPLES = 960  # a run that needs more has missed the target
+COMMON = {"device.threads": 1, "model.precision": "bf16", "initialization.warmup_steps": 1, "run.system": "reference"}
+
+FAULT_BATCH, FAULT_SEEDS = 8, range(101, 111)
+# Each fault is settings, or a line of the source: file, text, replacement.
+FAULTS = {
+    "none": {},
+    "half_warm_up": {"settings": {"lr_schedule.warmup_steps": 12}},
+    "dropout": {"settings": {"model.hidden_dropout": 0.1, "model.attention_dropout": 0.1}},
+    "no_next_sentence_loss": {"source": (
+        "training/trainer.cc", ".next_sentence_scale = replicas / static_cast<float>(planned.sequences)",
+        ".next_sentence_scale = 0.0f * replicas / static_cast<float>(planned.sequences)")},
+    "decayed_biases": {"source": (
+        "training/factories/optimizer.cc", "segments.push_back({segment.offset, segment.size, segment.decay})",
+        "segments.push_back({segment.offset, segment.size, true})")},
+    "divided_by_ranks_twice": {"ranks": 2, "source": (
+        "comm/buckets/bucket_arithmetic.cc", "clip.scale = 1.0f / static_cast<float>(plan_.ranks) / loss_scale_",
+        "clip.scale = 1.0f / static_cast<float>(plan_.ranks * plan_.ranks) / loss_scale_")},
+    "bf16_moments": {"source": (
+        "device/operations/update_rules.h", "    return m * correction1 / (sqrtf(v * correction2) + epsilon) + weight_decay * w;",
+        """    const auto bf16 = [](float x) {
+      const auto bits = __builtin_bit_cast(unsigned, x);
+      return __builtin_bit_cast(float, (bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u);
+    };
+    m = bf16(m);
+    v = bf16(v);
+    return m * correction1 / (sqrtf(v * correction2) + epsilon) + weight_decay * w;""")},
+    "sorted_by_length": {"source": (
+        "loadbalance/plans/epoch_sampler.cc", "places[i] = dealt_ + i + random_.below(remaining() - i);",
+        "places[i] = dealt_ + i;")},
+}
+
+stopped = threading.Event()
+running = set()
+
+
+def settings_of(batch, fault="none"):
+    first, interval = EVALUATIONS[batch]
+    micro_batch = batch // FAULTS[fault].get("ranks", 1)
+    return COMMON | SETTINGS[batch] | {"batch.micro_batch": micro_batch, "target.start_eval_at_sample": first,
+                                       "target.eval_interval_samples": interval,
+                                       "target.max_steps": MOST_SAMPLES // batch} | FAULTS[fault].get("settings", {})
+
+
+def read_table(path):
+    if not path.exists():
+        return []
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            sys.exit(f"{path}, line {number}: {error}; remove the line, and the run is repeated")
+    return rows
+
+
+def add_row(path, row):
+    line = json.dumps(row) + "\n"
+    with open(path, "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def build_faulty(fault):
+    """Builds the program with the fault, unless it exists. Returns its path."""
+    file, text, replacement = FAULTS[fault]["source"]
+    tree = ROOT / "runs/faulty"
+    program = tree / f"strata_{fault}"
+    if program.exists():
+        return str(program)
+    print(f"building strata with {fault}", flush=True)
+
+    def run(*command):
+        done = subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} failed in {tree}:\n{done.stdout[-2000:]}")
+
+    if not tree.exists():
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tree)], check=True)
+    run("git", "checkout", "--quiet", "--", ".")
+    source = (tree / file).read_text(encoding="utf-8")
+    if source.count(text) != 1:
+        sys.exit(f"{file} has {source.count(text)} times the text that the fault {fault} replaces; mend FAULTS")
+    (tree / file).write_text(source.replace(text, replacement), encoding="utf-8")
+    run("cmake", "--preset", "quickstart")
+    run("cmake", "--build", "build/quickstart")
+    shutil.copy2(tree / "build/quickstart/cli/strata", program)
+    return str(program)
+
+
+def train(arguments, batch, seed, fault, commit):
+    """Trains one run and adds its line to the table. Returns what failed, or None."""
+    if stopped.is_set():
+        return None
+    settings = settings_of(batch, fault)
+    program = build_faulty(fault) if "source" in FAULTS[fault] else arguments.strata
+    ranks = FAULTS[fault].get("ranks", 1)
+    launcher = [str(ROOT / "scripts/mpirun.sh"), "-n", str(ranks)] if ranks > 1 else []
+    with tempfile.TemporaryDirectory(prefix="reference_point.", dir=arguments.scratch) as scratch:
+        command = [*launcher, program, "train", "--config", str(CONFIG), "--json"]
+        for key, value in (settings | {"run.seed": seed, "run.output": scratch}).items():
+            command += ["--set", f"{key}={value}"]
+        with open(Path(scratch) / "messages.txt", "w+", encoding="utf-8") as messages:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True)
+            running.add(process)
+            output, _ = process.communicate()
+            running.discard(process)
+            if stopped.is_set():
+                return None
+            if process.returncode not in (0, 1):
+                messages.seek(0)
+                last = messages.read().strip().splitlines()[-3:]
+                return f"batch size {batch}, seed {seed}, fault {fault}: exit code {process.returncode}: {' / '.join(last)}"
+        result = json.loads(output)["experiments"][0]
+    add_row(arguments.table, {
+        "global_batch_size": batch, "seed": seed, "fault": fault, "reached_target": result["reached_target"], "samples": result["samples"],
+        "accuracy": round(result["accuracy"], 5), "seconds": round(result["seconds"], 1), "settings": settings,
+        "commit": commit, "processor": processor()})
+    print(f"batch size {batch}, seed {seed}, fault {fault}: {result['samples']} samples, accuracy {result['accuracy']:.4f}", flush=True)
+    return None
+
+
+def stop(number, _):
+    stopped.set()
+    for process in list(running):
+        process.send_signal(signal.SIGTERM)
+    print(f"stopped by {signal.Signals(number).name}; the same command goes on", file=sys.stderr)
+
+
+def current(rows, batch, fault="none"):
+    """Returns the runs with the settings above, by seed."""
+    wanted = settings_of(batch, fault)
+    return sorted((row for row in rows if row["global_batch_size"] == batch and row["fault"] == fault
+                   and row["settings"] == wanted), key=lambda row: row["seed"])
+
+
+def reference(rows, batch):
+    return [row for row in current(rows, batch) if row["seed"] not in FAULT_SEEDS]
+
+
+def write_points(table, path):
+    rows = read_table(table)
+    records = {}
+    for batch in sorted(SETTINGS):
+        runs = reference(rows, batch)
+        reached = [run["samples"] for run in runs if run["reached_target"]]
+        if len(reached) < 2:
+            sys.exit(f"{table} has {len(reached)} runs of batch size {batch} that reached the target; train at least 2")
+        if len(reached) < len(runs):
+            print(f"batch size {batch}: {len(runs) - len(reached)} of {len(runs)} runs missed the target; left out")
+        first, interval = EVALUATIONS[batch]
+        keys = [key for key in settings_of(batch) if key.startswith(("optimizer.", "lr_schedule."))]
+        records[f"bert_quickstart_{batch}"] = {
+            "Benchmark": "bert", "BS": batch, "Quality target": TARGET, "Evaluation samples": EVALUATION_SAMPLES,
+            "First evaluation": first, "Evaluation interval": interval,
+            "Hyperparams": {key: settings_of(batch)[key] for key in keys},
+            "Epochs to converge": reached}
+    unfinished = path.with_name(path.name + ".unfinished")
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(record)}" for name, record in records.items())
+    unfinished.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
+    os.replace(unfinished, path)
+    for batch in records:
+        counts = records[batch]["Epochs to converge"]
+        mean = sum(counts) / len(counts)
+        deviation = (sum((count - mean) ** 2 for count in counts) / (len(counts) - 1)) ** 0.5
+        print(f"{batch}: {len(counts)} runs, mean {mean:.1f}, deviation {deviation:.1f}, {min(counts)} to {max(counts)}")
+
+
+def judge(strata, points, runs):
+    """Returns the verdict of `strata check rcp` on logs that say so much and no more."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, run in enumerate(runs):
+            first, interval = EVALUATIONS[FAULT_BATCH]
+            events = [("submission_benchmark", "bert", {}), ("submission_division", "open", {}),
+                      ("global_batch_size", FAULT_BATCH, {}), ("quality_target", TARGET, {}), ("run_start", None, {})]
+            events += [("eval_accuracy", 0.1, {"epoch_num": count}) for count in range(first, run["samples"] + 1, interval)]
+            events += [("eval_samples", EVALUATION_SAMPLES, {}),
+                       ("run_stop", None, {"status": "success" if run["reached_target"] else "aborted"})]
+            lines = [":::MLLOG " + json.dumps({"namespace": "", "time_ms": 1795408803587 + i, "event_type": "POINT_IN_TIME",
+                                               "key": key, "value": value, "metadata": metadata})
+                     for i, (key, value, metadata) in enumerate(events)]
+            (Path(folder) / f"result_{number}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        words = [strata, "check", "rcp", folder, "--ruleset", "5.0", "--custom-rcps", str(points), "--json"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            sys.exit(f"{' '.join(words)}: {done.stderr}")
+        return json.loads(done.stdout)["sections"][0]["rcp"]
+
+
+def report(arguments):
+    rows = read_table(arguments.table)
+    points = POINTS / "rcps_bert.json"
+    pool = current(rows, FAULT_BATCH)
+    print(f"{'fault':<24}{'runs':>5}  verdict of strata check rcp")
+    for fault in FAULTS:
+        runs = [row for row in current(rows, FAULT_BATCH, fault) if row["seed"] in FAULT_SEEDS]
+        if runs:
+            print(f"{fault:<24}{len(runs):>5}  {judge(arguments.strata, points, runs)['message']}")
+    random.seed(1)
+    sets = 100
+    alarms = sum(judge(arguments.strata, points, random.choices(pool, k=10))["outcome"] != "passed" for _ in range(sets))
+    print(f"{alarms} of {sets} sets of ten runs, drawn with replacement from {len(pool)} runs without a fault, fail")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--strata", default=str(ROOT / "build/quickstart/cli/strata"), help="the program; default: the quickstart's")
+    parser.add_argument("--table", type=Path, default=POINTS / "runs.jsonl", help="the table of runs")
+    parser.add_argument("--points", type=Path, help="write the points of the table to this file")
+    parser.add_argument("--fault", action="append", choices=[*FAULTS, "all"], help="train runs with this fault; repeatable")
+    parser.add_argument("--report", action="store_true", help="judge the faults' runs, and 100 sets of runs without a fault")
+    parser.add_argument("--runs", type=int, default=20, help="seeds per batch size")
+    parser.add_argument("--batch-sizes", default=",".join(map(str, SETTINGS)), help="default: all")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time; default: one per core")
+    arguments = parser.parse_args()
+    if arguments.points:
+        write_points(arguments.table, arguments.points)
+        return
+    if arguments.report:
+        report(arguments)
+        return
+    try:
+        batches = [int(size) for size in arguments.batch_sizes.split(",")]
+    except ValueError:
+        batches = []
+    if not batches or not set(batches) <= set(SETTINGS):
+        parser.error(f"--batch-sizes {arguments.batch_sizes}: expected some of {', '.join(map(str, SETTINGS))}")
+    if not shutil.which(arguments.strata):
+        parser.error(f"{arguments.strata} is missing; run scripts/quickstart.sh, or name the program with --strata")
+    arguments.scratch = ROOT / "runs"
+    arguments.scratch.mkdir(exist_ok=True)
+    arguments.table.parent.mkdir(parents=True, exist_ok=True)
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    rows = read_table(arguments.table)
+    if arguments.fault:
+        faults = list(FAULTS) if "all" in arguments.fault else arguments.fault
+        wanted = [(FAULT_BATCH, seed, fault) for fault in faults for seed in FAULT_SEEDS]
+    else:
+        # All batch sizes have about as many runs at any time.
+        wanted = [(batch, seed, "none") for seed in range(1, arguments.runs + 1) for batch in batches]
+    done = {(batch, row["seed"], fault) for batch, _, fault in wanted for row in current(rows, batch, fault)}
+    todo = [run for run in wanted if run not in done]
+    for fault in {fault for _, _, fault in todo if "source" in FAULTS[fault]}:
+        build_faulty(fault)
+    jobs = 1 if any("ranks" in FAULTS[fault] for _, _, fault in todo) else arguments.jobs
+    print(f"{len(todo)} runs to train, {len(wanted) - len(todo)} are in {arguments.table}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failed = [text for text in pool.map(lambda one: train(arguments, *one, commit), todo) if text]
+    for text in failed:
+        print(text, file=sys.stderr)
+    sys.exit(2 if failed else 130 if stopped.is_set() else 0)
+
+
+if __name__ == "__main__":
+    main()
