@@ -14,7 +14,7 @@
 # --python: a Python with torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI if it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
-# --logs: keep MLPerf's logs in this new folder, as Strata/result_N.txt and PyTorch/result_N.txt; `strata score`, `compare` and `report`
+# --logs: keep the MLPerf logs in this new folder, as Strata/result_N.txt and PyTorch/result_N.txt; `strata score`, `compare` and `report`
 # read them. PyTorch's are written by MLCommons' mlperf_logging, which --python must have, too.
 # Exits 1 if a run ends without the target.
 set -euo pipefail

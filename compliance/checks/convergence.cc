@@ -60,6 +60,7 @@ class Reader {
     }
     if (event.key == "quality_target")
       result_.workload.quality_target = mllog::finite_number(event.value);
+    if (event.key == "eval_accuracy") note_evaluation_time(event);
     if (event.key == "eval_samples")
       result_.workload.eval_samples = mllog::finite_number(event.value);
     if (train_samples_) {
@@ -103,12 +104,20 @@ class Reader {
     // Python rounds to three digits, too.
     const bool integer = samples || count->kind() == Kind::kInt;
     latest_ = integer ? epochs : std::strtod(fmt::format("{:.3f}", epochs).c_str(), nullptr);
+  }
+
+  // The official tool does not compare these times, so a damaged one is no fault of the log.
+  void note_evaluation_time(const mllog::Event& event) {
+    const auto count = mllog::find_field(
+        event.metadata, counts_samples(result_.benchmark) ? "samples_count" : "epoch_num");
+    const auto epochs = count ? mllog::finite_number(*count) : std::nullopt;
+    if (!epochs) return;
     EvaluationTimes& evaluated = result_.evaluated;
     if (!evaluated_before_) {
-      evaluated.first = epochs;
+      evaluated.first = *epochs;
     } else {
       evaluated.longest_interval =
-          std::max(evaluated.longest_interval, epochs - *evaluated_before_);
+          std::max(evaluated.longest_interval, *epochs - *evaluated_before_);
     }
     evaluated_before_ = epochs;
   }

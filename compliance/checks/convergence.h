@@ -22,7 +22,7 @@ struct LoggedWorkload {
   bool operator==(const LoggedWorkload&) const = default;
 };
 
-// When a run was evaluated, in the unit of its convergence.
+// When a run was evaluated, in the unit of RunConvergence::epochs.
 struct EvaluationTimes {
   double first = kNeverConverged;
   double longest_interval = 0;  // between two evaluations
@@ -58,7 +58,7 @@ struct FolderConvergence {
   std::string benchmark;
   bool enough = false;  // at most as many runs failed to converge as may be dropped
   std::string problem;  // batch sizes or benchmarks that differ, or a log that could not be read
-  bool by_train_samples = false;  // the same for every run
+  bool by_train_samples = false;  // true if it is true for every run
   LoggedWorkload workload;        // empty if the runs have different ones
   EvaluationTimes evaluated;  // the latest first evaluation and the longest interval of all runs
 };

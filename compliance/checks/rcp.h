@@ -58,16 +58,16 @@ enum class RcpPass { kPruned, kFull };
 
 struct RcpVerdict {
   RcpVerdict() = default;
-  // Takes over the runs' numbers, and why they could not be read; not judged.
+  // Copies the runs' numbers, and the reason if they could not be read. Not judged yet.
   explicit RcpVerdict(const FolderConvergence& folder);
 
-  // False if the official tool has no points, or would crash. The message then says what is
-  // missing.
+  // False if the official tool has no points, or would crash; by the points of a workload, if the
+  // runs cannot be compared with them. The message then says why.
   bool judged = false;
   bool readable = true;  // false if logs contradict each other or lack data
   bool passed = false;
   bool may_be_reviewed = false;       // converged, at a known batch size
-  std::string points, points_sha256;  // points' file; empty if not judged
+  std::string points, points_sha256;  // points' file; empty if there are none
   std::string message;                // the official tool's words if judged, unless two-sided
   // Factor on the score of a run that is faster than the reference mean but not too fast.
   double scaling = 1;
@@ -77,8 +77,8 @@ struct RcpVerdict {
   // Batch sizes of the points for the comparison: one, or two for an interpolation.
   std::vector<double> point_batch_sizes;
   bool by_train_samples = false;  // see FolderConvergence
-  // By the points of a workload of its own (workload_points.h), above whose greatest mean it fails,
-  // too. Means are then plain instead of olympic.
+  // Whether the points of a workload judged the runs (workload_points.h). Then a mean above
+  // greatest_mean fails, too, and means are plain instead of olympic.
   bool two_sided = false;
   std::optional<double> submission_mean;  // mean of epochs to converge
   std::optional<double> reference_mean;

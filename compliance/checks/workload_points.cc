@@ -25,10 +25,18 @@ constexpr char kEvaluationSamples[] = "Evaluation samples";
 constexpr char kFirstEvaluation[] = "First evaluation";
 constexpr char kEvaluationInterval[] = "Evaluation interval";
 
+constexpr const char* kOwnFields[] = {kQualityTarget, kEvaluationSamples, kFirstEvaluation,
+                                      kEvaluationInterval};
+
+constexpr double kLargest = 1e12;  // far above any number of samples
+
 double number_in(const json& record, const char* key, const std::string& where) {
   const auto found = record.find(key);
-  if (found == record.end() || !found->is_number()) fail("{} needs a number \"{}\"", where, key);
-  return found->get<double>();
+  const double number = found != record.end() && found->is_number() ? found->get<double>() : 0;
+  if (!(number > 0 && number <= kLargest)) {
+    fail("{} needs \"{}\", a number above 0 and at most {:g}", where, key, kLargest);
+  }
+  return number;
 }
 
 WorkloadPoint read_point(const json& record, const std::string& where) {
@@ -37,17 +45,16 @@ WorkloadPoint read_point(const json& record, const std::string& where) {
   point.first_evaluation = number_in(record, kFirstEvaluation, where);
   point.evaluation_interval = number_in(record, kEvaluationInterval, where);
   constexpr size_t kFewestRuns = 2;
-  constexpr double kMostSamples = 1e12;
   const json counts = record.value("Epochs to converge", json());
   std::vector<double> runs;
   for (const json& count : counts) {
     if (!count.is_number()) continue;
     const auto samples = count.get<double>();
-    if (samples >= 1 && samples <= kMostSamples) runs.push_back(samples);
+    if (samples >= 1 && samples <= kLargest) runs.push_back(samples);
   }
   if (!counts.is_array() || runs.size() < kFewestRuns || runs.size() != counts.size()) {
     fail("{} needs a list \"Epochs to converge\" of at least {} numbers from 1 to {:g}", where,
-         kFewestRuns, kMostSamples);
+         kFewestRuns, kLargest);
   }
   point.runs = runs.size();
   point.mean = mean(runs);
@@ -57,22 +64,34 @@ WorkloadPoint read_point(const json& record, const std::string& where) {
 
 double between(double from, double to, double share) { return from + share * (to - from); }
 
+// Returns the first number of samples, not below `samples`, at which a batch ends.
+double end_of_batch(double samples, double batch_size) {
+  return std::ceil(samples / batch_size) * batch_size;
+}
+
 // Returns why the runs were evaluated too rarely for the point, or nothing.
 std::string too_rarely(const EvaluationTimes& evaluated, const WorkloadPoint& point) {
-  if (evaluated.first <= point.first_evaluation &&
-      evaluated.longest_interval <= point.evaluation_interval)
+  if (evaluated.first == kNeverConverged) return "a run logs no evaluation with epoch_num";
+  if (evaluated.first <= end_of_batch(point.first_evaluation, point.batch_size) &&
+      evaluated.longest_interval <= end_of_batch(point.evaluation_interval, point.batch_size))
     return {};
-  std::string text = "the runs were evaluated too rarely to compare them with the reference: ";
-  if (evaluated.first == kNeverConverged) {
-    text += "a run logs no evaluation";
-  } else {
-    text += fmt::format("first after {} samples", count_text(evaluated.first));
-    if (evaluated.longest_interval > 0)
-      text += fmt::format(", then every {}", count_text(evaluated.longest_interval));
-  }
+  std::string text = fmt::format(
+      "the runs were evaluated too rarely to compare them with the reference: first after {} "
+      "samples",
+      count_text(evaluated.first));
+  if (evaluated.longest_interval > 0)
+    text += fmt::format(", then every {}", count_text(evaluated.longest_interval));
   return text + fmt::format("; needed: first after {} or earlier, then every {} or less",
                             count_text(point.first_evaluation),
                             count_text(point.evaluation_interval));
+}
+
+std::string workload_text(const LoggedWorkload& workload) {
+  const auto text = [](std::optional<double> number) {
+    return number ? count_text(*number) : std::string("none");
+  };
+  return fmt::format("quality_target {} and eval_samples {}", text(workload.quality_target),
+                     text(workload.eval_samples));
 }
 
 }  // namespace
@@ -88,7 +107,9 @@ MeanRange expected_mean(const WorkloadPoint& point, size_t runs) {
 bool WorkloadPoints::has_workload(std::string_view text) {
   const json records = json::parse(text, nullptr, false);
   return records.is_object() && std::ranges::any_of(records, [](const json& record) {
-           return record.is_object() && record.contains(kQualityTarget);
+           return record.is_object() && std::ranges::any_of(kOwnFields, [&](const char* field) {
+                    return record.contains(field);
+                  });
          });
 }
 
@@ -102,10 +123,17 @@ WorkloadPoints::WorkloadPoints(std::string_view text, std::string_view source)
     if (!record.is_object()) fail("{} must be an object", where);
     const LoggedWorkload workload{number_in(record, kQualityTarget, where),
                                   number_in(record, kEvaluationSamples, where)};
-    if (points_.empty()) workload_ = workload;
-    if (workload != workload_)
-      fail("{} has another \"{}\" or \"{}\" than the record before it", where, kQualityTarget,
+    const auto benchmark = record.find("Benchmark");
+    if (benchmark == record.end() || !benchmark->is_string())
+      fail("{} needs a text \"Benchmark\"", where);
+    if (points_.empty()) {
+      workload_ = workload;
+      benchmark_ = *benchmark;
+    }
+    if (workload != workload_ || *benchmark != benchmark_) {
+      fail("{}: all records need the same \"Benchmark\", \"{}\" and \"{}\"", source, kQualityTarget,
            kEvaluationSamples);
+    }
     points_.push_back(read_point(record, where));
   }
   std::ranges::sort(points_, {}, &WorkloadPoint::batch_size);
@@ -127,7 +155,7 @@ std::optional<WorkloadPoint> WorkloadPoints::at(double batch_size) const {
   point.mean = between(low->mean, high->mean, share);
   point.deviation = between(low->deviation, high->deviation, share);
   point.first_evaluation = std::min(low->first_evaluation, high->first_evaluation);
-  point.evaluation_interval = std::max(low->evaluation_interval, high->evaluation_interval);
+  point.evaluation_interval = std::min(low->evaluation_interval, high->evaluation_interval);
   return point;
 }
 
@@ -143,8 +171,9 @@ const std::vector<WorkloadPoints>& built_in_workload_points() {
 
 const WorkloadPoints* find_workload_points(const FolderConvergence& folder) {
   const auto& all = built_in_workload_points();
-  if (folder.benchmark != "bert") return nullptr;
-  const auto points = std::ranges::find(all, folder.workload, &WorkloadPoints::workload);
+  const auto points = std::ranges::find_if(all, [&](const WorkloadPoints& one) {
+    return one.benchmark() == folder.benchmark && one.workload() == folder.workload;
+  });
   return points == all.end() ? nullptr : &*points;
 }
 
@@ -152,11 +181,18 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
   RcpVerdict verdict(folder);
   verdict.two_sided = true;
   if (!verdict.readable) return verdict;
+  if (folder.benchmark != points.benchmark()) {
+    verdict.message =
+        fmt::format("the logs are of the benchmark '{}', but these points are of '{}'",
+                    folder.benchmark, points.benchmark());
+    return verdict;
+  }
   if (folder.workload != points.workload()) {
-    verdict.message = fmt::format(
-        "the runs have another workload than the points, whose target is {} on {} evaluation "
-        "samples",
-        *points.workload().quality_target, count_text(*points.workload().eval_samples));
+    verdict.message =
+        folder.workload == LoggedWorkload()
+            ? "the logs have no quality_target and no eval_samples, or different ones"
+            : fmt::format("the logs have {}, but these points are for {}",
+                          workload_text(folder.workload), workload_text(points.workload()));
     return verdict;
   }
   verdict.points = points.source();
@@ -173,6 +209,15 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
                     count_text(points.points().back().batch_size));
     return verdict;
   }
+  for (const WorkloadPoint& known : points.points()) {
+    if (known.batch_size < *folder.batch_size) {
+      verdict.point_batch_sizes = {known.batch_size};
+    } else {
+      if (known.batch_size == *folder.batch_size) verdict.point_batch_sizes.clear();
+      verdict.point_batch_sizes.push_back(known.batch_size);
+      break;
+    }
+  }
   verdict.message = too_rarely(folder.evaluated, *point);
   if (!verdict.message.empty()) return verdict;
   verdict.judged = true;
@@ -182,9 +227,10 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
     if (count < kNeverConverged) counts.push_back(count);
   }
   if (!folder.enough || counts.empty()) {
-    verdict.message = fmt::format(
-        "{} of {} did not reach the target; {} may miss it", folder.epochs.size() - counts.size(),
-        counted(folder.epochs.size(), "run"), dropped_runs(folder.benchmark));
+    verdict.message =
+        fmt::format("{} of {} did not reach the target; at most {} may miss it",
+                    folder.epochs.size() - counts.size(), counted(folder.epochs.size(), "run"),
+                    dropped_runs(folder.benchmark));
     return verdict;
   }
   const MeanRange range = expected_mean(*point, counts.size());
@@ -197,10 +243,10 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
                                : submitted < range.least ? "faster than"
                                                          : "slower than";
   verdict.message = fmt::format(
-      "converges {} the reference: mean {} samples of {}, reference {}, between {} and {} wanted",
-      how, rounded_text(submitted, kDigits), counted(counts.size(), "run"),
-      rounded_text(point->mean, kDigits), rounded_text(range.least, kDigits),
-      rounded_text(range.greatest, kDigits));
+      "converges {} the reference: the mean of {} is {} samples; expected {} to {}, reference {}",
+      how, counted(counts.size(), "run"), rounded_text(submitted, kDigits),
+      rounded_text(range.least, kDigits), rounded_text(range.greatest, kDigits),
+      rounded_text(point->mean, kDigits));
   return verdict;
 }
 

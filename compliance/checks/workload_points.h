@@ -1,6 +1,5 @@
-// Reference convergence points of workloads that are not MLPerf's: one of its benchmarks with
-// another target and other data, such as the quickstart. Runs may converge neither faster nor
-// slower than the reference.
+// Reference convergence points of a benchmark with another target and other data than MLPerf's,
+// such as the quickstart. Runs may converge neither faster nor slower than the reference.
 #pragma once
 
 #include <cstddef>
@@ -20,41 +19,44 @@ struct WorkloadPoint {
   size_t runs = 0;       // of the reference
   double mean = 0;       // of the runs' samples to the target
   double deviation = 0;  // their sample standard deviation
-  // Runs are comparable if they are evaluated first after so many samples, or fewer, and then at
-  // intervals of so many, or fewer.
+  // Runs can be compared if their first evaluation is at this number of samples or before, and no
+  // interval between evaluations is longer. Numbers within a batch count as its end.
   double first_evaluation = 0, evaluation_interval = 0;
 };
 
-// Bounds of a mean, both included.
 struct MeanRange {
   double least = 0, greatest = 0;
 };
 
 // Returns the range in which the mean of so many runs lies with a probability of 95 % if they
-// converge like the reference: the prediction interval of a normal distribution.
+// converge like the reference: the prediction interval of Student's t for normally distributed
+// runs.
 MeanRange expected_mean(const WorkloadPoint& point, size_t runs);
 
 class WorkloadPoints {
  public:
-  // `json` has the official format of reference points with four more fields in each record:
-  // "Quality target" and "Evaluation samples", which name the workload, "First evaluation" and
-  // "Evaluation interval". Throws Error with `source` if it has not.
+  // `json` has the official format of reference points, with the runs' samples in "Epochs to
+  // converge" and four more fields in each record: "Quality target" and "Evaluation samples", which
+  // name the workload, "First evaluation" and "Evaluation interval". Throws Error with `source` if
+  // it has not.
   WorkloadPoints(std::string_view json, std::string_view source);
 
-  // Returns whether reference points have the fields above. False for text that is not JSON.
+  // Returns whether a record has one of these four fields. False for text that is not JSON.
   static bool has_workload(std::string_view json);
 
+  const std::string& benchmark() const { return benchmark_; }
   const LoggedWorkload& workload() const { return workload_; }
   const std::vector<WorkloadPoint>& points() const { return points_; }  // by batch size
   // The file, as a built-in name or a path, and the SHA-256 of its text.
   const std::string& source() const { return source_; }
   const std::string& sha256() const { return sha256_; }
 
-  // Returns the point of a batch size; between two points, the point on the line through them.
-  // Returns nullopt outside them.
+  // Returns the point of a batch size. Between two points, mean and deviation are interpolated, and
+  // the rest is the stricter of both. Returns nullopt outside all points.
   std::optional<WorkloadPoint> at(double batch_size) const;
 
  private:
+  std::string benchmark_;
   LoggedWorkload workload_;
   std::vector<WorkloadPoint> points_;
   std::string source_, sha256_;

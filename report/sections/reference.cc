@@ -44,7 +44,7 @@ bool is_near(double batch_size, const ReferencePoints& points) {
 // Systems beside the lines of a reference, over batch size.
 struct ReferenceFigure {
   explicit ReferenceFigure(const std::string& name)
-      : behind{"reference-" + file_name(name), {"what", "batch", "to converge", "verdict"}, {}} {
+      : behind{"reference-" + file_name(name), {"name", "batch", "to converge", "verdict"}, {}} {
     chart.names_points = true;
   }
 
@@ -64,9 +64,8 @@ struct ReferenceFigure {
         {"reference point", fmt::format("{}", batch_size), fmt::format("{:.9g}", mean), ""});
   }
 
-  // `reference_points`: their number.
   std::string html(const std::string& benchmark, const std::string& caption,
-                   size_t reference_points) {
+                   size_t reference_point_count) {
     for (const drawing::Guide& guide : chart.guides) {
       for (const auto& [batch_size, to_converge] : guide.points) {
         xs.push_back(batch_size);
@@ -80,7 +79,7 @@ struct ReferenceFigure {
     return figure(benchmark, caption, picture_of(chart),
                   {"Reference points, " + benchmark_name(benchmark),
                    fmt::format("{} and {}", counted(chart.points.size(), "system"),
-                               counted(reference_points, "reference point"))},
+                               counted(reference_point_count, "reference point"))},
                   behind);
   }
 
@@ -129,7 +128,9 @@ std::string workload_figure(const std::vector<const ReportedFolder*>& folders,
     const compliance::RcpVerdict& rcp = folder->score.rcp;
     if (!rcp.two_sided || rcp.points != points.source() || !rcp.submission_mean) continue;
     drawn.add_system(*folder, *rcp.batch_size, *rcp.submission_mean);
-    runs = std::max(runs, rcp.runs.size());
+    const auto converged = std::ranges::count_if(
+        rcp.runs, [](double count) { return count < compliance::kNeverConverged; });
+    runs = std::max(runs, static_cast<size_t>(converged));
   }
   if (drawn.chart.points.empty()) return "";
   drawing::Guide mean{.name = "reference"}, least{.name = "least", .dashed = true},
@@ -147,7 +148,7 @@ std::string workload_figure(const std::vector<const ReportedFolder*>& folders,
       fmt::format(
           "{} with the target {}: samples to converge over batch size, beside the "
           "reference. The mean of {} that converge like the reference is between the dashed "
-          "lines.",
+          "lines with a probability of 95 %.",
           benchmark_name(benchmark), count_text(*points.workload().quality_target),
           counted(runs, "run")),
       points.points().size());

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Trains the runs behind the quickstart's reference convergence points, and writes the points.
 
-For each global batch size, runs with the seeds 1 to --runs train on one rank of one thread until they reach the target.
-They are evaluated every 16 samples, from about four fifths of the samples on that they need. Each run that ends adds
-a line to the table of runs; runs that the table holds are not repeated, so after an interruption the same command goes on.
-Two cores that multiply bf16 take about 90 seconds a run.
+The reference is Strata's CPU backend in bf16, on one rank of one thread. For each global batch size, runs with the seeds
+1 to --runs train until they reach the target, at most for 960 samples. The first evaluation comes after about 80 % of the
+samples that a typical run needs; others follow every 16 samples. Each run that ends adds a line to the table of runs. Runs in
+the table are not repeated: after an interruption, run the same command again. On a core of a Zen 4 a run takes 4 minutes.
 
---points FILE writes the points in the format of the official checker, and trains nothing.
+--points FILE writes the points in the format of the official checker, and trains nothing. Strata contains
+compliance/rcp/quickstart/rcps_bert.json; build it again after writing that file.
 
 --fault NAME trains ten runs at batch size 8 with a fault that the conformance suite does not notice. The fault is a setting,
-or a changed line of the source, whose program the script builds in runs/faulty. "none" is ten more runs without a fault.
---report says which faults the points notice, and how often they blame runs without a fault.
+or a changed line of the source, whose program the script builds in runs/faulty. A fault of several ranks trains one run at a
+time. "none" is ten more runs without a fault.
+--report says which faults the points notice, and how many of 100 sets of ten runs without a fault they reject. Each set, and
+the 20 runs of its reference, are drawn with replacement from all runs without a fault.
 """
 
 import argparse
@@ -33,8 +36,8 @@ POINTS = ROOT / "compliance/rcp/quickstart"
 CONFIG = ROOT / "scripts/configs/quickstart.yaml"
 TARGET, EVALUATION_SAMPLES = 0.33, 207
 
-# Each batch size's settings beside those of quickstart.yaml: of 4 and 8 those of the quickstart, of 4 with a longer decay; of
-# 16 trial 6 of scripts/configs/search-batch-16.yaml.
+# Each batch size's settings. 4: quickstart.yaml's, but a longer decay. 8: quickstart.yaml's. 16: trial 6 of
+# scripts/configs/search-batch-16.yaml (docs/measurements/search-batch-16.jsonl).
 SETTINGS = {
     4: {"optimizer.lr": 7.054e-4, "lr_schedule.warmup_steps": 25, "lr_schedule.training_steps": 160},
     8: {"optimizer.lr": 7.054e-4, "lr_schedule.warmup_steps": 25, "lr_schedule.training_steps": 120},
@@ -42,7 +45,7 @@ SETTINGS = {
 }
 # First evaluation and interval, in samples.
 EVALUATIONS = {4: (368, 16), 8: (400, 16), 16: (480, 16)}
-MOST_SAMPLES = 960  # a run that needs more has missed the target
+MOST_SAMPLES = 960  # runs stop here
 COMMON = {"device.threads": 1, "model.precision": "bf16", "initialization.warmup_steps": 1, "run.system": "reference"}
 
 FAULT_BATCH, FAULT_SEEDS = 8, range(101, 111)
@@ -133,7 +136,7 @@ def build_faulty(fault):
     run("git", "checkout", "--quiet", "--", ".")
     source = (tree / file).read_text(encoding="utf-8")
     if source.count(text) != 1:
-        sys.exit(f"{file} has {source.count(text)} times the text that the fault {fault} replaces; mend FAULTS")
+        sys.exit(f"{file} has {source.count(text)} times the text that the fault {fault} replaces; update FAULTS in this script")
     (tree / file).write_text(source.replace(text, replacement), encoding="utf-8")
     run("cmake", "--preset", "quickstart")
     run("cmake", "--build", "build/quickstart")
@@ -177,7 +180,7 @@ def stop(number, _):
     stopped.set()
     for process in list(running):
         process.send_signal(signal.SIGTERM)
-    print(f"stopped by {signal.Signals(number).name}; the same command goes on", file=sys.stderr)
+    print(f"stopped by {signal.Signals(number).name}; run the same command again to continue", file=sys.stderr)
 
 
 def current(rows, batch, fault="none"):
@@ -191,6 +194,21 @@ def reference(rows, batch):
     return [row for row in current(rows, batch) if row["seed"] not in FAULT_SEEDS]
 
 
+def record_of(batch, counts):
+    first, interval = EVALUATIONS[batch]
+    settings = {key: value for key, value in settings_of(batch).items() if key.startswith(("optimizer.", "lr_schedule."))}
+    return {"Benchmark": "bert", "BS": batch, "Quality target": TARGET, "Evaluation samples": EVALUATION_SAMPLES,
+            "First evaluation": first, "Evaluation interval": interval, "Hyperparams": settings, "Epochs to converge": counts}
+
+
+def write_json(path, records):
+    """Writes a record a line. The file is complete or absent."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(record)}" for name, record in records.items())
+    unfinished.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
+    os.replace(unfinished, path)
+
+
 def write_points(table, path):
     rows = read_table(table)
     records = {}
@@ -201,17 +219,8 @@ def write_points(table, path):
             sys.exit(f"{table} has {len(reached)} runs of batch size {batch} that reached the target; train at least 2")
         if len(reached) < len(runs):
             print(f"batch size {batch}: {len(runs) - len(reached)} of {len(runs)} runs missed the target; left out")
-        first, interval = EVALUATIONS[batch]
-        keys = [key for key in settings_of(batch) if key.startswith(("optimizer.", "lr_schedule."))]
-        records[f"bert_quickstart_{batch}"] = {
-            "Benchmark": "bert", "BS": batch, "Quality target": TARGET, "Evaluation samples": EVALUATION_SAMPLES,
-            "First evaluation": first, "Evaluation interval": interval,
-            "Hyperparams": {key: settings_of(batch)[key] for key in keys},
-            "Epochs to converge": reached}
-    unfinished = path.with_name(path.name + ".unfinished")
-    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(record)}" for name, record in records.items())
-    unfinished.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
-    os.replace(unfinished, path)
+        records[f"bert_quickstart_{batch}"] = record_of(batch, reached)
+    write_json(path, records)
     for batch in records:
         counts = records[batch]["Epochs to converge"]
         mean = sum(counts) / len(counts)
@@ -220,7 +229,7 @@ def write_points(table, path):
 
 
 def judge(strata, points, runs):
-    """Returns the verdict of `strata check rcp` on logs that say so much and no more."""
+    """Returns the verdict of `strata check rcp` on minimal logs, with only the events that it reads."""
     with tempfile.TemporaryDirectory() as folder:
         for number, run in enumerate(runs):
             first, interval = EVALUATIONS[FAULT_BATCH]
@@ -250,9 +259,13 @@ def report(arguments):
         if runs:
             print(f"{fault:<24}{len(runs):>5}  {judge(arguments.strata, points, runs)['message']}")
     random.seed(1)
-    sets = 100
-    alarms = sum(judge(arguments.strata, points, random.choices(pool, k=10))["outcome"] != "passed" for _ in range(sets))
-    print(f"{alarms} of {sets} sets of ten runs, drawn with replacement from {len(pool)} runs without a fault, fail")
+    sets, alarms = 100, 0
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = Path(folder) / "points.json"
+        for _ in range(sets):
+            write_json(drawn, {"drawn": record_of(FAULT_BATCH, [run["samples"] for run in random.choices(pool, k=20)])})
+            alarms += judge(arguments.strata, drawn, random.choices(pool, k=10))["outcome"] == "failed"
+    print(f"{alarms} of {sets} sets of ten runs without a fault are rejected ({len(pool)} runs to draw from)")
 
 
 def main():

@@ -6,7 +6,8 @@ from mlperf_logging.mllog.mllog import MLLogger
 
 
 class MlperfLog:
-    """The log of one run in a new file. Call the methods in the order in which they stand here."""
+    """The log of one run in a new file. Call the methods in the order in which they stand here; `block`, `evaluation` and
+    `accuracy` repeat."""
 
     def __init__(self, path, organization, platform):
         # A logger without the package's own handler, which would write to stdout, too.
@@ -22,6 +23,7 @@ class MlperfLog:
     def settings(self, seed, global_batch, micro_batches, settings):
         """Logs hyperparameters. `settings` is the file that `strata train` writes beside its log."""
         optimizer, schedule = settings["optimizer"], settings["lr_schedule"]
+        # BERT's rules ask for the names opt_lamb_* with any optimizer.
         values = {
             "seed": seed,
             "global_batch_size": global_batch,

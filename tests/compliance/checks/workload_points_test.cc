@@ -62,14 +62,18 @@ TEST(WorkloadPoints, TheVerdictIsTwoSided) {
   const RcpVerdict like = judge(8, std::vector<double>(10, 520));
   EXPECT_EQ(like.outcome(), Outcome::kPassed);
   EXPECT_EQ(like.message,
-            "converges like the reference: mean 520 samples of 10 runs, reference 513.2, between "
-            "486.9 and 539.5 wanted");
+            "converges like the reference: the mean of 10 runs is 520 samples; expected 486.9 to "
+            "539.5, reference 513.2");
   const RcpVerdict fast = judge(8, std::vector<double>(10, 486.9));
   EXPECT_EQ(fast.outcome(), Outcome::kFailed);
-  EXPECT_THAT(fast.message, HasSubstr("converges faster than the reference: mean 486.9"));
+  EXPECT_THAT(
+      fast.message,
+      HasSubstr("converges faster than the reference: the mean of 10 runs is 486.9 samples"));
   const RcpVerdict slow = judge(8, std::vector<double>(10, 539.5));
   EXPECT_EQ(slow.outcome(), Outcome::kFailed);
-  EXPECT_THAT(slow.message, HasSubstr("converges slower than the reference: mean 539.5"));
+  EXPECT_THAT(
+      slow.message,
+      HasSubstr("converges slower than the reference: the mean of 10 runs is 539.5 samples"));
   EXPECT_FALSE(fast.may_bypass());
 }
 
@@ -78,11 +82,11 @@ TEST(WorkloadPoints, OneRunMayMissTheTarget) {
   counts[3] = kNeverConverged;
   const RcpVerdict one = judge(8, counts);
   EXPECT_EQ(one.outcome(), Outcome::kPassed);
-  EXPECT_THAT(one.message, HasSubstr("of 9 runs, reference 513.2, between 486.2 and 540.2"));
+  EXPECT_THAT(one.message, HasSubstr("of 9 runs is 520 samples; expected 486.2 to 540.2"));
   counts[5] = kNeverConverged;
   const RcpVerdict two = judge(8, counts);
   EXPECT_EQ(two.outcome(), Outcome::kFailed);
-  EXPECT_EQ(two.message, "2 of 10 runs did not reach the target; 1 may miss it");
+  EXPECT_EQ(two.message, "2 of 10 runs did not reach the target; at most 1 may miss it");
   EXPECT_EQ(judge(8, {kNeverConverged}).outcome(), Outcome::kFailed);
 }
 
@@ -92,6 +96,8 @@ TEST(WorkloadPoints, BatchSizesBetweenTwoPointsAreInterpolated) {
   EXPECT_NEAR(twelve.deviation, 25.994871289031867, 1e-9);
   EXPECT_EQ(judge(12, std::vector<double>(10, 563)).outcome(), Outcome::kPassed);
   EXPECT_EQ(judge(12, std::vector<double>(10, 513)).outcome(), Outcome::kFailed);
+  EXPECT_EQ(judge(12, {563}).point_batch_sizes, (std::vector<double>{8, 16}));
+  EXPECT_EQ(judge(16, {563}).point_batch_sizes, (std::vector<double>{16}));
   const RcpVerdict large = judge(32, std::vector<double>(10, 700));
   EXPECT_EQ(large.outcome(), Outcome::kNotJudged);
   EXPECT_EQ(large.message, "there is no reference point for batch size 32, only for 8 to 16");
@@ -107,9 +113,15 @@ TEST(WorkloadPoints, RunsThatAreEvaluatedTooRarelyAreNotJudged) {
       verdict.message,
       "the runs were evaluated too rarely to compare them with the reference: first after 480 "
       "samples, then every 48; needed: first after 352 or earlier, then every 16 or less");
-  late.evaluated = {352, 17};
+  late.evaluated = {352, 24};
   EXPECT_EQ(check_workload(late, own_points()).outcome(), Outcome::kNotJudged);
-  late.evaluated = {353, 16};
+  // Batches of 12 end at 360, and every 24 samples a batch ends after 16 more.
+  FolderConvergence twelve = evaluated_runs(12, std::vector<double>(10, 563));
+  twelve.evaluated = {360, 24};
+  EXPECT_EQ(check_workload(twelve, own_points()).outcome(), Outcome::kPassed);
+  twelve.evaluated = {372, 24};
+  EXPECT_EQ(check_workload(twelve, own_points()).outcome(), Outcome::kNotJudged);
+  late.evaluated = {360, 16};
   EXPECT_EQ(check_workload(late, own_points()).outcome(), Outcome::kNotJudged);
 }
 
@@ -118,12 +130,17 @@ TEST(WorkloadPoints, RunsOfAnotherWorkloadAreNotJudged) {
   other.workload.eval_samples = 10'000;
   const RcpVerdict verdict = check_workload(other, own_points());
   EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
-  EXPECT_EQ(
-      verdict.message,
-      "the runs have another workload than the points, whose target is 0.33 on 207 evaluation "
-      "samples");
+  EXPECT_EQ(verdict.message,
+            "the logs have quality_target 0.33 and eval_samples 10,000, but these points are for "
+            "quality_target 0.33 and eval_samples 207");
   EXPECT_EQ(find_workload_points(other), nullptr);
-  FolderConvergence mixed = evaluated_runs(8, {520, 520});
+  other.workload = {};
+  EXPECT_EQ(check_workload(other, own_points()).message,
+            "the logs have no quality_target and no eval_samples, or different ones");
+  other = evaluated_runs(8, std::vector<double>(10, 520));
+  other.benchmark = "resnet";
+  EXPECT_EQ(check_workload(other, own_points()).message,
+            "the logs are of the benchmark 'resnet', but these points are of 'bert'");
   std::vector<RunConvergence> two(2);
   two[0].workload = {0.33, 207};
   two[1].workload = {0.34, 207};
@@ -151,6 +168,9 @@ TEST(WorkloadPoints, LogsNameTheirWorkloadAndEvaluations) {
   EXPECT_EQ(run.evaluated.first, 640);
   EXPECT_EQ(run.evaluated.longest_interval, 24);
   EXPECT_EQ(run.epochs, 680);
+  const RunConvergence by_samples =
+      read_convergence(mllog::LogReader(path, mllog::LogFormat::kMllog), "5.0.0", true);
+  EXPECT_EQ(by_samples.evaluated.first, 640);
 }
 
 TEST(WorkloadPoints, FilesThatAreNoPointsOfAWorkloadAreRefused) {
@@ -158,12 +178,15 @@ TEST(WorkloadPoints, FilesThatAreNoPointsOfAWorkloadAreRefused) {
   EXPECT_FALSE(WorkloadPoints::has_workload(
       R"({"bert_256": {"Benchmark": "bert", "BS": 256, "Epochs to converge": [1, 2, 3]}})"));
   EXPECT_TRUE(WorkloadPoints::has_workload(R"({"eight": )" + record_of("8", "[1, 2]") + "}"));
+  // A misspelt field is no reason to judge by MLPerf's rules.
+  EXPECT_TRUE(
+      WorkloadPoints::has_workload(R"({"a": {"Quality Target": 1, "Evaluation samples": 2}})"));
   const auto error = [](const std::string& text) {
     return error_of([&] { WorkloadPoints(text, "points.json"); });
   };
   EXPECT_EQ(error("[]"), "points.json: expected a JSON object with one record per batch size");
   EXPECT_EQ(error(R"({"eight": )" + record_of("\"8\"", "[1, 2]") + "}"),
-            "points.json: record 'eight' needs a number \"BS\"");
+            "points.json: record 'eight' needs \"BS\", a number above 0 and at most 1e+12");
   EXPECT_EQ(error(R"({"eight": )" + record_of("8", "[1]") + "}"),
             "points.json: record 'eight' needs a list \"Epochs to converge\" of at least 2 numbers "
             "from 1 to 1e+12");
@@ -172,6 +195,8 @@ TEST(WorkloadPoints, FilesThatAreNoPointsOfAWorkloadAreRefused) {
   EXPECT_EQ(
       error(R"({"a": )" + record_of("8", "[1, 2]") + R"(, "b": )" + record_of("8", "[1, 2]") + "}"),
       "points.json: two records have the batch size 8");
+  EXPECT_EQ(error(R"({"a": )" + record_of("8", "[1, 2]") + R"(, "b": {"Benchmark": "bert"}})"),
+            "points.json: record 'b' needs \"Quality target\", a number above 0 and at most 1e+12");
 }
 
 }  // namespace
