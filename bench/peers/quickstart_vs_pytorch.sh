@@ -14,8 +14,9 @@
 # --python: a Python with torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI if it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
-# --logs: keep the MLPerf logs in this new folder, as Strata/result_N.txt and PyTorch/result_N.txt; `strata score`, `compare` and `report`
-# read them. PyTorch's are written by MLCommons' mlperf_logging, which --python must have, too.
+# --logs: keep the MLPerf logs in this folder, laid out as two submissions, Strata and PyTorch; `strata check package`, `score`, `compare`
+# and `report` read them. MLCommons' mlperf_logging writes PyTorch's; --python must have it, too. FOLDER.runs keeps each run: after an
+# interruption the same command continues.
 # Exits 1 if a run ends without the target.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/surroundings.sh"
@@ -62,8 +63,8 @@ if [[ -n $logs ]]; then
   [[ ! -e $logs ]] || give_up "--logs $logs: exists already"
   needs+=', mlperf_logging'
   packages+=(mlperf-logging)
-  mkdir -p "$logs"/{Strata,PyTorch} || give_up "--logs $logs: cannot be made"
-  logs=$(realpath "$logs")
+  mkdir -p "$logs.runs" || give_up "--logs $logs.runs: cannot be made"
+  logs=$(realpath -m "$logs")
 fi
 if [[ -n $python ]]; then
   reason=$("$python" -c "import $needs" 2>&1) || give_up "--python $python: ${reason##*$'\n'}"
@@ -73,35 +74,53 @@ else
   make_venv "$venv" "$needs" PyTorch "${packages[@]}"
 fi
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-# A run without the target exits with 1 after printing its numbers.
+if [[ -n $logs ]]; then
+  work=$logs.runs
+  asked="$seeds $ranks $threads $precision $micro_batch $variant $target ${overrides[*]}"
+  [[ ! -e $work/asked.txt || $(<"$work/asked.txt") == "$asked" ]] || give_up "$work has runs with other options; remove it, or name another folder with --logs"
+  echo "$asked" > "$work/asked.txt"
+else
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+fi
+# run NAME COMMAND...: runs the command, which prints NAME.json and may write into the folder NAME, unless an earlier call did. A run without the target exits with 1
+# after printing its numbers.
 run() {
   local name=$1 status=0
   shift
-  "$@" > "$work/$name.json" 2> "$work/$name.err" || status=$?
-  [[ $status -eq 0 || ($status -eq 1 && -s $work/$name.json) ]] || { cat "$work/$name.err" >&2; give_up "$name failed"; }
+  [[ ! -e $work/$name.json ]] || return 0
+  rm -rf "$work/$name"
+  mkdir "$work/$name"
+  "$@" > "$work/$name.part" 2> "$work/$name.err" || status=$?
+  [[ $status -eq 0 || ($status -eq 1 && -s $work/$name.part) ]] || { cat "$work/$name.err" >&2; give_up "$name failed"; }
+  mv "$work/$name.part" "$work/$name.json"
 }
 shape=("$data/minilm/config.json" "${micro_batch}x512" --precision "$precision")
 has_memory Strata strata-step "${shape[@]}" --ranks "$ranks" && has_memory PyTorch pytorch-step "${shape[@]}" --variant "$variant" ||
   give_up "Strata and PyTorch must both run; use a smaller --micro-batch"
-number=0  # of the result
 for seed in ${seeds//,/ }; do
   echo "seed $seed: Strata" >&2
   run "strata.$seed" env OMP_NUM_THREADS=$((threads / ranks)) "$root/scripts/mpirun.sh" -n "$ranks" "$strata" train \
-    --config "$root/scripts/configs/quickstart.yaml" --set run.output="$work/run.$seed" --set run.seed="$seed" \
+    --config "$root/scripts/configs/quickstart.yaml" --set run.output="$work/strata.$seed" --set run.seed="$seed" \
     --set model.config="$data/minilm/config.json" --set model.vocab="$data/minilm/vocab.txt" \
     --set model.checkpoint="$data/minilm/model.safetensors" --set data.train="$data/quickstart/train.hdf5" \
     --set data.eval="$data/quickstart/eval.hdf5" --set model.precision="$precision" --set target.masked_lm_accuracy="$target" "${overrides[@]}" --json
-  settings=$(find "$work/run.$seed" -name 'result_0.yaml')
+  settings=$(find "$work/strata.$seed" -name 'result_0.yaml')
   [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train wrote no result_0.yaml; see its messages above"; }
+  system=$(basename "$(dirname "$(dirname "$settings")")") log=()
+  if [[ -n $logs ]]; then
+    log=(--log "$work/pytorch.$seed/result_0.txt" --organization PyTorch --platform "${system%_*}_1process")
+  fi
   echo "seed $seed: PyTorch" >&2
   run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch/pytorch_train.py" "$settings" "$seed" \
-    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant" ${logs:+--log "$logs/PyTorch/result_$number.txt"}
-  [[ -z $logs ]] || cp "${settings%.yaml}.txt" "$logs/Strata/result_$number.txt"
-  number=$((number + 1))
+    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant" "${log[@]}"
 done
 
+if [[ -n $logs ]]; then
+  "$python" "$root/bench/peers/pytorch/submissions.py" "$work" "$logs.unfinished" "${seeds//,/ }" "$root"
+  mv -T "$logs.unfinished" "$logs"
+  echo "logs: $logs" >&2
+fi
 "$python" - "$work" "$seeds" "$threads" "$ranks" "$target" "$precision" "$variant" "$output" "$json" << 'PY'
 import json, pathlib, statistics, sys
 work, seeds, threads, ranks, target, precision, variant, output, as_json = sys.argv[1:]

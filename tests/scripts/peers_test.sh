@@ -41,7 +41,14 @@ case $1 in
     echo '{"layers": [{"query": '"$kind"', "key": '"$kind"', "value": '"$kind"'}],
            "whole_update_error": {"strata": 0.2072, "unfused": 0.2803, "fused": 0.3681}}' ;;
   *pytorch_optimizer.py) echo '{"parameters": 100, "clip": 2e-3, "update": 5e-3, "copy": 1e-3, "total": 8e-3}' ;;
-  *pytorch_train.py) echo '{"torch": "9", "seed": '"$3"', "seconds": 90, "samples": 528, "accuracy": 0.34, "reached_target": true}' ;;
+  *submissions.py) exec python3 "$@" ;;
+  *pytorch_train.py)
+    seed=$3
+    while [[ $# -gt 1 ]]; do
+      [[ $1 != --log ]] || echo log >"$2"
+      shift
+    done
+    echo '{"torch": "9", "threads": 1, "seed": '"$seed"', "seconds": 90, "samples": 528, "accuracy": 0.34, "reached_target": true}' ;;
 esac
 SH
 # A compiler whose program is libxsmm's.
@@ -171,7 +178,9 @@ cat >"$work/strata_train" <<'SH'
 #!/usr/bin/env bash
 [[ ${OMPI_COMM_WORLD_RANK:-0} == 0 ]] || exit 0
 for argument; do [[ $argument != run.output=* ]] || output=${argument#*=}; done
-mkdir -p "$output" && touch "$output/result_0.yaml" && echo "$output" >"$output/result_0.txt"
+results=$output/Strata/results/box_1rank/bert
+mkdir -p "$results" "$output/Strata/systems" && touch "$results/result_0.yaml" && echo "$output" >"$results/result_0.txt"
+echo '{"system_name": "box_1rank", "sw_notes": "2 ranks; text"}' >"$output/Strata/systems/box_1rank.json"
 echo '{"experiments": [{"seed": 1, "seconds": 30, "samples": 528, "accuracy": 0.335, "reached_target": true}]}'
 SH
 chmod +x "$work/strata_train"
@@ -185,8 +194,16 @@ if command -v mpirun >/dev/null; then
   expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1 --micro-batch 4 --variant compiled'
   expect "quickstart: the ratio of medians" said "PyTorch's time over Strata's, medians: 3.00"
   peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 4,5 --logs "$work/logs"
-  expect "quickstart: PyTorch writes logs by number" called "--log $work/logs/PyTorch/result_1.txt"
-  expect "quickstart: Strata's logs are kept" grep -q 'run\.5$' "$work/logs/Strata/result_1.txt"
+  expect "quickstart: PyTorch writes a log" called "--log $work/logs.runs/pytorch.5/result_0.txt --organization PyTorch --platform box_1process"
+  expect "quickstart: Strata's logs are a submission" grep -q 'strata\.5$' "$work/logs/Strata/results/box_1rank/bert/result_1.txt"
+  expect "quickstart: so are PyTorch's" grep -q '"framework": "PyTorch 9"' "$work/logs/PyTorch/systems/box_1process.json"
+  rm -rf "$work/logs"
+  peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 4,5 --logs "$work/logs"
+  expect "quickstart: runs that have ended are kept" not called train
+  peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 4 --logs "$work/other"
+  rm -rf "$work/other"
+  peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 5 --logs "$work/other"
+  expect "quickstart: runs with other options are not mixed" said 'has runs with other options'
   peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --logs "$work/logs"
   expect "quickstart: logs are not replaced" said 'exists already'
 fi
