@@ -59,10 +59,12 @@ class Reader {
       train_samples_ = train_samples_ && result_.benchmark == "bert";
     }
     if (event.key == "quality_target")
-      result_.workload.quality_target = mllog::finite_number(event.value);
-    if (event.key == "eval_accuracy") note_evaluation_time(event);
+      result_.workload.add({.quality_target = mllog::finite_number(event.value)});
     if (event.key == "eval_samples")
-      result_.workload.eval_samples = mllog::finite_number(event.value);
+      result_.workload.add({.eval_samples = mllog::finite_number(event.value)});
+    if (!stopped_ && (event.key == "eval_accuracy" || event.key == "eval_error"))
+      note_evaluation_time(event);
+    stopped_ = stopped_ || event.key == "run_stop";
     if (train_samples_) {
       if (mentions.train_samples) latest_ = train_samples(event);
     } else if (mentions.evaluation) {
@@ -164,10 +166,21 @@ class Reader {
   RunConvergence result_;
   std::optional<double> latest_;
   std::optional<double> evaluated_before_;
+  bool stopped_ = false;
   std::map<double, std::map<std::string, double>> image_scores_;
 };
 
 }  // namespace
+
+void LoggedWorkload::add(const LoggedWorkload& other) {
+  const auto add_number = [this](std::optional<double>& known, std::optional<double> number) {
+    contradicts_itself = contradicts_itself || (known && number && *known != *number);
+    if (!known) known = number;
+  };
+  add_number(quality_target, other.quality_target);
+  add_number(eval_samples, other.eval_samples);
+  contradicts_itself = contradicts_itself || other.contradicts_itself;
+}
 
 RunConvergence read_convergence(const mllog::LogReader& log, std::string_view ruleset,
                                 bool bert_train_samples) {
@@ -209,16 +222,15 @@ FolderConvergence combine(const std::vector<RunConvergence>& runs) {
   FolderConvergence folder;
   int failed = 0;
   folder.by_train_samples = !runs.empty();
-  if (!runs.empty()) {
-    folder.workload = runs.front().workload;
-    folder.evaluated.first = 0;
-  }
+  if (!runs.empty()) folder.evaluated.first = 0;
   for (const RunConvergence& run : runs) {
     folder.by_train_samples = folder.by_train_samples && run.by_train_samples;
     if (!run.problem.empty() && folder.problem.empty()) folder.problem = run.problem;
     folder.epochs.push_back(run.epochs);
-    if (run.workload != folder.workload) folder.workload = {};
-    folder.evaluated.first = std::max(folder.evaluated.first, run.evaluated.first);
+    folder.workload.add(run.workload);
+    folder.named = folder.named && run.batch_size && !run.benchmark.empty();
+    if (run.converged || run.evaluated.first != kNeverConverged)
+      folder.evaluated.first = std::max(folder.evaluated.first, run.evaluated.first);
     folder.evaluated.longest_interval =
         std::max(folder.evaluated.longest_interval, run.evaluated.longest_interval);
     failed += run.converged ? 0 : 1;

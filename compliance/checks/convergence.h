@@ -18,7 +18,10 @@ inline constexpr double kNeverConverged = 1e9;
 // log the same benchmark with another target or other data.
 struct LoggedWorkload {
   std::optional<double> quality_target, eval_samples;
+  bool contradicts_itself = false;  // one of them has two values
 
+  // Adds what another log, or a later event, says.
+  void add(const LoggedWorkload& other);
   bool operator==(const LoggedWorkload&) const = default;
 };
 
@@ -59,8 +62,12 @@ struct FolderConvergence {
   bool enough = false;  // at most as many runs failed to converge as may be dropped
   std::string problem;  // batch sizes or benchmarks that differ, or a log that could not be read
   bool by_train_samples = false;  // true if it is true for every run
-  LoggedWorkload workload;        // empty if the runs have different ones
-  EvaluationTimes evaluated;  // the latest first evaluation and the longest interval of all runs
+  LoggedWorkload workload;
+  // Whether every run names its benchmark and its batch size.
+  bool named = true;
+  // The latest first evaluation and the longest interval of all runs. A run that did not converge
+  // may have no evaluation.
+  EvaluationTimes evaluated;
 };
 FolderConvergence combine(const std::vector<RunConvergence>& runs);
 

@@ -134,6 +134,11 @@ void judge(const ReferencePoint& point, const ReferencePoints& points, std::vect
 
 // Returns a note if the runs have another target than the benchmark, to which the points belong.
 std::string other_target(const FolderConvergence& folder, std::string_view ruleset) {
+  if (folder.workload.contradicts_itself) {
+    return "these runs log several values of quality_target or eval_samples, so the comparison "
+           "says "
+           "nothing about them";
+  }
   const auto target = folder.workload.quality_target;
   const auto published = published_target(folder.benchmark, ruleset);
   if (!target || !published || *target == *published) return {};
@@ -211,6 +216,10 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
       source_(source),
       sha256_(compliance::sha256(json)),
       submission_runs_(submission_runs(usage, benchmark)) {
+  if (WorkloadPoints::has_workload(json)) {
+    fail("{}: these are the points of a workload; only 'check rcp --custom-rcps FILE' reads them",
+         source);
+  }
   mllog::JsonScanner scanner(json);
   scanner.skip_space();
   if (!scanner.skip_value()) fail("{}: byte {}: {}", source, scanner.position(), scanner.error());
@@ -359,10 +368,10 @@ ReferencePoints read_reference_points(const std::filesystem::path& file, std::st
 
 RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergence& folder,
                         std::string_view usage, std::string_view ruleset, RcpPass pass) {
-  if (!folder.problem.empty()) return RcpVerdict(folder);
   const std::string text = read_file(file, kMostFileBytes);
   if (WorkloadPoints::has_workload(text))
     return check_workload(folder, WorkloadPoints(text, file.string()));
+  if (!folder.problem.empty()) return RcpVerdict(folder);
   return check_rcp(folder, points_of(text, file, usage, ruleset, folder.benchmark), pass);
 }
 

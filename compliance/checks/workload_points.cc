@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/numbers/statistics.h"
@@ -28,7 +30,8 @@ constexpr char kEvaluationInterval[] = "Evaluation interval";
 constexpr const char* kOwnFields[] = {kQualityTarget, kEvaluationSamples, kFirstEvaluation,
                                       kEvaluationInterval};
 
-constexpr double kLargest = 1e12;  // far above any number of samples
+constexpr double kLargest = 1e8;  // below the count of runs that did not converge
+constexpr size_t kMostBytes = 1 << 20;
 
 double number_in(const json& record, const char* key, const std::string& where) {
   const auto found = record.find(key);
@@ -39,12 +42,29 @@ double number_in(const json& record, const char* key, const std::string& where) 
   return number;
 }
 
+// Refuses names that an object has twice, of which the parser would keep one.
+json parse_without_repetition(std::string_view text, std::string_view source) {
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  try {
+    return json::parse(text, [&](int, json::parse_event_t event, json& value) {
+      if (event == json::parse_event_t::object_start) names.emplace_back();
+      if (event == json::parse_event_t::object_end) names.pop_back();
+      if (event == json::parse_event_t::key &&
+          !names.back().insert(value.get<std::string>()).second)
+        fail("{}: \"{}\" occurs twice in an object", source, value.get<std::string>());
+      return true;
+    });
+  } catch (const json::exception& error) {
+    fail("{}: {}", source, error.what());
+  }
+}
+
 WorkloadPoint read_point(const json& record, const std::string& where) {
   WorkloadPoint point;
   point.batch_size = number_in(record, "BS", where);
   point.first_evaluation = number_in(record, kFirstEvaluation, where);
   point.evaluation_interval = number_in(record, kEvaluationInterval, where);
-  constexpr size_t kFewestRuns = 2;
+  constexpr size_t kFewestRuns = 5;
   const json counts = record.value("Epochs to converge", json());
   std::vector<double> runs;
   for (const json& count : counts) {
@@ -72,9 +92,9 @@ double end_of_batch(double samples, double batch_size) {
 // Returns why the runs were evaluated too rarely for the point, or nothing.
 std::string too_rarely(const EvaluationTimes& evaluated, const WorkloadPoint& point) {
   if (evaluated.first == kNeverConverged) return "a run logs no evaluation with epoch_num";
-  if (evaluated.first <= end_of_batch(point.first_evaluation, point.batch_size) &&
-      evaluated.longest_interval <= end_of_batch(point.evaluation_interval, point.batch_size))
-    return {};
+  const double first = end_of_batch(point.first_evaluation, point.batch_size);
+  const double interval = end_of_batch(point.evaluation_interval, point.batch_size);
+  if (evaluated.first <= first && evaluated.longest_interval <= interval) return {};
   std::string text = fmt::format(
       "the runs were evaluated too rarely to compare them with the reference: first after {} "
       "samples",
@@ -82,8 +102,7 @@ std::string too_rarely(const EvaluationTimes& evaluated, const WorkloadPoint& po
   if (evaluated.longest_interval > 0)
     text += fmt::format(", then every {}", count_text(evaluated.longest_interval));
   return text + fmt::format("; needed: first after {} or earlier, then every {} or less",
-                            count_text(point.first_evaluation),
-                            count_text(point.evaluation_interval));
+                            count_text(first), count_text(interval));
 }
 
 std::string workload_text(const LoggedWorkload& workload) {
@@ -105,17 +124,16 @@ MeanRange expected_mean(const WorkloadPoint& point, size_t runs) {
 }
 
 bool WorkloadPoints::has_workload(std::string_view text) {
-  const json records = json::parse(text, nullptr, false);
-  return records.is_object() && std::ranges::any_of(records, [](const json& record) {
-           return record.is_object() && std::ranges::any_of(kOwnFields, [&](const char* field) {
-                    return record.contains(field);
-                  });
-         });
+  return std::ranges::any_of(kOwnFields, [&](const char* field) {
+    return text.find(fmt::format("\"{}\"", field)) != text.npos;
+  });
 }
 
 WorkloadPoints::WorkloadPoints(std::string_view text, std::string_view source)
     : source_(source), sha256_(compliance::sha256(text)) {
-  const json records = json::parse(text, nullptr, false);
+  if (text.size() > kMostBytes)
+    fail("{}: has more than {} bytes, too many for reference points", source, kMostBytes);
+  const json records = parse_without_repetition(text, source);
   if (!records.is_object() || records.empty())
     fail("{}: expected a JSON object with one record per batch size", source);
   for (const auto& [name, record] : records.items()) {
@@ -189,16 +207,16 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
   }
   if (folder.workload != points.workload()) {
     verdict.message =
-        folder.workload == LoggedWorkload()
-            ? "the logs have no quality_target and no eval_samples, or different ones"
+        folder.workload.contradicts_itself
+            ? "the logs have several values of quality_target or eval_samples"
             : fmt::format("the logs have {}, but these points are for {}",
                           workload_text(folder.workload), workload_text(points.workload()));
     return verdict;
   }
   verdict.points = points.source();
   verdict.points_sha256 = points.sha256();
-  if (!folder.batch_size) {
-    verdict.message = "the runs log no global_batch_size";
+  if (!folder.named || !folder.batch_size) {
+    verdict.message = "a run logs no submission_benchmark or no global_batch_size";
     return verdict;
   }
   const auto point = points.at(*folder.batch_size);
@@ -220,17 +238,23 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
   }
   verdict.message = too_rarely(folder.evaluated, *point);
   if (!verdict.message.empty()) return verdict;
-  verdict.judged = true;
-  verdict.reference_mean = point->mean;
   std::vector<double> counts;
   for (const double count : folder.epochs) {
-    if (count < kNeverConverged) counts.push_back(count);
+    if (count == kNeverConverged) continue;
+    if (!(count > 0 && count <= kLargest)) {
+      verdict.readable = false;
+      verdict.message = fmt::format("a run logs success after {} samples", count);
+      return verdict;
+    }
+    counts.push_back(count);
   }
-  if (!folder.enough || counts.empty()) {
-    verdict.message =
-        fmt::format("{} of {} did not reach the target; at most {} may miss it",
-                    folder.epochs.size() - counts.size(), counted(folder.epochs.size(), "run"),
-                    dropped_runs(folder.benchmark));
+  verdict.judged = true;
+  verdict.reference_mean = point->mean;
+  constexpr size_t kRunsPerMiss = 10;
+  const size_t missed = folder.epochs.size() - counts.size();
+  if (missed > folder.epochs.size() / kRunsPerMiss) {
+    verdict.message = fmt::format("{} of {} did not reach the target; only one in {} may miss it",
+                                  missed, counted(folder.epochs.size(), "run"), kRunsPerMiss);
     return verdict;
   }
   const MeanRange range = expected_mean(*point, counts.size());

@@ -41,7 +41,7 @@ class WorkloadPoints {
   // it has not.
   WorkloadPoints(std::string_view json, std::string_view source);
 
-  // Returns whether a record has one of these four fields. False for text that is not JSON.
+  // Returns whether the text names one of these four fields.
   static bool has_workload(std::string_view json);
 
   const std::string& benchmark() const { return benchmark_; }

@@ -65,7 +65,8 @@ std::string why_not_converged(const scoring::Score& score) {
 // Names benchmarks whose runs, or convergence, could not be judged.
 std::string not_judged(const ReportData& data) {
   std::vector<std::string> no_points;
-  std::map<std::string, std::set<std::string>> no_rules;  // benchmarks by reason
+  std::map<std::string, std::set<std::string>> no_rules;        // benchmarks by reason
+  std::map<std::string, std::set<std::string>> not_comparable;  // systems by reason
   for (const std::string& benchmark : data.groups) {
     bool points = true;
     for (const ReportedFolder* folder : folders_of(data, benchmark)) {
@@ -73,8 +74,12 @@ std::string not_judged(const ReportData& data) {
         if (!run.not_judged.empty()) no_rules[run.not_judged].insert(benchmark_name(benchmark));
       }
       const scoring::Score& score = folder->score;
-      points =
-          points && (!score.held_to_rcp || score.rcp.outcome() != compliance::Outcome::kNotJudged);
+      if (!score.held_to_rcp || score.rcp.outcome() != compliance::Outcome::kNotJudged) continue;
+      if (score.rcp.two_sided) {
+        not_comparable[score.rcp.message].insert(folder->owner.name);
+      } else {
+        points = false;
+      }
     }
     if (!points) no_points.push_back(benchmark_name(benchmark));
   }
@@ -84,6 +89,9 @@ std::string not_judged(const ReportData& data) {
         paragraph(fmt::format("The runs of {} are not judged; they count if they say success: {}.",
                               fmt::join(benchmarks, ", "), reason));
   }
+  for (const auto& [reason, systems] : not_comparable)
+    html += paragraph(
+        fmt::format("The convergence of {} is not judged: {}.", fmt::join(systems, ", "), reason));
   if (!no_points.empty()) {
     html +=
         paragraph(fmt::format("Some systems of {} have no reference points that the official check "

@@ -95,6 +95,7 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
   drawing::Guide mean{.name = "reference"}, least{.name = "least allowed", .dashed = true};
   for (const ReportedFolder* folder : folders) {
     const scoring::Score& score = folder->score;
+    if (score.rcp.two_sided) continue;  // of another workload
     if (!score.samples_to_converge || !score.batch_size || !is_near(*score.batch_size, points)) {
       continue;
     }

@@ -18,11 +18,13 @@ the 20 runs of its reference, are drawn with replacement from all runs without a
 
 import argparse
 import concurrent.futures
+import errno
 import fcntl
 import json
 import os
 import platform
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +79,8 @@ FAULTS = {
         "places[i] = dealt_ + i;")},
 }
 
+FEWEST_RUNS = 10  # of a point
+
 stopped = threading.Event()
 running = set()
 
@@ -89,25 +93,53 @@ def settings_of(batch, fault="none"):
                                        "target.max_steps": MOST_SAMPLES // batch} | FAULTS[fault].get("settings", {})
 
 
+def is_row(row):
+    return (isinstance(row, dict) and {"global_batch_size", "seed", "fault", "settings"} <= row.keys()
+            and isinstance(row.get("samples"), int) and isinstance(row.get("reached_target"), bool))
+
+
 def read_table(path):
     if not path.exists():
         return []
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
             rows.append(json.loads(line))
-        except json.JSONDecodeError as error:
+        except ValueError as error:
             sys.exit(f"{path}, line {number}: {error}; remove the line, and the run is repeated")
+        if not is_row(rows[-1]):
+            sys.exit(f"{path}, line {number}: not a run of this script; remove the line")
     return rows
 
 
-def add_row(path, row):
-    line = json.dumps(row) + "\n"
-    with open(path, "a", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(line)
-        file.flush()
+def open_table(path):
+    """Opens the table to add rows, and keeps it for this process."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "ab+", buffering=0)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"{path}: another campaign adds to this table; wait for it")
+    except OSError as error:
+        sys.exit(f"{path}: {error.strerror}; name another file with --table")
+    return file
+
+
+def add_row(file, row):
+    """Adds a line as a whole, or not at all."""
+    end = file.seek(0, os.SEEK_END)
+    text = json.dumps(row).encode() + b"\n"
+    if end > 0:
+        file.seek(end - 1)
+        text = text if file.read(1) == b"\n" else b"\n" + text
+    try:
+        if file.write(text) != len(text):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(file.fileno())
+    except OSError as error:
+        file.truncate(end)
+        return f"{file.name}: {error.strerror}; the run is repeated"
+    return None
 
 
 def processor():
@@ -117,34 +149,44 @@ def processor():
     return platform.processor()
 
 
+def output_of(*command, cwd=ROOT):
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed in {cwd}:\n{done.stdout[-2000:]}")
+    return done.stdout.strip()
+
+
 def build_faulty(fault):
-    """Builds the program with the fault, unless it exists. Returns its path."""
+    """Builds the program of HEAD with the fault, unless it exists. Returns its path."""
     file, text, replacement = FAULTS[fault]["source"]
     tree = ROOT / "runs/faulty"
-    program = tree / f"strata_{fault}"
+    commit = output_of("git", "rev-parse", "HEAD")
+    program = tree / f"strata_{fault}_{commit[:12]}"
     if program.exists():
         return str(program)
     print(f"building strata with {fault}", flush=True)
-
-    def run(*command):
-        done = subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)} failed in {tree}:\n{done.stdout[-2000:]}")
-
     if not tree.exists():
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tree)], check=True)
-    run("git", "checkout", "--quiet", "--", ".")
+        output_of("git", "clone", "--quiet", "--shared", str(ROOT), str(tree))
+    output_of("git", "checkout", "--quiet", "--force", "--detach", commit, cwd=tree)
     source = (tree / file).read_text(encoding="utf-8")
     if source.count(text) != 1:
         sys.exit(f"{file} has {source.count(text)} times the text that the fault {fault} replaces; update FAULTS in this script")
     (tree / file).write_text(source.replace(text, replacement), encoding="utf-8")
-    run("cmake", "--preset", "quickstart")
-    run("cmake", "--build", "build/quickstart")
-    shutil.copy2(tree / "build/quickstart/cli/strata", program)
+    output_of("cmake", "--preset", "quickstart", cwd=tree)
+    output_of("cmake", "--build", "build/quickstart", cwd=tree)
+    unfinished = program.with_name(program.name + ".unfinished")
+    shutil.copy2(tree / "build/quickstart/cli/strata", unfinished)
+    os.replace(unfinished, program)
     return str(program)
 
 
-def train(arguments, batch, seed, fault, commit):
+def commit_of(program):
+    """Returns the commit that the program names, or "unknown"."""
+    found = re.search(r"commit ([0-9a-f]+)", subprocess.run([program, "--version"], capture_output=True, text=True).stdout)
+    return found[1] if found else "unknown"
+
+
+def train(arguments, table, batch, seed, fault):
     """Trains one run and adds its line to the table. Returns what failed, or None."""
     if stopped.is_set():
         return None
@@ -159,19 +201,28 @@ def train(arguments, batch, seed, fault, commit):
         with open(Path(scratch) / "messages.txt", "w+", encoding="utf-8") as messages:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True)
             running.add(process)
+            if stopped.is_set():  # the signal may have come before the line above
+                process.send_signal(signal.SIGTERM)
             output, _ = process.communicate()
             running.discard(process)
-            if stopped.is_set():
+            if stopped.is_set() and process.returncode not in (0, 1):
                 return None
             if process.returncode not in (0, 1):
                 messages.seek(0)
                 last = messages.read().strip().splitlines()[-3:]
                 return f"batch size {batch}, seed {seed}, fault {fault}: exit code {process.returncode}: {' / '.join(last)}"
-        result = json.loads(output)["experiments"][0]
-    add_row(arguments.table, {
+        try:
+            result = json.loads(output)["experiments"][0]
+            if not is_row(result | {"global_batch_size": batch, "seed": seed, "fault": fault, "settings": settings}):
+                raise ValueError("samples or reached_target are missing")
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            return f"batch size {batch}, seed {seed}, fault {fault}: the program printed no result: {error}"
+    failure = add_row(table, {
         "global_batch_size": batch, "seed": seed, "fault": fault, "reached_target": result["reached_target"], "samples": result["samples"],
         "accuracy": round(result["accuracy"], 5), "seconds": round(result["seconds"], 1), "settings": settings,
-        "commit": commit, "processor": processor()})
+        "commit": commit_of(program), "processor": processor()})
+    if failure:
+        return failure
     print(f"batch size {batch}, seed {seed}, fault {fault}: {result['samples']} samples, accuracy {result['accuracy']:.4f}", flush=True)
     return None
 
@@ -186,8 +237,9 @@ def stop(number, _):
 def current(rows, batch, fault="none"):
     """Returns the runs with the settings above, by seed."""
     wanted = settings_of(batch, fault)
-    return sorted((row for row in rows if row["global_batch_size"] == batch and row["fault"] == fault
-                   and row["settings"] == wanted), key=lambda row: row["seed"])
+    by_seed = {row["seed"]: row for row in rows
+               if row["global_batch_size"] == batch and row["fault"] == fault and row["settings"] == wanted}
+    return [by_seed[seed] for seed in sorted(by_seed)]
 
 
 def reference(rows, batch):
@@ -205,8 +257,12 @@ def write_json(path, records):
     """Writes a record a line. The file is complete or absent."""
     unfinished = path.with_name(path.name + ".unfinished")
     lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(record)}" for name, record in records.items())
-    unfinished.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
-    os.replace(unfinished, path)
+    try:
+        unfinished.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        sys.exit(f"{path}: {error.strerror}; name another file, or free space")
 
 
 def write_points(table, path):
@@ -215,14 +271,17 @@ def write_points(table, path):
     for batch in sorted(SETTINGS):
         runs = reference(rows, batch)
         reached = [run["samples"] for run in runs if run["reached_target"]]
-        if len(reached) < 2:
-            sys.exit(f"{table} has {len(reached)} runs of batch size {batch} that reached the target; train at least 2")
+        if len(reached) < FEWEST_RUNS:
+            print(f"batch size {batch}: left out, because only {len(reached)} runs reached the target; {FEWEST_RUNS} are needed")
+            continue
         if len(reached) < len(runs):
             print(f"batch size {batch}: {len(runs) - len(reached)} of {len(runs)} runs missed the target; left out")
         records[f"bert_quickstart_{batch}"] = record_of(batch, reached)
+    if not records:
+        sys.exit(f"{table} has too few runs for points")
     write_json(path, records)
-    for batch in records:
-        counts = records[batch]["Epochs to converge"]
+    for record in records.values():
+        batch, counts = record["BS"], record["Epochs to converge"]
         mean = sum(counts) / len(counts)
         deviation = (sum((count - mean) ** 2 for count in counts) / (len(counts) - 1)) ** 0.5
         print(f"{batch}: {len(counts)} runs, mean {mean:.1f}, deviation {deviation:.1f}, {min(counts)} to {max(counts)}")
@@ -252,7 +311,11 @@ def judge(strata, points, runs):
 def report(arguments):
     rows = read_table(arguments.table)
     points = POINTS / "rcps_bert.json"
-    pool = current(rows, FAULT_BATCH)
+    pool = [run for run in current(rows, FAULT_BATCH) if run["reached_target"]]
+    if not pool:
+        sys.exit(f"{arguments.table} has no runs of batch size {FAULT_BATCH} without a fault")
+    if not shutil.which(arguments.strata):
+        sys.exit(f"{arguments.strata} is missing; name the program with --strata")
     print(f"{'fault':<24}{'runs':>5}  verdict of strata check rcp")
     for fault in FAULTS:
         runs = [row for row in current(rows, FAULT_BATCH, fault) if row["seed"] in FAULT_SEEDS]
@@ -272,9 +335,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--strata", default=str(ROOT / "build/quickstart/cli/strata"), help="the program; default: the quickstart's")
     parser.add_argument("--table", type=Path, default=POINTS / "runs.jsonl", help="the table of runs")
-    parser.add_argument("--points", type=Path, help="write the points of the table to this file")
-    parser.add_argument("--fault", action="append", choices=[*FAULTS, "all"], help="train runs with this fault; repeatable")
-    parser.add_argument("--report", action="store_true", help="judge the faults' runs, and 100 sets of runs without a fault")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--points", type=Path, help="write the points of the table to this file")
+    one.add_argument("--fault", action="append", choices=[*FAULTS, "all"], help="train runs with this fault; repeatable")
+    one.add_argument("--report", action="store_true", help="judge the faults' runs, and 100 sets of runs without a fault")
     parser.add_argument("--runs", type=int, default=20, help="seeds per batch size")
     parser.add_argument("--batch-sizes", default=",".join(map(str, SETTINGS)), help="default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time; default: one per core")
@@ -286,17 +350,18 @@ def main():
         report(arguments)
         return
     try:
-        batches = [int(size) for size in arguments.batch_sizes.split(",")]
+        batches = list(dict.fromkeys(int(size) for size in arguments.batch_sizes.split(",")))
     except ValueError:
         batches = []
     if not batches or not set(batches) <= set(SETTINGS):
         parser.error(f"--batch-sizes {arguments.batch_sizes}: expected some of {', '.join(map(str, SETTINGS))}")
+    if arguments.jobs < 1 or arguments.runs < 1:
+        parser.error("--jobs and --runs must be at least 1")
     if not shutil.which(arguments.strata):
         parser.error(f"{arguments.strata} is missing; run scripts/quickstart.sh, or name the program with --strata")
     arguments.scratch = ROOT / "runs"
     arguments.scratch.mkdir(exist_ok=True)
-    arguments.table.parent.mkdir(parents=True, exist_ok=True)
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    table = open_table(arguments.table)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     rows = read_table(arguments.table)
@@ -313,7 +378,7 @@ def main():
     jobs = 1 if any("ranks" in FAULTS[fault] for _, _, fault in todo) else arguments.jobs
     print(f"{len(todo)} runs to train, {len(wanted) - len(todo)} are in {arguments.table}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        failed = [text for text in pool.map(lambda one: train(arguments, *one, commit), todo) if text]
+        failed = [text for text in pool.map(lambda run: train(arguments, table, *run), todo) if text]
     for text in failed:
         print(text, file=sys.stderr)
     sys.exit(2 if failed else 130 if stopped.is_set() else 0)

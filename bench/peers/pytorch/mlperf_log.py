@@ -5,6 +5,13 @@ import logging
 from mlperf_logging.mllog.mllog import MLLogger
 
 
+class _Handler(logging.FileHandler):
+    """Raises errors of writing; Python's own handler prints them, and goes on."""
+
+    def handleError(self, record):
+        raise
+
+
 class MlperfLog:
     """The log of one run in a new file. Call the methods in the order in which they stand here; `block`, `evaluation` and
     `accuracy` repeat."""
@@ -12,7 +19,7 @@ class MlperfLog:
     def __init__(self, path, organization, platform):
         # A logger without the package's own handler, which would write to stdout, too.
         logger = logging.Logger("mlperf", logging.INFO)
-        logger.addHandler(logging.FileHandler(path, mode="x", encoding="utf-8"))
+        logger.addHandler(_Handler(path, mode="x", encoding="utf-8"))
         self.log = MLLogger(logger, default_stack_offset=1)
         self.log.event("cache_clear", True)
         self.log.start("init_start")

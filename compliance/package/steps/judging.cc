@@ -173,12 +173,13 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   if (verdict.division != "closed" || compare_versions(options.ruleset, "1.0.0") < 0) {
     // The official checks end here. Points of a workload of its own count in every division.
     if (const WorkloadPoints* own = find_workload_points(folder.convergence)) {
-      verdict.rcp = check_workload(folder.convergence, *own);
-      if (verdict.rcp.outcome() == Outcome::kNotJudged) {
-        // No rule asks for this verdict, so the submission does not need it.
-        verdict.sections.back().notes.push_back("convergence not judged: " + verdict.rcp.message);
+      const RcpVerdict rcp = check_workload(folder.convergence, *own);
+      if (rcp.judged) {
+        verdict.rcp = rcp;
+        verdict.sections.push_back(describe_rcp(rcp, false));
       } else {
-        verdict.sections.push_back(describe_rcp(verdict.rcp, false));
+        // No rule asks for this verdict, so the submission does not need it.
+        verdict.sections.back().notes.push_back("convergence not judged: " + rcp.message);
       }
     }
     return folder;
