@@ -14,8 +14,8 @@ fi
 
 # A run without PyTorch: two evaluations, of which the second reaches the target.
 cat >"$scratch/train.py" <<'PY'
-import pathlib
 import sys
+import time
 
 root, path, accuracy = sys.argv[1:]
 sys.path.insert(0, root + "/bench/peers/pytorch")
@@ -27,6 +27,7 @@ log.settings(3, 8, 1, {
     "optimizer": {"name": "adam", "lr": 7e-4, "epsilon": 1e-8, "beta1": 0.7, "beta2": 0.99, "weight_decay": 0.03},
     "lr_schedule": {"training_steps": 120, "warmup_steps": 25, "start_warmup_step": 0, "end_lr": 0, "power": 1.2}})
 log.start()
+time.sleep(0.01)
 for first, samples, value in ((0, 480, 0.3), (480, 496, float(accuracy))):
     log.block(first, samples - first)
     log.evaluation(samples)
