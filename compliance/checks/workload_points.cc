@@ -62,6 +62,7 @@ json parse_without_repetition(std::string_view text, std::string_view source) {
 WorkloadPoint read_point(const json& record, const std::string& where) {
   WorkloadPoint point;
   point.batch_size = number_in(record, "BS", where);
+  point.from = {point.batch_size};
   point.first_evaluation = number_in(record, kFirstEvaluation, where);
   point.evaluation_interval = number_in(record, kEvaluationInterval, where);
   constexpr size_t kFewestRuns = 5;
@@ -113,10 +114,65 @@ std::string workload_text(const LoggedWorkload& workload) {
                      text(workload.eval_samples));
 }
 
+// Returns why the points are not those of the runs' workload, or nothing.
+std::string of_another_workload(const FolderConvergence& folder, const WorkloadPoints& points) {
+  if (folder.benchmark != points.benchmark()) {
+    return fmt::format("the logs are of the benchmark '{}', but these points are of '{}'",
+                       folder.benchmark, points.benchmark());
+  }
+  if (folder.workload == points.workload()) return {};
+  if (folder.workload.contradicts_itself)
+    return "the logs have several values of quality_target or eval_samples";
+  return fmt::format("the logs have {}, but these points are for {}",
+                     workload_text(folder.workload), workload_text(points.workload()));
+}
+
+// Compares the runs with the point of their batch size.
+void judge(const FolderConvergence& folder, const WorkloadPoint& point, RcpVerdict& verdict) {
+  std::vector<double> counts;
+  for (const double count : folder.epochs) {
+    if (count == kNeverConverged) continue;
+    if (!(count > 0 && count <= kLargest)) {
+      verdict.readable = false;
+      verdict.message = fmt::format("a run logs success after {} samples", count);
+      return;
+    }
+    counts.push_back(count);
+  }
+  verdict.reference_mean = point.mean;
+  constexpr size_t kRunsPerMiss = 10;
+  const size_t missed = folder.epochs.size() - counts.size();
+  if (missed > folder.epochs.size() / kRunsPerMiss) {
+    verdict.judged = true;
+    verdict.message = fmt::format("{} of {} did not reach the target; only one in {} may miss it",
+                                  missed, counted(folder.epochs.size(), "run"), kRunsPerMiss);
+    return;
+  }
+  const MeanRange range = expected_mean(point, counts.size());
+  if (range.least <= 0) {
+    verdict.message = "the runs of the reference differ too much to judge others by them";
+    return;
+  }
+  const double submitted = mean(counts);
+  verdict.judged = true;
+  verdict.submission_mean = submitted;
+  verdict.least_mean = range.least;
+  verdict.greatest_mean = range.greatest;
+  verdict.passed = submitted >= range.least && submitted <= range.greatest;
+  const std::string_view how = verdict.passed            ? "like"
+                               : submitted < range.least ? "faster than"
+                                                         : "slower than";
+  verdict.message = fmt::format(
+      "converges {} the reference: the mean of {} is {} samples; expected {} to {}, reference {}",
+      how, counted(counts.size(), "run"), rounded_text(submitted, kDigits),
+      rounded_text(range.least, kDigits), rounded_text(range.greatest, kDigits),
+      rounded_text(point.mean, kDigits));
+}
+
 }  // namespace
 
 MeanRange expected_mean(const WorkloadPoint& point, size_t runs) {
-  constexpr double kUpperProbability = 0.975;
+  constexpr double kUpperProbability = 0.99;
   const auto reference = static_cast<double>(point.runs);
   const double half = students_t_quantile(kUpperProbability, reference - 1) * point.deviation *
                       std::sqrt(1 / reference + 1 / static_cast<double>(runs));
@@ -169,6 +225,7 @@ std::optional<WorkloadPoint> WorkloadPoints::at(double batch_size) const {
   const double share = (batch_size - low->batch_size) / (high->batch_size - low->batch_size);
   WorkloadPoint point;
   point.batch_size = batch_size;
+  point.from = {low->batch_size, high->batch_size};
   point.runs = std::min(low->runs, high->runs);
   point.mean = between(low->mean, high->mean, share);
   point.deviation = between(low->deviation, high->deviation, share);
@@ -199,20 +256,8 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
   RcpVerdict verdict(folder);
   verdict.two_sided = true;
   if (!verdict.readable) return verdict;
-  if (folder.benchmark != points.benchmark()) {
-    verdict.message =
-        fmt::format("the logs are of the benchmark '{}', but these points are of '{}'",
-                    folder.benchmark, points.benchmark());
-    return verdict;
-  }
-  if (folder.workload != points.workload()) {
-    verdict.message =
-        folder.workload.contradicts_itself
-            ? "the logs have several values of quality_target or eval_samples"
-            : fmt::format("the logs have {}, but these points are for {}",
-                          workload_text(folder.workload), workload_text(points.workload()));
-    return verdict;
-  }
+  verdict.message = of_another_workload(folder, points);
+  if (!verdict.message.empty()) return verdict;
   verdict.points = points.source();
   verdict.points_sha256 = points.sha256();
   if (!folder.named || !folder.batch_size) {
@@ -227,50 +272,9 @@ RcpVerdict check_workload(const FolderConvergence& folder, const WorkloadPoints&
                     count_text(points.points().back().batch_size));
     return verdict;
   }
-  for (const WorkloadPoint& known : points.points()) {
-    if (known.batch_size < *folder.batch_size) {
-      verdict.point_batch_sizes = {known.batch_size};
-    } else {
-      if (known.batch_size == *folder.batch_size) verdict.point_batch_sizes.clear();
-      verdict.point_batch_sizes.push_back(known.batch_size);
-      break;
-    }
-  }
+  verdict.point_batch_sizes = point->from;
   verdict.message = too_rarely(folder.evaluated, *point);
-  if (!verdict.message.empty()) return verdict;
-  std::vector<double> counts;
-  for (const double count : folder.epochs) {
-    if (count == kNeverConverged) continue;
-    if (!(count > 0 && count <= kLargest)) {
-      verdict.readable = false;
-      verdict.message = fmt::format("a run logs success after {} samples", count);
-      return verdict;
-    }
-    counts.push_back(count);
-  }
-  verdict.judged = true;
-  verdict.reference_mean = point->mean;
-  constexpr size_t kRunsPerMiss = 10;
-  const size_t missed = folder.epochs.size() - counts.size();
-  if (missed > folder.epochs.size() / kRunsPerMiss) {
-    verdict.message = fmt::format("{} of {} did not reach the target; only one in {} may miss it",
-                                  missed, counted(folder.epochs.size(), "run"), kRunsPerMiss);
-    return verdict;
-  }
-  const MeanRange range = expected_mean(*point, counts.size());
-  const double submitted = mean(counts);
-  verdict.submission_mean = submitted;
-  verdict.least_mean = range.least;
-  verdict.greatest_mean = range.greatest;
-  verdict.passed = submitted >= range.least && submitted <= range.greatest;
-  const std::string_view how = verdict.passed            ? "like"
-                               : submitted < range.least ? "faster than"
-                                                         : "slower than";
-  verdict.message = fmt::format(
-      "converges {} the reference: the mean of {} is {} samples; expected {} to {}, reference {}",
-      how, counted(counts.size(), "run"), rounded_text(submitted, kDigits),
-      rounded_text(range.least, kDigits), rounded_text(range.greatest, kDigits),
-      rounded_text(point->mean, kDigits));
+  if (verdict.message.empty()) judge(folder, *point, verdict);
   return verdict;
 }
 

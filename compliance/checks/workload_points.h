@@ -16,9 +16,10 @@ namespace strata::compliance {
 // The reference at one batch size. Counts are samples.
 struct WorkloadPoint {
   double batch_size = 0;
-  size_t runs = 0;       // of the reference
-  double mean = 0;       // of the runs' samples to the target
-  double deviation = 0;  // their sample standard deviation
+  std::vector<double> from;  // batch sizes of the records: its own, or two that it lies between
+  size_t runs = 0;           // of the reference
+  double mean = 0;           // of the runs' samples to the target
+  double deviation = 0;      // their sample standard deviation
   // Runs can be compared if their first evaluation is at this number of samples or before, and no
   // interval between evaluations is longer. Numbers within a batch count as its end.
   double first_evaluation = 0, evaluation_interval = 0;
@@ -28,7 +29,7 @@ struct MeanRange {
   double least = 0, greatest = 0;
 };
 
-// Returns the range in which the mean of so many runs lies with a probability of 95 % if they
+// Returns the range in which the mean of so many runs lies with a probability of 98 % if they
 // converge like the reference: the prediction interval of Student's t for normally distributed
 // runs.
 MeanRange expected_mean(const WorkloadPoint& point, size_t runs);

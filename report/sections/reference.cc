@@ -149,7 +149,7 @@ std::string workload_figure(const std::vector<const ReportedFolder*>& folders,
       fmt::format(
           "{} with the target {}: samples to converge over batch size, beside the "
           "reference. The mean of {} that converge like the reference is between the dashed "
-          "lines with a probability of 95 %.",
+          "lines with a probability of 98 %.",
           benchmark_name(benchmark), count_text(*points.workload().quality_target),
           counted(runs, "run")),
       points.points().size());

@@ -51,9 +51,12 @@ MOST_SAMPLES = 960  # runs stop here
 COMMON = {"device.threads": 1, "model.precision": "bf16", "initialization.warmup_steps": 1, "run.system": "reference"}
 
 FAULT_BATCH, FAULT_SEEDS = 8, range(101, 111)
-# Each fault is settings, or a line of the source: file, text, replacement.
+# Each fault is settings, or a line of the source: file, text, replacement. The first three are no faults, but should be known to
+# converge alike or not: another number of ranks changes what is clipped, and PyTorch clips the norm of the whole model.
 FAULTS = {
     "none": {},
+    "two_ranks": {"ranks": 2},
+    "whole_norm_clip": {"settings": {"clip.mode": "after_allreduce"}},
     "half_warm_up": {"settings": {"lr_schedule.warmup_steps": 12}},
     "dropout": {"settings": {"model.hidden_dropout": 0.1, "model.attention_dropout": 0.1}},
     "no_next_sentence_loss": {"source": (

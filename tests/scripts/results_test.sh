@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Is results/Strata laid out as a submission, small, and does README.md give its score?
+# Are the folders of results/ laid out as submissions, and small? Do they converge like the reference, and does README.md give their
+# scores?
 # Usage: tests/scripts/results_test.sh STRATA
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -8,22 +9,25 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 source "$root/tests/scripts/expect.sh"
 
-expect "the submission's checks pass" "$strata" check package "$root/results/Strata" >"$scratch/check.txt"
-expect "it is small" test "$(du -s --apparent-size --block-size=1 "$root/results" | cut -f 1)" -le 300000
-logs=("$root"/results/Strata/results/*/bert/result_*.txt)
-expect "it has ten results" test "${#logs[@]}" -eq 10
+for name in Strata PyTorch; do
+  submission=$root/results/$name
+  expect "$name: the checks pass" "$strata" check package --require-verdict "$submission" >"$scratch/check.txt"
+  expect "$name: it converges like the reference" grep -q 'converges like the reference: the mean of 10 runs' "$scratch/check.txt"
+  expect "$name: it is small" test "$(du -s --apparent-size --block-size=1 "$submission" | cut -f 1)" -le 300000
+  logs=("$submission"/results/*/bert/result_*.txt)
+  expect "$name: it has ten results" test "${#logs[@]}" -eq 10
+  expect "$name: it names no folder of a machine" test -z "$(grep -rhoE '"(/[^"/ ]+){2,}' "$submission")"
+  if [[ -n ${STRATA_ORACLE_PYTHON:-} ]]; then
+    expect "$name: the official package checker agrees" \
+      "$root/scripts/parts/official_package_check.sh" "$STRATA_ORACLE_PYTHON" "$submission" "$scratch/check.txt"
+  else
+    echo "not judged by the official package checker: STRATA_ORACLE_PYTHON is not set"
+  fi
+done
 
-score=$("$strata" score "$root/results" --json | python3 -I -c '
+scores=$("$strata" score "$root/results" --json | python3 -I -c '
 import json, sys
-scores = json.load(sys.stdin)["scores"]
-assert len(scores) == 1
-print(round(scores[0]["time_to_train_ms"] / 1000))')
-expect "README.md gives its score" grep -qF "[Ten such runs](results/README.md) score $score s" "$root/README.md"
-
-if [[ -n ${STRATA_ORACLE_PYTHON:-} ]]; then
-  expect "the official package checker agrees" \
-    "$root/scripts/parts/official_package_check.sh" "$STRATA_ORACLE_PYTHON" "$root/results/Strata" "$scratch/check.txt"
-else
-  echo "not judged by the official package checker: STRATA_ORACLE_PYTHON is not set"
-fi
+scores = {score["submitter"]: round(score["time_to_train_ms"] / 1000) for score in json.load(sys.stdin)["scores"]}
+print("score {Strata} s on two Zen 4 cores, and ten of PyTorch {PyTorch} s".format(**scores))')
+expect "README.md gives the scores: $scores" grep -qF "$scores" "$root/README.md"
 exit $((failures > 0))

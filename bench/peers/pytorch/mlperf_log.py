@@ -1,6 +1,7 @@
 """Writes the log of a training run of BERT with MLCommons' package mlperf_logging, so that the official checker and
 `strata check log` can judge it. docs/own_trainer.md explains the events."""
 import logging
+from pathlib import Path
 
 from mlperf_logging.mllog.mllog import MLLogger
 
@@ -20,7 +21,7 @@ class MlperfLog:
         # A logger without the package's own handler, which would write to stdout, too.
         logger = logging.Logger("mlperf", logging.INFO)
         logger.addHandler(_Handler(path, mode="x", encoding="utf-8"))
-        self.log = MLLogger(logger, default_stack_offset=1)
+        self.log = MLLogger(logger, default_stack_offset=1, root_dir=str(Path(__file__).resolve().parents[3]))
         self.log.event("cache_clear", True)
         self.log.start("init_start")
         for key, value in {"benchmark": "bert", "org": organization, "division": "open", "status": "onprem",
