@@ -76,7 +76,8 @@ fi
 
 if [[ -n $logs ]]; then
   work=$logs.runs
-  asked="$seeds $ranks $threads $precision $micro_batch $variant $target ${overrides[*]}"
+  asked="--seeds $seeds --ranks $ranks --threads $threads --precision $precision --micro-batch $micro_batch --variant $variant --target $target"
+  asked+=" ${overrides[*]}"
   [[ ! -e $work/asked.txt || $(<"$work/asked.txt") == "$asked" ]] || give_up "$work has runs with other options; remove it, or name another folder with --logs"
   echo "$asked" > "$work/asked.txt"
 else

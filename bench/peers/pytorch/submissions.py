@@ -9,10 +9,7 @@ import shutil
 import subprocess
 import sys
 
-README = {
-    "Strata": "`strata train` made these runs",
-    "PyTorch": "`bench/peers/pytorch/pytorch_train.py` made these runs",
-}
+PROGRAMS = {"Strata": "`strata train`", "PyTorch": "`bench/peers/pytorch/pytorch_train.py`"}
 
 
 def version_of(package):
@@ -36,6 +33,7 @@ def main():
         "other_software_stack": {name: version_of(name) for name in ("transformers", "mlperf-logging")},
         "sw_notes": fields["sw_notes"].split("; ", 1)[-1]}
     commit = subprocess.run(["git", "-C", str(root), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    options = (runs / "asked.txt").read_text(encoding="utf-8").strip()
     for name, place, facts in (("Strata", system, fields), ("PyTorch", process, pytorch)):
         submission = out / name
         results = submission / "results" / place / "bert"
@@ -49,12 +47,9 @@ def main():
         shutil.copyfile(root / "scripts/configs/quickstart.yaml", code / "quickstart.yaml")
         (code / "README.md").write_text(f"""# {name}
 
-{README[name]} in turns with the other submission's, at commit {commit or 'unknown'} of Strata:
+Made by {PROGRAMS[name]}, in turns with the other submission, at commit {commit or 'unknown'} of Strata:
 
-    bench/peers/quickstart_vs_pytorch.sh --logs FOLDER --seeds {','.join(seeds)} ...
-
-Options of these runs: {(runs / 'asked.txt').read_text(encoding='utf-8').strip()}
-(seeds, ranks, threads, precision, PyTorch's micro-batch, variant, target, other settings). Data and weights: `docs/quickstart.md`.
+    bench/peers/quickstart_vs_pytorch.sh --logs FOLDER {options}
 """, encoding="utf-8")
 
 
