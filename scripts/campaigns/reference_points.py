@@ -27,6 +27,7 @@ import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,7 @@ FEWEST_RUNS = 10  # of a point
 
 stopped = threading.Event()
 running = set()
+adding = threading.Lock()  # threads share the table's position
 
 
 def settings_of(batch, fault="none"):
@@ -129,19 +131,20 @@ def open_table(path):
 
 
 def add_row(file, row):
-    """Adds a line as a whole, or not at all."""
-    end = file.seek(0, os.SEEK_END)
-    text = json.dumps(row).encode() + b"\n"
-    if end > 0:
-        file.seek(end - 1)
-        text = text if file.read(1) == b"\n" else b"\n" + text
-    try:
-        if file.write(text) != len(text):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(file.fileno())
-    except OSError as error:
-        file.truncate(end)
-        return f"{file.name}: {error.strerror}; the run is repeated"
+    """Adds a line as a whole, or not at all. Returns what failed, or None."""
+    with adding:
+        end = file.seek(0, os.SEEK_END)
+        text = json.dumps(row).encode() + b"\n"
+        if end > 0:
+            file.seek(end - 1)
+            text = text if file.read(1) == b"\n" else b"\n" + text
+        try:
+            if file.write(text) != len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(file.fileno())
+        except OSError as error:
+            file.truncate(end)
+            return f"{file.name}: {error.strerror}; the run is repeated"
     return None
 
 
@@ -189,12 +192,13 @@ def commit_of(program):
     return found[1] if found else "unknown"
 
 
-def train(arguments, table, batch, seed, fault):
+def train(arguments, table, programs, batch, seed, fault):
     """Trains one run and adds its line to the table. Returns what failed, or None."""
     if stopped.is_set():
         return None
+    name = f"batch size {batch}, seed {seed}, fault {fault}"
     settings = settings_of(batch, fault)
-    program = build_faulty(fault) if "source" in FAULTS[fault] else arguments.strata
+    program, commit = programs[fault]
     ranks = FAULTS[fault].get("ranks", 1)
     launcher = [str(ROOT / "scripts/mpirun.sh"), "-n", str(ranks)] if ranks > 1 else []
     with tempfile.TemporaryDirectory(prefix="reference_point.", dir=arguments.scratch) as scratch:
@@ -213,20 +217,21 @@ def train(arguments, table, batch, seed, fault):
             if process.returncode not in (0, 1):
                 messages.seek(0)
                 last = messages.read().strip().splitlines()[-3:]
-                return f"batch size {batch}, seed {seed}, fault {fault}: exit code {process.returncode}: {' / '.join(last)}"
+                return f"{name}: exit code {process.returncode}: {' / '.join(last)}"
         try:
             result = json.loads(output)["experiments"][0]
-            if not is_row(result | {"global_batch_size": batch, "seed": seed, "fault": fault, "settings": settings}):
-                raise ValueError("samples or reached_target are missing")
+            row = {
+                "global_batch_size": batch, "seed": seed, "fault": fault, "reached_target": result["reached_target"],
+                "samples": result["samples"], "accuracy": round(result["accuracy"], 5), "seconds": round(result["seconds"], 1),
+                "settings": settings, "commit": commit, "processor": processor()}
+            if not is_row(row):
+                raise ValueError("samples or reached_target are wrong")
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            return f"batch size {batch}, seed {seed}, fault {fault}: the program printed no result: {error}"
-    failure = add_row(table, {
-        "global_batch_size": batch, "seed": seed, "fault": fault, "reached_target": result["reached_target"], "samples": result["samples"],
-        "accuracy": round(result["accuracy"], 5), "seconds": round(result["seconds"], 1), "settings": settings,
-        "commit": commit_of(program), "processor": processor()})
+            return f"{name}: the program printed no result: {error}"
+    failure = add_row(table, row)
     if failure:
         return failure
-    print(f"batch size {batch}, seed {seed}, fault {fault}: {result['samples']} samples, accuracy {result['accuracy']:.4f}", flush=True)
+    print(f"{name}: {row['samples']} samples, accuracy {row['accuracy']:.4f}", flush=True)
     return None
 
 
@@ -285,8 +290,7 @@ def write_points(table, path):
     write_json(path, records)
     for record in records.values():
         batch, counts = record["BS"], record["Epochs to converge"]
-        mean = sum(counts) / len(counts)
-        deviation = (sum((count - mean) ** 2 for count in counts) / (len(counts) - 1)) ** 0.5
+        mean, deviation = statistics.mean(counts), statistics.stdev(counts)
         print(f"{batch}: {len(counts)} runs, mean {mean:.1f}, deviation {deviation:.1f}, {min(counts)} to {max(counts)}")
 
 
@@ -376,12 +380,14 @@ def main():
         wanted = [(batch, seed, "none") for seed in range(1, arguments.runs + 1) for batch in batches]
     done = {(batch, row["seed"], fault) for batch, _, fault in wanted for row in current(rows, batch, fault)}
     todo = [run for run in wanted if run not in done]
-    for fault in {fault for _, _, fault in todo if "source" in FAULTS[fault]}:
-        build_faulty(fault)
+    programs = {}  # program and commit by fault
+    for fault in {fault for _, _, fault in todo}:
+        program = build_faulty(fault) if "source" in FAULTS[fault] else arguments.strata
+        programs[fault] = program, commit_of(program)
     jobs = 1 if any("ranks" in FAULTS[fault] for _, _, fault in todo) else arguments.jobs
     print(f"{len(todo)} runs to train, {len(wanted) - len(todo)} are in {arguments.table}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        failed = [text for text in pool.map(lambda run: train(arguments, table, *run), todo) if text]
+        failed = [text for text in pool.map(lambda run: train(arguments, table, programs, *run), todo) if text]
     for text in failed:
         print(text, file=sys.stderr)
     sys.exit(2 if failed else 130 if stopped.is_set() else 0)
