@@ -11,7 +11,6 @@ trap 'rm -rf "$work"' EXIT
 source "$root/tests/scripts/expect.sh"
 tree=$work/tree
 commit() { git -C "$tree" add -A && git -C "$tree" -c user.name=a -c user.email=b commit -q -m "$1"; }
-not() { ! "$@"; }
 bench() { "$tree/scripts/bench.sh" "$@" >"$work/out" 2>"$work/err"; }
 
 # All packages are said to be there.

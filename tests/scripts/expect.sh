@@ -8,3 +8,5 @@ expect() {  # WHAT CONDITION...
     failures=$((failures + 1))
   fi
 }
+
+not() { ! "$@"; }

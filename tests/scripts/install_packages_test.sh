@@ -7,7 +7,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source "$root/tests/scripts/expect.sh"
 said() { grep -qF -- "$1" "$work/out"; }
-not() { ! "$@"; }
 
 # system NAME=TEXT...: makes a system whose programs are these scripts and a few common ones.
 system() {

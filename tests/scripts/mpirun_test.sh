@@ -29,7 +29,6 @@ openmpi=(-n --oversubscribe --allow-run-as-root --bind-to --mca --host --hostfil
 hydra=(-n -bind-to -hosts -genv -iface)
 started() { PATH=$work/bin:/usr/bin:/bin "$root/scripts/mpirun.sh" -n 2 echo ranks run >"$work/out" 2>&1; }
 said() { grep -qF -- "$1" "$work/out"; }
-not() { ! "$@"; }
 
 mkdir -p "$work/bin"
 for version in 'mpirun (Open MPI) 4.1.4' 'mpirun (Open MPI) 5.0.7'; do

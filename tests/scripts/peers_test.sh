@@ -9,7 +9,6 @@ trap 'rm -rf "$work"' EXIT
 source "$root/tests/scripts/expect.sh"
 said() { grep -qF -- "$1" "$work/out"; }
 called() { grep -qF -- "$1" "$work/calls"; }
-not() { ! "$@"; }
 program() {  # PATH: of a script that writes down its arguments and what it is held to, then does what stdin says
   {
     printf '#!/usr/bin/env bash\n'

@@ -8,7 +8,6 @@ export STRATA=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source "$root/tests/scripts/expect.sh"
-not() { ! "$@"; }
 data=$root/tests/golden/reference/mlperf_reference.tfrecord
 cat >"$work/tiny.yaml" <<YAML
 run: {organization: Acme, system: box, seed: 7}

@@ -7,7 +7,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source "$root/tests/scripts/expect.sh"
 said() { grep -qF -- "$1" "$work/out"; }
-not() { ! "$@"; }
 program() {  # PATH: a script that does what stdin says
   mkdir -p "$(dirname "$1")"
   { printf '#!/usr/bin/env bash\n'; cat; } >"$1"
