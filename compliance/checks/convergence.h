@@ -14,8 +14,8 @@ namespace strata::compliance {
 // The official checker's count for runs that did not converge.
 inline constexpr double kNeverConverged = 1e9;
 
-// The task of a run as its log names it. MLPerf's benchmarks have one task each; other trainers may
-// log the same benchmark with another target or other data.
+// The workload of a run as its log names it. MLPerf has one workload per benchmark; other trainers
+// may log the same benchmark with another target or other data.
 struct LoggedWorkload {
   std::optional<double> quality_target, eval_samples;
   bool contradicts_itself = false;  // one of them has two values

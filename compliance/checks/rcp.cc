@@ -136,8 +136,7 @@ void judge(const ReferencePoint& point, const ReferencePoints& points, std::vect
 std::string other_target(const FolderConvergence& folder, std::string_view ruleset) {
   if (folder.workload.contradicts_itself) {
     return "these runs log several values of quality_target or eval_samples, so the comparison "
-           "says "
-           "nothing about them";
+           "says nothing about them";
   }
   const auto target = folder.workload.quality_target;
   const auto published = published_target(folder.benchmark, ruleset);
