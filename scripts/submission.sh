@@ -67,36 +67,31 @@ status=0
 
 say "laying out $out"
 rm -rf "$out.unfinished"
-python3 -I - "$out.runs" "$out.unfinished" "$runs" "$config" "$("$strata" --version | sed -n "1,2{s/, build type.*//;p}" | paste -sd , | sed 's/,/, /')" "$description" <<'PYTHON'
+python3 -I - "$out.runs" "$out.unfinished" "$runs" "$config" "$("$strata" --version | sed -n "1,2{s/, build type.*//;p}" | paste -sd , | sed 's/,/, /')" "$description" "$root/scripts/parts" <<'PYTHON'
 import json
 import pathlib
-import shutil
 import sys
 
 runs, out, count, config, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3]), pathlib.Path(sys.argv[4]), sys.argv[5]
 given = json.load(open(sys.argv[6], encoding="utf-8")) if sys.argv[6] else {}
-for description in sorted(runs.glob("*/systems/*.json")):
-    organization, system = description.parts[-3], description.stem
-    fields = json.loads(description.read_text(encoding="utf-8")) | given
-    submission = out / organization
-    (submission / "systems").mkdir(parents=True)
-    (submission / "systems" / description.name).write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
-    for benchmark in sorted((runs / organization / "results" / system).iterdir()):
-        target = submission / "results" / system / benchmark.name
-        target.mkdir(parents=True)
-        for number in range(count):
-            shutil.copyfile(benchmark / f"result_{number}.txt", target / f"result_{number}.txt")
-        code = submission / "benchmarks" / benchmark.name / "implementations" / "strata"
-        code.mkdir(parents=True)
-        shutil.copyfile(config, code / config.name)
-        (code / "README.md").write_text(f"""# Strata
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[7])
+from submission_layout import write_submission
+
+readme = f"""# Strata
 
 {version}, made these runs. A checkout of it makes such runs again:
 
     scripts/submission.sh --config {config.name} --runs {count}
 
 Data and weights: `docs/quickstart.md`, or `docs/mlperf.md` for MLPerf's.
-""", encoding="utf-8")
+"""
+for description in sorted(runs.glob("*/systems/*.json")):
+    organization, system = description.parts[-3], description.stem
+    fields = json.loads(description.read_text(encoding="utf-8")) | given
+    for benchmark in sorted((runs / organization / "results" / system).iterdir()):
+        logs = [benchmark / f"result_{number}.txt" for number in range(count)]
+        write_submission(out / organization, system, fields, benchmark.name, logs, "strata", config, readme)
 (out / "made_by.txt").write_text("scripts/submission.sh\n")
 PYTHON
 if [[ -e $out ]]; then archive "$out" previous; fi

@@ -9,6 +9,10 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts/parts"))
+from submission_layout import write_submission
+
 PROGRAMS = {"Strata": "`strata train`", "PyTorch": "`bench/peers/pytorch/pytorch_train.py`"}
 
 
@@ -35,22 +39,13 @@ def main():
     commit = subprocess.run(["git", "-C", str(root), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     options = (runs / "asked.txt").read_text(encoding="utf-8").strip()
     for name, place, facts in (("Strata", system, fields), ("PyTorch", process, pytorch)):
-        submission = out / name
-        results = submission / "results" / place / "bert"
-        code = submission / "benchmarks/bert/implementations" / name.lower()
-        for folder in (submission / "systems", results, code):
-            folder.mkdir(parents=True)
-        (submission / "systems" / f"{place}.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        for number, seed in enumerate(seeds):
-            log = next((runs / f"{name.lower()}.{seed}").rglob("result_0.txt"))
-            shutil.copyfile(log, results / f"result_{number}.txt")
-        shutil.copyfile(root / "scripts/configs/quickstart.yaml", code / "quickstart.yaml")
-        (code / "README.md").write_text(f"""# {name}
+        logs = [next((runs / f"{name.lower()}.{seed}").rglob("result_0.txt")) for seed in seeds]
+        write_submission(out / name, place, facts, "bert", logs, name.lower(), root / "scripts/configs/quickstart.yaml", f"""# {name}
 
 Made by {PROGRAMS[name]}, in turns with the other submission, at commit {commit or 'unknown'} of Strata:
 
     bench/peers/quickstart_vs_pytorch.sh --logs FOLDER {options}
-""", encoding="utf-8")
+""")
 
 
 if __name__ == "__main__":
