@@ -5,6 +5,7 @@
 
 namespace strata {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
