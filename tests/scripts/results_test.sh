@@ -30,4 +30,8 @@ import json, sys
 scores = {score["submitter"]: round(score["time_to_train_ms"] / 1000) for score in json.load(sys.stdin)["scores"]}
 print("score {Strata} s on two Zen 4 cores, and ten of PyTorch {PyTorch} s".format(**scores))')
 expect "README.md gives the scores: $scores" grep -qF "$scores" "$root/README.md"
+
+strata=$(realpath "$strata")
+(cd "$root" && "$strata" plot curves results/Strata results/PyTorch -o "$scratch/accuracy.svg" >/dev/null)
+expect "results/accuracy.svg shows these runs" cmp "$scratch/accuracy.svg" "$root/results/accuracy.svg"
 exit $((failures > 0))
