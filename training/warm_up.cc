@@ -14,6 +14,7 @@ namespace {
 // Shapes are taken from the steps that draw kMostSamples samples over all ranks, but from at least
 // kFewSteps steps. This takes a second.
 constexpr int64_t kMostSamples = int64_t{1} << 23, kFewSteps = 1000;
+constexpr uint64_t kMlperfEvaluationSamples = 10'000;
 
 // Returns a micro-batch. Over all `steps` its lengths cover every block size that GEMMs are
 // compiled for, as far as memory allows.
@@ -90,9 +91,12 @@ class Preparation {
 
  private:
   void begin_step() { ++step_.step; }
-  // Assumes that the evaluation set's samples are like evenly chosen ones of the training set.
+  // Assumes that the evaluation set's samples are like evenly chosen ones of the training set. A set
+  // of unknown size has MLPerf's number of samples, or the training set's if that is smaller.
   void add_evaluation(const config::RunConfig& config, const data::SampleClasses& classes) {
-    const auto samples = static_cast<uint64_t>(config.data.eval_samples);
+    const uint64_t samples = config.data.eval_samples > 0
+                                 ? static_cast<uint64_t>(config.data.eval_samples)
+                                 : std::min(classes.samples(), kMlperfEvaluationSamples);
     std::vector<SampleShape> shapes;
     std::vector<uint16_t> lengths;
     for (uint64_t i = 0; i < samples; ++i) {

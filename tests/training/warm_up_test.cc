@@ -138,8 +138,11 @@ class TryingDevice : public testing_support::DeferredBackend {
 
 TEST_P(WarmUpTest, NoTrialsOrAllocationsFollow) {
   config::RunConfig cold = config(1);
-  for (const int64_t round_tokens : {1, 16}) {
+  const int64_t whole = 0;  // the evaluation set's size is unknown
+  for (const auto& [round_tokens, eval_samples] :
+       {std::pair(1, source_->size()), std::pair(16, source_->size()), std::pair(16, whole)}) {
     cold.batch.round_tokens = round_tokens;
+    cold.data.eval_samples = eval_samples;
     const bert::ModelOptions options = model_options(cold, small_bert());
     TryingDevice device(*cpu_, 1);
     bert::Model model(small_bert(), device, capacity_of(*source_, 8), options);
