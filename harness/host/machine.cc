@@ -59,7 +59,27 @@ std::string with_counts(const std::vector<std::string>& texts) {
 }
 
 constexpr std::string_view kInstructionSets[] = {
-    "avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "amx_fp16"};
+    "avx2",    "avx512f",  "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "amx_fp16",
+    "asimdhp", "asimdfhm", "sve",         "sve2",        "bf16",     "i8mm"};
+
+// Processors of servers for aarch64, whose names Linux does not report.
+struct Part {
+  std::string_view implementer, part, name;
+};
+constexpr Part kParts[] = {
+    {"0x41", "0xd0c", "ARM Neoverse-N1"},           {"0x41", "0xd40", "ARM Neoverse-V1"},
+    {"0x41", "0xd49", "ARM Neoverse-N2"},           {"0x41", "0xd4f", "ARM Neoverse-V2"},
+    {"0x41", "0xd84", "ARM Neoverse-V3"},           {"0x41", "0xd8e", "ARM Neoverse-N3"},
+    {"0xc0", "0xac3", "Ampere Computing Ampere-1"},
+};
+
+// Returns its name, or an empty text.
+std::string name_of_part(const std::string& implementer, const std::string& part) {
+  for (const Part& known : kParts) {
+    if (known.implementer == implementer && known.part == part) return std::string(known.name);
+  }
+  return {};
+}
 
 std::vector<std::string> instruction_sets_of(const std::string& flags) {
   std::istringstream words(flags);
@@ -71,13 +91,24 @@ std::vector<std::string> instruction_sets_of(const std::string& flags) {
   return sets;
 }
 
+// Finds the sockets and cores of an aarch64 processor, which /proc/cpuinfo does not list.
+void read_topology(const fs::path& root, std::set<std::string>& sockets,
+                   std::set<std::string>& cores) {
+  for (const fs::path& processor : entries(root / "sys/devices/system/cpu")) {
+    const std::string socket = first_line(processor / "topology/physical_package_id");
+    const std::string core = first_line(processor / "topology/core_id");
+    if (!socket.empty()) sockets.insert(socket);
+    if (!core.empty()) cores.insert(socket + ":" + core);
+  }
+}
+
 void read_processors(const fs::path& root, Machine& machine) {
   std::ifstream file = open_to_read(root / "proc/cpuinfo");
   std::set<std::string> sockets;
   std::set<std::string> cores;
   std::string socket;
   std::string line;
-  std::string vendor, family, model;
+  std::string vendor, family, model, implementer, part;
   double mhz = 0;
   int processors = 0;
   while (read_line(file, line)) {
@@ -90,7 +121,9 @@ void read_processors(const fs::path& root, Machine& machine) {
     if (name == "vendor_id") vendor = value;
     if (name == "cpu family") family = value;
     if (name == "model") model = value;
-    if (name == "flags" && machine.instruction_sets.empty()) {
+    if (name == "CPU implementer") implementer = value;
+    if (name == "CPU part") part = value;
+    if ((name == "flags" || name == "Features") && machine.instruction_sets.empty()) {
       machine.instruction_sets = instruction_sets_of(value);
     }
     if (name == "cpu MHz") mhz = std::max(mhz, number_in(value));
@@ -99,7 +132,12 @@ void read_processors(const fs::path& root, Machine& machine) {
   }
   if (!vendor.empty() && !family.empty()) {
     machine.processor_family = fmt::format("{} family {} model {}", vendor, family, model);
+  } else if (!implementer.empty() && !part.empty()) {
+    machine.processor_family = fmt::format("implementer {} part {}", implementer, part);
+    if (machine.processor_model.empty()) machine.processor_model = name_of_part(implementer, part);
+    if (machine.processor_model.empty()) machine.processor_model = machine.processor_family;
   }
+  if (sockets.empty()) read_topology(root, sockets, cores);
   machine.processors = std::max(1, processors);
   machine.sockets = std::max<int>(1, static_cast<int>(sockets.size()));
   machine.cores = cores.empty() ? machine.processors : static_cast<int>(cores.size());

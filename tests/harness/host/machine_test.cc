@@ -50,6 +50,31 @@ TEST_F(MachineTest, ReadsFamilyAndInstructionSetsOfTheProcessor) {
   EXPECT_TRUE(inspect_machine(directory_).instruction_sets.empty());
 }
 
+// Lines of a Grace processor. Linux reports neither its name, nor cores and sockets in cpuinfo.
+TEST_F(MachineTest, ReadsProcessorsOfAarch64) {
+  std::string cpuinfo;
+  for (int number = 0; number < 4; ++number) {
+    cpuinfo += "processor\t: " + std::to_string(number) +
+               "\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd asimdhp asimddp sve bf16 sm4\n"
+               "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
+               "CPU part\t: 0xd4f\nCPU revision\t: 0\n\n";
+    const std::string topology =
+        "sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
+    file((topology + "physical_package_id").c_str(), std::to_string(number / 2) + "\n");
+    file((topology + "core_id").c_str(), std::to_string(number % 2) + "\n");
+  }
+  file("proc/cpuinfo", cpuinfo);
+  const Machine machine = inspect_machine(directory_);
+  EXPECT_EQ(machine.processor_model, "ARM Neoverse-V2");
+  EXPECT_EQ(machine.processor_family, "implementer 0x41 part 0xd4f");
+  EXPECT_EQ(machine.instruction_sets, (std::vector<std::string>{"asimdhp", "sve", "bf16"}));
+  EXPECT_EQ(machine.sockets, 2);
+  EXPECT_EQ(machine.cores, 4);
+  EXPECT_EQ(machine.processors, 4);
+  file("proc/cpuinfo", "CPU implementer\t: 0x7f\nCPU part\t: 0x001\n");
+  EXPECT_EQ(inspect_machine(directory_).processor_model, "implementer 0x7f part 0x001");
+}
+
 TEST_F(MachineTest, ReadsMemorySystemAndOtherFactsOfTheNode) {
   file("proc/meminfo", "MemTotal:       24684084 kB\nMemFree: 1 kB\n");
   file("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
