@@ -92,8 +92,8 @@ std::string_view other_file(std::string_view text) {
 // True if `text` has control characters that do not occur in texts.
 bool has_controls(std::string_view text) {
   constexpr char kEscape = 0x1b;
-  return std::ranges::any_of(text, [](char c) {
-    return c >= 0 && c < ' ' && (c < '\t' || c > '\r') && c != kEscape && c != '\0';
+  return std::ranges::any_of(text, [](unsigned char c) {
+    return c < ' ' && (c < '\t' || c > '\r') && c != kEscape && c != '\0';
   });
 }
 

@@ -1,15 +1,20 @@
-#include <cpuid.h>
-
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "device/cpu/kernels/tables.h"
 
+#if defined(__x86_64__) && defined(__clang__) && __clang_major__ < 18
+#include <cpuid.h>
+#endif
+
 namespace strata::device::cpu {
 namespace {
 
-#if defined(__clang__) && __clang_major__ < 18
+#if !defined(__x86_64__)
+bool has_bf16_pairs() { return false; }
+#elif defined(__clang__) && __clang_major__ < 18
 // These versions of Clang know neither the levels of x86-64 nor AMX. Every processor with these
 // instructions has the others of its level.
 bool has_avx2() {
@@ -31,6 +36,26 @@ bool has_avx512() { return __builtin_cpu_supports("x86-64-v4"); }
 bool has_amx_bf16() { return __builtin_cpu_supports("amx-bf16"); }
 #endif
 
+#if defined(__x86_64__)
+bool has_bf16_pairs() {
+  return has_avx512() && __builtin_cpu_supports("avx512bf16") && !has_amx_bf16();
+}
+#endif
+
+struct InstructionSet {
+  std::string_view name;
+  const VectorKernels& (*kernels)();
+  bool (*is_supported)();
+};
+// All of this architecture, the best last.
+constexpr InstructionSet kInstructionSets[] = {
+    {"portable", portable_kernels, [] { return true; }},
+#if defined(__x86_64__)
+    {"avx2", avx2_kernels, has_avx2},
+    {"avx512", avx512_kernels, has_avx512},
+#endif
+};
+
 // Returns the requested instruction set; empty: the best.
 std::string_view asked() {
   const char* name = std::getenv("STRATA_CPU_ISA");
@@ -39,16 +64,18 @@ std::string_view asked() {
 
 const VectorKernels& choose() {
   const std::string_view name = asked();
-  if (name.empty()) {
-    return has_avx512() ? avx512_kernels() : has_avx2() ? avx2_kernels() : portable_kernels();
+  const InstructionSet* best = nullptr;
+  std::string usable;
+  bool is_known = false;
+  for (const InstructionSet& set : kInstructionSets) {
+    is_known |= name == set.name;
+    if (!set.is_supported()) continue;
+    if (name.empty() || name == set.name) best = &set;
+    usable += fmt::format("{}{}", usable.empty() ? "" : ", ", set.name);
   }
-  if (name == "portable") return portable_kernels();
-  if (name == "avx2" && has_avx2()) return avx2_kernels();
-  if (name == "avx512" && has_avx512()) return avx512_kernels();
-  const bool is_known = name == "avx2" || name == "avx512";
-  fail("STRATA_CPU_ISA={}: {}; use portable{}{}, or unset the variable", name,
-       is_known ? "this processor cannot run it" : "is not a known instruction set",
-       has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
+  if (best != nullptr) return best->kernels();
+  fail("STRATA_CPU_ISA={}: {}; use {}, or unset the variable", name,
+       is_known ? "this processor cannot run it" : "is not a known instruction set", usable);
 }
 
 }  // namespace
@@ -59,8 +86,7 @@ const VectorKernels& kernels_for_this_cpu() {
 }
 
 bool multiplies_bf16_pairs() {
-  static const bool does =
-      has_avx512() && __builtin_cpu_supports("avx512bf16") && !has_amx_bf16() && asked().empty();
+  static const bool does = has_bf16_pairs() && asked().empty();
   return does;
 }
 
