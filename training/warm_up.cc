@@ -91,8 +91,8 @@ class Preparation {
 
  private:
   void begin_step() { ++step_.step; }
-  // Assumes that the evaluation set's samples are like evenly chosen ones of the training set. A set
-  // of unknown size has MLPerf's number of samples, or the training set's if that is smaller.
+  // Assumes that the evaluation set's samples are like evenly chosen ones of the training set. A
+  // set of unknown size has MLPerf's number of samples, or the training set's if that is smaller.
   void add_evaluation(const config::RunConfig& config, const data::SampleClasses& classes) {
     const uint64_t samples = config.data.eval_samples > 0
                                  ? static_cast<uint64_t>(config.data.eval_samples)

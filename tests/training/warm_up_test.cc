@@ -138,9 +138,9 @@ class TryingDevice : public testing_support::DeferredBackend {
 
 TEST_P(WarmUpTest, NoTrialsOrAllocationsFollow) {
   config::RunConfig cold = config(1);
-  const int64_t whole = 0;  // the evaluation set's size is unknown
+  const uint32_t unknown = 0;  // the size of the evaluation set
   for (const auto& [round_tokens, eval_samples] :
-       {std::pair(1, source_->size()), std::pair(16, source_->size()), std::pair(16, whole)}) {
+       {std::pair(1, source_->size()), std::pair(16, source_->size()), std::pair(16, unknown)}) {
     cold.batch.round_tokens = round_tokens;
     cold.data.eval_samples = eval_samples;
     const bert::ModelOptions options = model_options(cold, small_bert());
