@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # Makes packages of this tree.
-# Usage: scripts/packages.sh [deb] [static] [wheel]     default: deb static
+# Usage: scripts/packages.sh [--aarch64] [deb] [static] [wheel]     default: deb static
 #   deb       build/packages/*.deb: strata-tools, strata-training and libstrata-dev, for the Debian this runs on
 #   static    build/packages/strata-static, the tools as one program that needs no library of the system, and a .tar.gz of it
 #   wheel     build/packages/strata_tools-*.whl, the static program for pip; makes static first, and needs PyPI
+#   --aarch64 static and wheel for aarch64, made on x86-64 Debian and tried in qemu; the names end with -aarch64 or aarch64.whl
 # Environment: JOBS, compilations at a time (all processors); STRATA_MAINTAINER="Name <address>", for packages' Maintainer field
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+machine=$(uname -m) suffix="" cross=()
+if [[ ${1:-} == --aarch64 ]]; then
+  shift
+  [[ $# -gt 0 ]] || set -- static
+  if [[ $machine != aarch64 ]]; then
+    source "$root/scripts/parts/aarch64.sh"
+    machine=aarch64 suffix=-aarch64 cross=(-DCMAKE_TOOLCHAIN_FILE="$aarch64_toolchain")
+  fi
+fi
 kinds=("$@")
 [[ ${#kinds[@]} -gt 0 ]] || kinds=(deb static)
 for kind in "${kinds[@]}"; do
   case $kind in
-    deb | static | wheel) ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    deb) [[ ${#cross[@]} -eq 0 ]] || give_up "a .deb for aarch64 can be made only on aarch64" ;;
+    static | wheel) ;;
+    -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) give_up "there is no kind of package '$kind'; see --help" ;;
   esac
 done
@@ -21,6 +32,7 @@ jobs=${JOBS:-$(nproc)}
 packages=$root/build/packages
 needs_writable_checkout
 mkdir -p "$packages"
+[[ ${#cross[@]} -eq 0 ]] || prepare_aarch64
 
 # configure_and_build FOLDER PRESET TARGET... -- CMAKE_OPTION...
 configure_and_build() {
@@ -60,32 +72,31 @@ make_debs() {
 
 make_static() {
   install_packages "${build_packages[@]}"
-  configure_and_build tools-static tools-static strata --
-  local program=$packages/strata-static
-  install -m 755 "$root/build/tools-static/cli/strata" "$program"
+  configure_and_build "tools-static$suffix" tools-static strata -- "${cross[@]}"
+  local program=$packages/strata-static$suffix
+  install -m 755 "$root/build/tools-static$suffix/cli/strata" "$program"
   "$root/tests/packages/static_test.sh" "$program" || give_up "the static program is not static"
-  tar -C "$packages" -czf "$program.tar.gz" --owner=0 --group=0 --transform 's/^strata-static$/strata/' strata-static
+  tar -C "$packages" -czf "$program.tar.gz" --owner=0 --group=0 --transform "s/^strata-static$suffix\$/strata/" "strata-static$suffix"
 }
 
 # The program is static, so it runs with glibc and with musl.
 make_wheel() {
   make_static
   install_packages python3-venv
-  local stage=$root/build/wheel python=$root/build/wheel-venv/bin/python machine version
-  machine=$(uname -m)
-  version=$("$packages/strata-static" --version | sed -n '1s/^strata \([0-9.]*\).*/\1/p')
+  local stage=$root/build/wheel python=$root/build/wheel-venv/bin/python program=$packages/strata-static$suffix version
+  version=$("$program" --version | sed -n '1s/^strata \([0-9.]*\).*/\1/p')
   say "wheel: hatchling and auditwheel from PyPI"
-  rm -rf "$stage" "$root/build/wheel-venv" "$packages"/strata_tools-*.whl
+  rm -rf "$stage" "$root/build/wheel-venv" "$packages"/strata_tools-*"$machine.whl"
   python3 -I -m venv "$root/build/wheel-venv"
   pip_of "$python" install wheel
   cp -r "$root/packaging/wheel" "$stage"
   cp "$root/LICENSE" "$stage/"
-  install -m 755 "$packages/strata-static" "$stage/strata"
+  install -m 755 "$program" "$stage/strata"
   (umask 022 && cd "$stage" && SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null || date +%s) \
     STRATA_WHEEL_VERSION=$version \
     STRATA_WHEEL_PLATFORM=manylinux_2_17_$machine.manylinux2014_$machine.musllinux_1_1_$machine \
     "$python" -I -m hatchling build --target wheel --directory "$packages")
-  "$root/tests/packages/wheel_test.sh" "$packages"/strata_tools-*.whl "$packages/strata-static" "$python" ||
+  "$root/tests/packages/wheel_test.sh" "$packages"/strata_tools-*"$machine.whl" "$program" "$machine" "$python" ||
     give_up "the wheel does not work, for the reason above"
 }
 
