@@ -7,6 +7,7 @@
 
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
+#include "tests/support/compilers_float16.h"
 
 namespace strata::device {
 namespace {
@@ -83,7 +84,7 @@ TEST_P(Flat, ConvertRoundsToF16AsTheCompilerDoes) {
                                                bench.output("f16", DType::kF16, 1, size)});
   });
   for (size_t i = 0; i < values.size(); ++i) {
-    const auto expected = static_cast<double>(static_cast<_Float16>(values[i]));
+    const auto expected = static_cast<double>(static_cast<CompilersFloat16>(values[i]));
     ASSERT_EQ(outputs[0].matrix.values[i], expected) << values[i];
   }
 }
@@ -98,7 +99,8 @@ TEST_P(Flat, ConvertFromF16IsExactAndKeepsInfinitiesAndNaNs) {
                                                bench.output("f32", DType::kF32, 1, 1 << 16)});
   });
   for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
-    const auto expected = static_cast<double>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
+    const auto expected =
+        static_cast<double>(std::bit_cast<CompilersFloat16>(static_cast<uint16_t>(bits)));
     const double got = outputs[0].matrix.values[bits];
     ASSERT_TRUE(got == expected || (std::isnan(got) && std::isnan(expected))) << bits;
   }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/compilers_float16.h"
+
 namespace strata::device {
 namespace {
 
@@ -103,7 +105,7 @@ TEST(BFloat16, ErrorIsAtMostHalfAUnitInTheLastPlace) {
 TEST(Float16, EveryValueIsWidenedExactlyAndSurvivesTheWayThroughFloat) {
   for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
     const auto code = static_cast<uint16_t>(bits);
-    const float value = from_float16(code), expected = std::bit_cast<_Float16>(code);
+    const float value = from_float16(code), expected = std::bit_cast<CompilersFloat16>(code);
     if (std::isnan(expected)) {
       EXPECT_TRUE(std::isnan(value)) << bits;
       EXPECT_TRUE(std::isnan(static_cast<float>(Float16(value)))) << bits;
@@ -117,7 +119,7 @@ TEST(Float16, EveryValueIsWidenedExactlyAndSurvivesTheWayThroughFloat) {
 TEST(Float16, RoundsFloatsAsTheCompilerDoes) {
   for (uint64_t word = 0; word <= 0xffffffffu; word += 1009) {
     const float value = std::bit_cast<float>(static_cast<uint32_t>(word));
-    const auto expected = std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+    const auto expected = std::bit_cast<uint16_t>(static_cast<CompilersFloat16>(value));
     if (std::isnan(value)) {
       EXPECT_TRUE(std::isnan(static_cast<float>(Float16(value)))) << std::hex << word;
       EXPECT_EQ(Float16(value).bits >> 15, word >> 31) << std::hex << word;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/operations/dtype.h"
+#include "tests/support/compilers_float16.h"
 
 namespace strata::device::reference {
 namespace {
@@ -36,13 +37,15 @@ void expect_rounded_as_the_compiler_does(const FloatFormat& format, int lowest, 
 
 // Covers the compiler's 16-bit type from its largest to its smallest number, and beyond.
 TEST(RoundedSum, RoundsToHalfPrecisionAsTheCompilerDoes) {
-  expect_rounded_as_the_compiler_does<_Float16>(kHalf, -28, 17);
+  expect_rounded_as_the_compiler_does<CompilersFloat16>(kHalf, -28, 17);
   for (int bits = 0; bits < 0x7c00; ++bits) {  // halfway between neighbours, and next to it
-    const double low = static_cast<double>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
+    const double low =
+        static_cast<double>(std::bit_cast<CompilersFloat16>(static_cast<uint16_t>(bits)));
     const double step =
         std::max(std::exp2(std::floor(std::log2(std::max(low, 1e-9))) - 10), std::exp2(-24));
     for (const double value : {low + step / 2, low + step / 2 * (1 + 1e-9), low + step / 2.001}) {
-      ASSERT_EQ(rounded(value, kHalf), static_cast<double>(static_cast<_Float16>(value))) << value;
+      ASSERT_EQ(rounded(value, kHalf), static_cast<double>(static_cast<CompilersFloat16>(value)))
+          << value;
     }
   }
 }
