@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -87,7 +88,8 @@ ReaderProcess::ReaderProcess(const char* name) : parent_(::getpid()) {
   posix_spawnattr_setsigmask(&attributes, &blocked);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  char* const arguments[] = {const_cast<char*>(name), nullptr};
+  // Twice, because qemu-user puts the program's path in place of the first.
+  char* const arguments[] = {const_cast<char*>(name), const_cast<char*>(name), nullptr};
   const int error =
       ::posix_spawn(&child_, "/proc/self/exe", &files, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
@@ -122,7 +124,9 @@ bool ReaderProcess::is_ours() const { return ::getpid() == parent_; }
 
 void serve_if_named(const char* name, int argc, char** argv,
                     const std::function<std::string(std::string_view request)>& answer) {
-  if (argc != 1 || std::strcmp(argv[0], name) != 0) return;
+  struct stat socket;
+  if (argc != 2 || std::strcmp(argv[1], name) != 0) return;
+  if (::fstat(kSocket, &socket) != 0 || !S_ISSOCK(socket.st_mode)) return;  // a user's argument
   ::prctl(PR_SET_NAME, name);
   // Disables core dumps, which would tell no more than the parent does. A limit of 1 also disables
   // programs that collect cores (core(5)).

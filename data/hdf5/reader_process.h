@@ -13,8 +13,8 @@ namespace strata::data {
 
 class ReaderProcess {
  public:
-  // Starts the running executable again with `name` as its argv[0]. A constructor in the executable
-  // must call serve_if_named(). Throws ReadError if no process can be started.
+  // Starts the running executable again with `name` as its only argument. A constructor in the
+  // executable must call serve_if_named(). Throws ReadError if no process can be started.
   explicit ReaderProcess(const char* name);
   // Kills the process.
   ~ReaderProcess();
@@ -35,8 +35,8 @@ class ReaderProcess {
   pid_t parent_ = 0, child_ = 0;
 };
 
-// If this process was started as `name`, answers requests until there are no more, and exits.
-// Otherwise returns at once.
+// If a ReaderProcess of this name started this process, answers requests until there are no more,
+// and exits. Otherwise returns at once.
 void serve_if_named(const char* name, int argc, char** argv,
                     const std::function<std::string(std::string_view request)>& answer);
 

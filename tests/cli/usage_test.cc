@@ -52,6 +52,12 @@ TEST_F(Usage, TheVersionNamesCommitBuildMachineAndLibraries) {
   }
 }
 
+TEST_F(Usage, TheNameOfTheProcessThatReadsHdf5IsNoCommand) {
+  const ProcessResult result = strata({"strata-hdf5"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("strata-hdf5"));
+}
+
 TEST_F(Usage, ARulesetOfTwoNumbersIsTheSameAsOfThree) {
   const std::string acme = path("Acme");
   for (const std::vector<std::string>& words :
