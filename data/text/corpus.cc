@@ -26,7 +26,8 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 }
 
 bool is_blank(std::string_view line, UnicodeVersion unicode) {
-  if (std::any_of(line.begin(), line.end(), [](char c) { return c > ' '; })) return false;
+  const auto is_ascii_letter_or_sign = [](unsigned char c) { return c > ' ' && c < 0x80; };
+  if (std::ranges::any_of(line, is_ascii_letter_or_sign)) return false;
   const std::u32string code_points = decode_utf8(line);
   return std::ranges::all_of(code_points, [unicode](char32_t c) { return is_space(c, unicode); });
 }
