@@ -14,7 +14,8 @@ namespace {
 
 #if !defined(__x86_64__)
 bool has_bf16_pairs() { return false; }
-#elif defined(__clang__) && __clang_major__ < 18
+#else
+#if defined(__clang__) && __clang_major__ < 18
 // These versions of Clang know neither the levels of x86-64 nor AMX. Every processor with these
 // instructions has the others of its level.
 bool has_avx2() {
@@ -35,8 +36,6 @@ bool has_avx2() { return __builtin_cpu_supports("x86-64-v3"); }
 bool has_avx512() { return __builtin_cpu_supports("x86-64-v4"); }
 bool has_amx_bf16() { return __builtin_cpu_supports("amx-bf16"); }
 #endif
-
-#if defined(__x86_64__)
 bool has_bf16_pairs() {
   return has_avx512() && __builtin_cpu_supports("avx512bf16") && !has_amx_bf16();
 }
