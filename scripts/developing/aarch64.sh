@@ -16,6 +16,7 @@ if [[ ${1:-} == --tools ]]; then
   preset=tools-only folder=build/aarch64-tools
 fi
 needs_writable_checkout
+install_packages "${build_packages[@]}"
 prepare_aarch64
 cd "$root"
 

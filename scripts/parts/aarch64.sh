@@ -4,9 +4,9 @@
 aarch64_sysroot=$root/build/aarch64-sysroot
 aarch64_toolchain=$root/cmake/Aarch64.cmake
 
-# Installs the compiler and qemu, unpacks the libraries, and has Linux start aarch64 programs.
+# Installs the cross compiler and qemu, unpacks the libraries, and has Linux start aarch64 programs.
 prepare_aarch64() {
-  install_packages "${build_packages[@]}" g++-aarch64-linux-gnu qemu-user-static
+  install_packages g++-aarch64-linux-gnu qemu-user-static
   [[ -d $aarch64_sysroot ]] || make_aarch64_sysroot
   register_qemu
   export QEMU_LD_PREFIX=$aarch64_sysroot
