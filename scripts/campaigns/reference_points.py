@@ -3,8 +3,9 @@
 
 The reference is Strata's CPU backend in bf16, on one rank of one thread. For each global batch size, runs with the seeds
 1 to --runs train until they reach the target, or for twice as many samples as usual. The first evaluation comes after about 80 %
-of the samples that a typical run needs; others follow every 16 samples. Each run that ends adds a line to the table of runs. Runs in
-the table are not repeated: after an interruption, run the same command again. On a core of a Zen 4 a run takes 4 minutes.
+of the samples that a typical run needs; others follow every 16 samples. Each run that ends adds a line to the table of runs.
+Runs in the table are not repeated: after an interruption, run the same command again. On a core of a Zen 4 a run takes 4
+minutes.
 
 --points FILE writes the points in the format of the official checker, and trains nothing. Strata contains
 compliance/rcp/quickstart/rcps_bert.json; build it again after writing that file.
