@@ -1,11 +1,11 @@
 #include "config/config_value.h"
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/text/from_chars.h"
 
 namespace strata::config {
 namespace {
@@ -38,7 +38,7 @@ bool parse(const YAML::Node& node, T& value) {
   if (!node.IsScalar() || is_quoted(node)) return false;
   const std::string& text = node.Scalar();
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = from_chars(text.data(), end, value);
   return error == std::errc() && stop == end;
 }
 

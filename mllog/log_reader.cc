@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/files/lines.h"
+#include "base/text/from_chars.h"
 #include "mllog/json_scan.h"
 #include "mllog/python_digits.h"
 
@@ -36,7 +36,7 @@ std::string_view strip_right(std::string_view text) {
 }
 
 bool to_double(std::string_view text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {  // 1e999 is infinity in Python
     value = std::strtod(std::string(text).c_str(), nullptr);
     return true;

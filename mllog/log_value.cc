@@ -1,6 +1,5 @@
 #include "mllog/log_value.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/text/from_chars.h"
 #include "base/text/trim.h"
 #include "mllog/json_scan.h"
 
@@ -54,7 +54,7 @@ std::string plain_json(std::string_view text) {
 template <typename Number>
 std::optional<Number> whole_text_as(std::string_view text) {
   Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }

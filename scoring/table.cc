@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include "base/text/characters.h"
+#include "base/text/from_chars.h"
 #include "base/text/printable.h"
 
 namespace strata::scoring {
@@ -27,7 +27,7 @@ bool is_formula(const std::string& cell) {
     double number = 0;
     const char* first = cell.data() + (cell.front() == '+' ? 1 : 0);
     const char* last = cell.data() + cell.size();
-    const auto [end, error] = std::from_chars(first, last, number);
+    const auto [end, error] = from_chars(first, last, number);
     return error != std::errc() || end != last;
   }
   return false;

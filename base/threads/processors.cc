@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <numeric>
 #include <string>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "base/files/lines.h"
+#include "base/text/from_chars.h"
 
 namespace strata {
 namespace {
@@ -26,7 +26,7 @@ using ProcessorSet = std::array<cpu_set_t, kMostProcessors / CPU_SETSIZE>;
 
 std::optional<double> leading_number(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return std::nullopt;
   return value;
 }
@@ -71,11 +71,11 @@ std::vector<int> numbers_of_list(std::string_view list) {
   const char* const end = at + list.size();
   while (at < end) {
     int first = 0, last = 0;
-    auto parsed = std::from_chars(at, end, first);
+    auto parsed = from_chars(at, end, first);
     if (parsed.ec != std::errc()) break;
     last = first;
     if (parsed.ptr < end && *parsed.ptr == '-') {
-      parsed = std::from_chars(parsed.ptr + 1, end, last);
+      parsed = from_chars(parsed.ptr + 1, end, last);
       if (parsed.ec != std::errc()) break;
     }
     for (int number = first; number <= std::min(last, kMostProcessors); ++number)

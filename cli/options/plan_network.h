@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text/counts.h"
+#include "base/text/from_chars.h"
 #include "cli/options/plan_layout.h"
 #include "plan/forms/network.h"
 
@@ -47,7 +47,7 @@ struct PlanNetworkOptions {
     for (size_t begin = 0; begin <= text.size();) {
       const size_t end = std::min(text.find(',', begin), text.size());
       double number = std::nan("");
-      const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, number);
+      const auto [rest, error] = from_chars(text.data() + begin, text.data() + end, number);
       numbers.push_back(error == std::errc() && rest == text.data() + end ? number : std::nan(""));
       begin = end + 1;
     }

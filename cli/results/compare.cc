@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files/files.h"
+#include "base/text/from_chars.h"
 #include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
@@ -37,7 +37,7 @@ struct CompareOptions {
 double parse_share(std::string_view text) {
   const std::string_view digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
   double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const auto [end, error] = from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value) ||
       value < 0) {
     fail("--fail-above {}: expected a share of at least 0, such as 3% or 0.03", text);

@@ -3,12 +3,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <memory>
 
 #include "base/error.h"
 #include "base/numbers/random.h"
+#include "base/text/from_chars.h"
 #include "compliance/language/parser/rule_parser.h"
 
 namespace strata::compliance {
@@ -197,8 +197,8 @@ class Compiler {
       }
     } else if (text.starts_with(kLeast) && text.ends_with(')')) {
       requirement.kind = Requirement::kAtLeast;
-      const auto [end, error] = std::from_chars(text.data() + kLeast.size(),
-                                                text.data() + text.size() - 1, requirement.least);
+      const auto [end, error] =
+          from_chars(text.data() + kLeast.size(), text.data() + text.size() - 1, requirement.least);
       if (error != std::errc() || *end != ')') fail(node, "REQ '{}' holds no number", text);
     } else if (text != "OPTIONAL") {
       fail(node, "unknown REQ '{}'", text);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 
+#include "base/text/from_chars.h"
 #include "drawing/text.h"
 #include "scoring/table.h"
 
@@ -15,7 +15,7 @@ namespace {
 bool is_number(const std::string& text) {
   double ignored = 0;
   const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, ignored);
+  const auto result = from_chars(text.data(), end, ignored);
   return result.ec == std::errc() && result.ptr == end;
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string>
 
+#include "base/text/from_chars.h"
 #include "base/text/trim.h"
 
 namespace strata::compliance::builtins {
@@ -36,7 +36,7 @@ Value to_float(const Arguments& arguments) {
   std::string_view text = trimmed(arguments[0].text());
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   double real = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
+  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), real);
   if (error == std::errc::result_out_of_range)
     real = std::strtod(std::string(text).c_str(), nullptr);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) {
@@ -62,7 +62,7 @@ Value to_int(const Arguments& arguments, BuiltinHost& host) {
       std::string_view text = trimmed(value.text());
       if (!text.empty() && text.front() == '+') text.remove_prefix(1);
       int64_t number = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      const auto [end, error] = from_chars(text.data(), text.data() + text.size(), number);
       if (error == std::errc() && end == text.data() + text.size()) return Value::of_int(number);
       throw RuleError(
           fmt::format("int(): '{}' is not a 64-bit integer", value.text().substr(0, 60)));

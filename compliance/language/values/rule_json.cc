@@ -1,7 +1,7 @@
-#include <charconv>
 #include <cstdlib>
 #include <utility>
 
+#include "base/text/from_chars.h"
 #include "compliance/language/values/rule_value.h"
 #include "mllog/json_scan.h"
 
@@ -59,11 +59,11 @@ class JsonReader {
     }
     if (integer) {
       int64_t number = 0;
-      if (std::from_chars(start, at_, number).ec == std::errc()) return Value::of_int(number);
+      if (from_chars(start, at_, number).ec == std::errc()) return Value::of_int(number);
       return heap_.big_int(std::string(start, at_));
     }
     double real = 0;
-    const auto result = std::from_chars(start, at_, real);
+    const auto result = from_chars(start, at_, real);
     if (result.ec != std::errc() || result.ptr != at_)
       real = std::strtod(std::string(start, at_).c_str(), nullptr);
     return Value::of_float(real);
