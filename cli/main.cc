@@ -31,6 +31,7 @@ void open_closed_streams() {
   }
 }
 
+#ifdef STRATA_TRAINING
 bool main_has_returned = false;
 
 // A library that gives up calls exit(1), as OpenMP does if it gets no further thread. That code
@@ -43,6 +44,7 @@ void correct_exit_code(int exit_code, void*) {
       stderr);
   ::_exit(2);
 }
+#endif
 
 // Called if an exception has no handler, for example in a library's destructor that gets no memory.
 // The process cannot be trusted any more. A run's keeper ends its log.
@@ -141,8 +143,12 @@ int main(int argc, char** argv) {
   open_closed_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // makes exceeding the limit an error
   std::set_terminate(end_without_handler);
+#ifdef STRATA_TRAINING
   ::on_exit(correct_exit_code, nullptr);
   const int exit_code = run(argc, argv);
   main_has_returned = true;
   return exit_code;
+#else
+  return run(argc, argv);
+#endif
 }

@@ -128,7 +128,7 @@ std::vector<Key> keys_of_parts(const std::vector<std::string>& names) {
 }
 
 Drawing row_chart(const RowChart& chart) {
-  constexpr double kBelow = 52, kHeading = 20, kLegend = 14;
+  constexpr double kBelowRows = 52, kHeading = 20, kLegend = 14;
   const bool names_above = is_narrow(chart.width);
   const double height = row_height(chart);
   double names = names_above ? 8 : 24;
@@ -169,7 +169,7 @@ Drawing row_chart(const RowChart& chart) {
     }
     drawing.elements += kEndGroup;
   }
-  drawing.height = top + height * static_cast<double>(chart.rows.size()) + kBelow;
+  drawing.height = top + height * static_cast<double>(chart.rows.size()) + kBelowRows;
   return drawing;
 }
 

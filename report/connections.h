@@ -1,4 +1,4 @@
-// Limits the number of a server's connections and the time of a request.
+// Enforces the limits of a server's connections.
 #pragma once
 
 #include <chrono>
@@ -8,16 +8,9 @@
 #include <string>
 #include <thread>
 
-namespace strata::report {
+#include "report/connection_limits.h"
 
-struct ConnectionLimits {
-  size_t most_connections = 128;
-  size_t most_per_client = 64;  // connections from one address
-  // Time from a connection's start, or the end of its last answer, until a request's whole header
-  // has arrived.
-  std::chrono::milliseconds request_timeout{10'000};
-  std::chrono::milliseconds answer_timeout{120'000};  // time until the client has read the answer
-};
+namespace strata::report {
 
 // Enforces the limits by shutting sockets down; the server then sees their ends and closes them.
 // Always admits a new connection: it replaces the connection whose request has been incomplete for

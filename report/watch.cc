@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "report/connections.h"
 
 namespace strata::report {
 

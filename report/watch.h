@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "report/connections.h"
+#include "report/connection_limits.h"
 
 namespace strata::report {
 

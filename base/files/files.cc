@@ -152,8 +152,10 @@ void create_parents(const fs::path& path) {
 // Renames a file to an unused name. Returns false, with errno, on failure; EEXIST if the name is
 // used.
 bool rename_new(const char* from, const char* to) {
+#ifdef RENAME_NOREPLACE
   if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
+#endif
   // If the file system cannot refuse to replace, it can refuse a second link.
   return ::link(from, to) == 0 && ::unlink(from) == 0;
 }

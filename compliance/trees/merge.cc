@@ -274,11 +274,15 @@ void put_in_place(TemporaryTree& tree, const fs::path& output) {
   const Descriptor folder(::open(tree.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::syncfs(folder.get()) != 0)
     fail("{}: cannot be flushed to disk: {}", tree.path().string(), std::strerror(errno));
+    // rename() replaces an empty folder and nothing else; with RENAME_NOREPLACE not even that.
+#ifdef RENAME_NOREPLACE
   bool renamed =
       ::renameat2(AT_FDCWD, tree.path().c_str(), AT_FDCWD, output.c_str(), RENAME_NOREPLACE) == 0;
-  // Without RENAME_NOREPLACE, rename() replaces only an empty folder.
   if (!renamed && (errno == EINVAL || errno == ENOSYS))
     renamed = ::rename(tree.path().c_str(), output.c_str()) == 0;
+#else
+  const bool renamed = ::rename(tree.path().c_str(), output.c_str()) == 0;
+#endif
   if (!renamed)
     fail("{}: cannot rename the merged folder to this path: {}", output.string(),
          std::strerror(errno));

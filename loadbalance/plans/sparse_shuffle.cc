@@ -27,7 +27,8 @@ bool is_of(uint64_t entry, uint32_t place) { return entry >> 32 == uint64_t{plac
 SparseShuffle::SparseShuffle(uint32_t count) : count_(count), table_(make_table(kLeastSlots)) {}
 
 SparseShuffle::Table SparseShuffle::make_table(size_t capacity) const {
-  Table table{.mask = capacity - 1, .first = next_, .scale = (capacity << 32) / (count_ - next_)};
+  Table table{
+      .mask = capacity - 1, .first = next_, .scale = (uint64_t{capacity} << 32) / (count_ - next_)};
   table.slots.reset(static_cast<uint64_t*>(std::calloc(capacity, sizeof(uint64_t))));
   if (!table.slots) throw std::bad_alloc();
   return table;

@@ -72,9 +72,9 @@ std::vector<RcpRow> rcp_rows(const ReferencePoints& points, RcpPass pass, bool i
     for (const ReferencePoint& point : known) rows.push_back(row_of(point));
     return rows;
   }
-  constexpr double kMostRows = 1e6;
+  constexpr double kMostBatchSizes = 1e6;
   const double first = known.front().batch_size, last = known.back().batch_size;
-  if (!(last - first < kMostRows))
+  if (!(last - first < kMostBatchSizes))
     fail("{}: {} batch sizes are too many to interpolate", points.source(), last - first + 1);
   for (double batch_size = first; batch_size <= last; ++batch_size)
     rows.push_back(row_at(points, known, batch_size));
