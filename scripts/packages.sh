@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Makes packages of this tree.
-# Usage: scripts/packages.sh [--aarch64] [deb] [static] [wheel]     default: deb static
+# Usage: scripts/packages.sh [--aarch64] [deb] [static] [wheel] [browser]     default: deb static
 #   deb       build/packages/*.deb: strata-tools, strata-training and libstrata-dev, for the Debian this runs on
 #   static    build/packages/strata-static, the tools as one program that needs no library of the system, and a .tar.gz of it
 #   wheel     build/packages/strata_tools-*.whl, the static program for pip; makes static first, and needs PyPI
+#   browser   build/packages/strata.html, the checker as one page for a browser; needs Debian 13 or later, for Emscripten
 #   --aarch64 static and wheel for aarch64, made on x86-64 Debian and tried in qemu; the names end with -aarch64 or aarch64.whl
 # Environment: JOBS, compilations at a time (all processors); STRATA_MAINTAINER="Name <address>", for packages' Maintainer field
 set -euo pipefail
@@ -23,6 +24,7 @@ kinds=("$@")
 for kind in "${kinds[@]}"; do
   case $kind in
     deb) [[ ${#cross[@]} -eq 0 ]] || give_up "a .deb for aarch64 can be made only on aarch64" ;;
+    browser) [[ ${#cross[@]} -eq 0 ]] || give_up "the page for browsers is the same for all machines: leave out --aarch64" ;;
     static | wheel) ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) give_up "there is no kind of package '$kind'; see --help" ;;
@@ -100,8 +102,17 @@ make_wheel() {
     give_up "the wheel does not work, for the reason above"
 }
 
+make_browser() {
+  source "$root/scripts/parts/browser.sh"
+  prepare_browser
+  configure_and_build browser tools-static strata_page -- "-DCMAKE_TOOLCHAIN_FILE=$browser_toolchain"
+  install -m 644 "$root/build/browser/strata.html" "$packages/strata.html"
+  node "$root/tests/packages/browser_test.js" "$packages/strata.html" || give_up "the page does not work, for the reason above"
+}
+
 for kind in "${kinds[@]}"; do
   case $kind in
+    browser) make_browser ;;
     deb) make_debs ;;
     static) make_static ;;
     wheel) make_wheel ;;

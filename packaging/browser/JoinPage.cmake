@@ -1,0 +1,22 @@
+# Joins the page's files and the program to one file. Run as a script:
+# cmake -DFOLDER=packaging/browser -DPROGRAM=strata.js -DOUTPUT=strata.html -P JoinPage.cmake
+cmake_minimum_required(VERSION 3.25)
+file(READ ${PROGRAM} program)
+foreach(part IN ITEMS archives targets worker)
+  file(READ ${FOLDER}/${part}.js text)
+  string(APPEND program "\n${text}")
+endforeach()
+set(script "")
+foreach(part IN ITEMS targets page)
+  file(READ ${FOLDER}/${part}.js text)
+  string(APPEND script "${text}\n")
+endforeach()
+file(READ ${FOLDER}/page.css style)
+file(READ ${FOLDER}/page.html page)
+# These would end the element that holds the text.
+string(REPLACE "</script" "<\\/script" program "${program}")
+string(REPLACE "<!--" "<\\!--" program "${program}")
+string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+string(REPLACE "@PROGRAM@" "${program}" page "${page}")
+file(WRITE ${OUTPUT} "${page}")

@@ -1,0 +1,166 @@
+#!/usr/bin/env node
+// Does the page for browsers unpack archives, refuse damaged ones, and judge as the native program does?
+// Usage: browser_test.js PAGE [STRATA FOLDER...]     each log below a FOLDER gets the same output from the native program STRATA
+// Needs Node.js 18 or later, tar and python3. scripts/campaigns/checker_in_browser.py tries the page itself.
+'use strict';
+
+const fs = require('fs'), os = require('os'), path = require('path'), {execFileSync, spawnSync} = require('child_process');
+
+const [page, strata, ...folders] = process.argv.slice(2);
+const root = path.resolve(__dirname, '../..');
+const source = /<script type="text\/plain" id="program">\n([^]*?)<\/script>/.exec(fs.readFileSync(page, 'utf8'))[1];
+const {loadStrata, Program, firstCheck, submitters} = new Function('require', '__filename', '__dirname',
+    `${source}; return {loadStrata, Program, firstCheck, submitters};`)(require, __filename, __dirname);
+const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'strata_page.'));
+process.on('exit', () => fs.rmSync(scratch, {recursive: true}));
+let failures = 0;
+
+function expect(condition, problem) {
+  if (condition) return;
+  console.error(`FAILED: ${problem}`);
+  ++failures;
+}
+
+class Session {
+  static async open() {
+    const session = new Session();
+    session.lines = [];
+    session.program = await Program.load(loadStrata, line => session.lines.push(line));
+    return session;
+  }
+
+  run(...words) {
+    this.lines.length = 0;
+    const code = this.program.run(words);
+    return {code, text: this.lines.join('\n')};
+  }
+
+  add(...files) { return this.program.add(files.map(([name, bytes]) => ({path: name, file: new Blob([bytes])}))); }
+}
+
+// Returns [path, bytes] of every file below a folder.
+function filesBelow(folder, name) {
+  return fs.readdirSync(folder, {withFileTypes: true}).flatMap(entry => {
+    const inside = `${name}/${entry.name}`, file = path.join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(file, inside) : [[inside, fs.readFileSync(file)]];
+  });
+}
+
+async function archivesAreReadAndDamagedOnesRefused() {
+  const tree = path.join(scratch, 'tree/Acme'), deep = `${'long/'.repeat(30)}name_that_is_longer_than_a_tar_header_has_room_for.txt`;
+  fs.mkdirSync(path.join(tree, path.dirname(deep)), {recursive: true});
+  fs.writeFileSync(path.join(tree, deep), 'deep');
+  fs.writeFileSync(path.join(tree, 'two words é.txt'), Buffer.alloc(100000, 'x'));
+  fs.writeFileSync(path.join(tree, 'empty.txt'), '');
+  const wanted = filesBelow(tree, 'Acme').map(([name, bytes]) => `${name} ${bytes.length}`).sort();
+  const make = {
+    'pax.tar.gz': file => execFileSync('tar', ['-C', `${scratch}/tree`, '--format=pax', '-czf', file, 'Acme']),
+    'gnu.tar': file => execFileSync('tar', ['-C', `${scratch}/tree`, '--format=gnu', '-cf', file, 'Acme']),
+    'deflated.zip': file => execFileSync('python3', ['-c', 'import shutil, sys; shutil.make_archive(sys.argv[1][:-4], "zip", sys.argv[2], "Acme")',
+                                                     file, `${scratch}/tree`]),
+  };
+  for (const [name, pack] of Object.entries(make)) {
+    const file = path.join(scratch, name);
+    pack(file);
+    const bytes = fs.readFileSync(file);
+    const session = await Session.open();
+    const {paths, leftOut} = await session.add([name, bytes]);
+    const found = paths.map(one => `${one} ${session.program.strata.FS.stat(`/work/${one}`).size}`).sort();
+    expect(JSON.stringify(found) === JSON.stringify(wanted), `${name}: ${found} instead of ${wanted}`);
+    expect(leftOut.length === 0, `${name}: left out ${leftOut}`);
+    for (const cut of [bytes.length - 1, bytes.length >> 1, 600, 100, 5]) {
+      if (name.endsWith('.tar') && cut === bytes.length - 1) continue;  // that byte is filling
+      const before = session.program.strata.FS.readdir('/work').length;
+      let said = '';
+      try {
+        const {paths: some} = await session.add([`cut_${name}`, bytes.subarray(0, cut)]);
+        said = some.join();
+      } catch (error) {
+        said = error.message;
+      }
+      // Too short to be an archive, it is a file like any other.
+      expect(said.startsWith(`cut_${name}`), `${name}, cut to ${cut} bytes: ${said}`);
+      if (said !== `cut_${name}`) expect(session.program.strata.FS.readdir('/work').length === before, `${name}, cut to ${cut} bytes: something was added`);
+    }
+    if (name === 'deflated.zip') {
+      const damaged = Buffer.from(bytes);
+      damaged[bytes.lastIndexOf('PK\x01\x02') + 16] ^= 1;  // a checksum
+      const said = await session.add([name, damaged]).catch(error => error.message);
+      expect(/deflated.zip: is damaged: .* checksum/.test(said), `a wrong checksum: ${said}`);
+    }
+  }
+  const session = await Session.open();
+  const said = await session.add(['bomb.gz', require('zlib').gzipSync(Buffer.alloc(1.6 * 2 ** 30))]).catch(error => error.message);
+  expect(/bomb.gz: unpacks to more than/.test(said), `an archive that is too large: ${said}`);
+  const escaping = path.join(scratch, 'escaping.tar');
+  execFileSync('tar', ['-C', `${scratch}/tree`, '--transform', 's,^,../,', '-P', '-cf', escaping, 'Acme/empty.txt']);
+  const refused = await session.add(['escaping.tar', fs.readFileSync(escaping)]).catch(error => error.message);
+  expect(/leads out of its folder/.test(refused), `a path with ..: ${refused}`);
+}
+
+function theRightCheckIsChosen() {
+  const package_ = ['Acme/systems/box.json', 'Acme/results/box/bert/result_0.txt'];
+  for (const [paths, wanted] of [
+    [package_, 'check package Acme'], [package_.map(name => name.slice(5)), 'check package .'], [['result_0.txt'], 'check log result_0.txt'],
+    [[...package_, ...package_.map(name => name.replace('Acme', 'Other'))], 'check round .'], [['a/log.txt', 'b/log.txt'], 'check log .'],
+  ]) {
+    const {command, target} = firstCheck(paths);
+    expect(`${command} ${target}` === wanted, `${paths}: ${command} ${target} instead of ${wanted}`);
+  }
+}
+
+async function theSubmissionIsJudged() {
+  const session = await Session.open();
+  await session.add(...filesBelow(path.join(root, 'results/Strata'), 'Strata'));
+  const checked = session.run('check', 'package', 'Strata');
+  expect(checked.code === 0 && /converges like the reference/.test(checked.text), `check package: ${checked.code}\n${checked.text}`);
+  expect(session.run('score', 'Strata').code === 0, 'score');
+  expect(session.run('report', 'Strata', '--output', '/report.html').code === 0, 'report');
+  const report = session.program.take('/report.html');
+  expect(report.startsWith('<!DOCTYPE html>') && report.includes('<svg'), 'the report has no picture');
+  const log = 'Strata/results/' + session.program.strata.FS.readdir('/work/Strata/results').find(name => !name.startsWith('.')) + '/bert/result_0.txt';
+  const content = session.program.strata.FS.readFile(`/work/${log}`, {encoding: 'utf8'});
+  await session.add(['Bad/result_0.txt', content.replace('"run_stop"', '"run_halt"')]);
+  const failed = session.run('check', 'log', 'Bad');
+  expect(failed.code === 1 && /failed Bad\/result_0.txt/.test(failed.text) && /run_stop/.test(failed.text), `a log without run_stop: ${failed.text}`);
+  const absent = session.run('check', 'log', 'nowhere');
+  expect(absent.code === 2 && /nowhere/.test(absent.text), `a path that does not exist: ${absent.text}`);
+}
+
+// Compares every log's verdict, and prints how many times longer the page takes, without reading files.
+async function verdictsAreThoseOfTheNativeProgram() {
+  const session = await Session.open();
+  let logs = 0, different = 0, page = 0, native = 0;
+  for (const folder of folders) {
+    for (const [name, bytes] of filesBelow(folder, path.basename(folder))) {
+      if (!/\/result_[^/]*\.txt$/.test(name)) continue;
+      await session.add([name, bytes]);
+      ++logs;
+    }
+    const words = ['check', 'log', path.basename(folder), '--threads', '1'];
+    let begin = performance.now();
+    const mine = session.run(...words);
+    page += performance.now() - begin;
+    begin = performance.now();
+    const other = spawnSync(strata, words, {cwd: path.dirname(path.resolve(folder)), encoding: 'utf8', maxBuffer: 2 ** 30});
+    native += performance.now() - begin;
+    const theirs = (other.stderr + other.stdout).trim().split('\n'), ours = mine.text.trim().split('\n');
+    const missing = new Set(theirs.filter(line => !ours.includes(line)));
+    different += missing.size;
+    expect(mine.code === other.status && ours.length === theirs.length, `${folder}: exit code ${mine.code} and ${ours.length} lines instead of ${other.status} and ${theirs.length}`);
+    for (const line of [...missing].slice(0, 5)) console.error(`  only of the native program: ${line}`);
+  }
+  expect(different === 0, `${different} lines differ`);
+  console.log(`${logs} logs judged like the native program; the page takes ${(page / native).toFixed(2)} times as long`);
+}
+
+(async () => {
+  const size = fs.statSync(page).size;
+  expect(size <= 8e6, `the page has ${size} bytes, more than 8 MB`);
+  theRightCheckIsChosen();
+  await archivesAreReadAndDamagedOnesRefused();
+  await theSubmissionIsJudged();
+  if (folders.length > 0) await verdictsAreThoseOfTheNativeProgram();
+  console.log(failures === 0 ? 'passed' : `${failures} failures`);
+  process.exit(failures === 0 ? 0 : 1);
+})();
