@@ -1,5 +1,7 @@
 // Fully connected layers, y = activation(x weight^T + bias), and activations. A port replaces the
 // triple loops by its GEMMs. Sums are in f64.
+#include <vector>
+
 #include "device/plain/activation.h"
 #include "device/sample/sample_backend.h"
 
@@ -23,17 +25,20 @@ void SampleBackend::linear_forward(Stream, const LinearForward& op) {
 
 void SampleBackend::linear_data_gradient(Stream, const LinearDataGradient& op) {
   const int64_t tokens = op.dy.rows, in = op.weight.cols, out = op.weight.rows;
-  const float* weight = op.weight.as<float>();
+  std::vector<double> sums(in);
   for (int64_t t = 0; t < tokens; ++t) {
     const float* dy = op.dy.as<float>() + t * out;
     float* dx = op.dx.as<float>() + t * in;
+    for (int64_t i = 0; i < in; ++i) sums[i] = op.accumulate ? dx[i] : 0;
+    for (int64_t o = 0; o < out; ++o) {
+      const float* weight = op.weight.as<float>() + o * in;
+      for (int64_t i = 0; i < in; ++i) sums[i] += double{dy[o]} * weight[i];
+    }
     for (int64_t i = 0; i < in; ++i) {
-      double sum = op.accumulate ? dx[i] : 0;
-      for (int64_t o = 0; o < out; ++o) sum += double{dy[o]} * weight[o * in + i];
       if (op.activation != Activation::kNone) {
-        sum *= activation_derivative(op.activation, op.pre_activation.as<float>()[t * in + i]);
+        sums[i] *= activation_derivative(op.activation, op.pre_activation.as<float>()[t * in + i]);
       }
-      dx[i] = static_cast<float>(sum);
+      dx[i] = static_cast<float>(sums[i]);
     }
   }
 }
@@ -42,13 +47,14 @@ void SampleBackend::linear_data_gradient(Stream, const LinearDataGradient& op) {
 void SampleBackend::linear_weight_gradient(Stream, const LinearWeightGradient& op) {
   const int64_t tokens = op.x.rows, in = op.x.cols, out = op.dy.cols;
   const float *x = op.x.as<float>(), *dy = op.dy.as<float>();
+  std::vector<double> sums(in);
   for (int64_t o = 0; o < out; ++o) {
     float* d_weight = op.d_weight.as<float>() + o * in;
-    for (int64_t i = 0; i < in; ++i) {
-      double sum = op.accumulate ? d_weight[i] : 0;
-      for (int64_t t = 0; t < tokens; ++t) sum += double{dy[t * out + o]} * x[t * in + i];
-      d_weight[i] = static_cast<float>(sum);
+    for (int64_t i = 0; i < in; ++i) sums[i] = op.accumulate ? d_weight[i] : 0;
+    for (int64_t t = 0; t < tokens; ++t) {
+      for (int64_t i = 0; i < in; ++i) sums[i] += double{dy[t * out + o]} * x[t * in + i];
     }
+    for (int64_t i = 0; i < in; ++i) d_weight[i] = static_cast<float>(sums[i]);
     float& d_bias = op.d_bias.as<float>()[o];
     double sum = op.accumulate ? d_bias : 0;
     for (int64_t t = 0; t < tokens; ++t) sum += dy[t * out + o];

@@ -1,53 +1,68 @@
 // Unpacks ZIP, tar and gzip in memory. An error names the archive, and the entry if there is one.
 'use strict';
 
-const MOST_UNPACKED = 1.5 * 2 ** 30;  // bytes; the program has 4 GiB for files and work
+const MOST_UNPACKED = 1.5 * 2 ** 30;  // bytes
 
+// The files of one drop.
 class Unpacked {
-  constructor() {
-    this.files = [];    // {path, bytes}
-    this.leftOut = [];  // texts: entries that are neither files nor folders
-    this.size = 0;
+  constructor(sizeBefore = 0) {
+    this.files = new Map();  // bytes by path
+    this.leftOut = [];       // texts: entries that are not kept, and why
+    this.size = sizeBefore;  // bytes of all drops
   }
 
-  add(path, bytes) {
-    this.take(bytes.length, path);
-    this.files.push({path: safePath(path), bytes});
-  }
-
-  // Counts bytes before they are kept, so that a small archive cannot fill the memory.
-  take(count, path) {
-    this.size += count;
-    if (this.size > MOST_UNPACKED) {
-      throw new Error(`${path}: the files are larger than 1.5 GiB together; check fewer at a time, or use strata on a command line`);
+  // `archive` is the name of the archive that holds the file, or "".
+  add(path, bytes, archive = '') {
+    const name = archive ? `${archive}: ${path}` : path;
+    const safe = safePath(path, name);
+    // macOS adds these to archives.
+    if (/(^|\/)(__MACOSX\/|\._|\.DS_Store$)/.test(safe)) return;
+    if (this.files.has(safe)) {
+      this.leftOut.push(`${name}, because another file has this name`);
+      return;
     }
+    this.size += bytes.length;
+    if (this.size > MOST_UNPACKED) {
+      throw new Error(`${name}: the files are larger than 1.5 GiB together; check fewer at a time, or use strata on a command line`);
+    }
+    this.files.set(safe, bytes);
   }
+
+  get room() { return MOST_UNPACKED - this.size; }
 }
 
 // Returns "a/b" for "/a/./b". Throws Error for a path that leaves its folder.
-function safePath(path) {
+function safePath(path, name) {
   const parts = path.replaceAll('\\', '/').split('/').filter(part => part !== '' && part !== '.');
-  if (parts.includes('..') || path.includes('\0')) throw new Error(`${path}: this path leads out of its folder; pack the archive again`);
-  if (parts.length === 0) throw new Error('a file without a name; pack the archive again');
+  if (parts.includes('..') || path.includes('\0')) throw new Error(`${name}: this path leads out of its folder; pack the archive again`);
+  if (parts.length === 0) throw new Error(`${name}: a file has no name; pack the archive again`);
   return parts.join('/');
 }
 
-// Returns the bytes of a compressed stream. `format` is "gzip" or "deflate-raw".
-async function inflate(bytes, format, name, most = MOST_UNPACKED) {
+// Returns the bytes of a compressed stream, at most `most`. `format` is "gzip" or "deflate-raw".
+async function inflate(bytes, format, name, most) {
+  let stream;
+  try {
+    stream = new DecompressionStream(format);
+  } catch (error) {
+    throw new Error(`${name}: this browser cannot unpack it; use a newer one, or drop the folder`);
+  }
   const chunks = [];
   let size = 0;
   try {
-    const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format)).getReader();
+    const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
     for (;;) {
       const {done, value} = await reader.read();
       if (done) break;
       size += value.length;
-      if (size > most) break;
+      if (size > most) {
+        await reader.cancel();
+        break;
+      }
       chunks.push(value);
     }
-    if (size > most) await reader.cancel();
   } catch (error) {
-    throw new Error(`${name}: is damaged: it cannot be unpacked`);
+    throw new Error(`${name}: cannot be unpacked: it is damaged, or has more than one part; copy it again, or drop the folder`);
   }
   if (size > most) throw new Error(`${name}: unpacks to more than ${most} bytes; it is damaged, or too large for this page`);
   const whole = new Uint8Array(size);
@@ -81,19 +96,18 @@ async function unzip(bytes, name, into) {
     at += 46 + names + rest;
     if (path.endsWith('/')) continue;
     if (isLink) {
-      into.leftOut.push(`${name}: ${path} is a link`);
+      into.leftOut.push(`${name}: ${path}, which is a link`);
       continue;
     }
     if (flags & 1) throw new Error(`${name}: ${path} is encrypted; unpack the archive and drop the folder`);
     if (header + 30 > bytes.length || view.getUint32(header, true) !== 0x04034b50) throw damaged(`${path} is missing`);
     const begin = header + 30 + view.getUint16(header + 26, true) + view.getUint16(header + 28, true);
     if (begin + packed > bytes.length) throw damaged(`${path} is cut off`);
-    into.take(0, `${name}: ${path}`);
     const content = bytes.subarray(begin, begin + packed);
     if (method !== 0 && method !== 8) throw new Error(`${name}: ${path} is packed by method ${method}, which this page cannot read; drop the folder`);
-    const whole = method === 0 ? content : await inflate(content, 'deflate-raw', `${name}: ${path}`, size);
+    const whole = method === 0 ? content : await inflate(content, 'deflate-raw', `${name}: ${path}`, Math.min(size, into.room));
     if (whole.length !== size || crc32(whole) !== crc) throw damaged(`${path} has other bytes than its checksum says`);
-    into.add(path, whole);
+    into.add(path, whole, name);
   }
 }
 
@@ -116,7 +130,7 @@ function crc32(bytes) {
 // tar: POSIX.1-2017 (pax), with GNU's long names.
 function untar(bytes, name, into) {
   const field = (at, length) => text(bytes.subarray(at, at + length)).split('\0', 1)[0];
-  let longName = null;
+  let longName = null, isSparse = false;
   for (let at = 0;;) {
     if (at + 512 > bytes.length) throw new Error(`${name}: is cut off at byte ${bytes.length}; copy the archive again`);
     if (bytes[at] === 0) return;  // empty blocks end the archive
@@ -133,11 +147,16 @@ function untar(bytes, name, into) {
     if (type === 'L') {
       longName = text(content).split('\0', 1)[0];
     } else if (type === 'x') {
+      const records = text(content);
       longName = paxPath(content) ?? longName;
-    } else {
+      isSparse = records.includes(' GNU.sparse.');
+    } else if (!'KVg5'.includes(type)) {  // a link's long name, the archive's label, defaults, a folder
+      if ((type === '0' || type === '\0') && !isSparse) into.add(path, content, name);
+      else into.leftOut.push(`${name}: ${path}, which is ${'12'.includes(type) ? 'a link' : isSparse || type === 'S' ? 'packed as a sparse file' : 'neither a file nor a folder'}`);
+    }
+    if (!'LKx'.includes(type)) {
       longName = null;
-      if (type === '0' || type === '\0') into.add(path, content);
-      else if (type !== '5' && type !== 'g') into.leftOut.push(`${name}: ${path} is neither a file nor a folder`);
+      isSparse = false;
     }
   }
 }
@@ -155,26 +174,21 @@ function paxPath(bytes) {
   return path;
 }
 
-// Adds a dropped file, or the files in it if it is an archive. `path` is its path in what was dropped.
+// Adds a file that was dropped, or the files in it if it is an archive. Archives in a folder that was dropped stay as they are.
 async function unpack(path, bytes, into) {
   const isTar = content => content.length >= 512 && text(content.subarray(257, 262)) === 'ustar';
   const starts = (...magic) => magic.every((byte, i) => bytes[i] === byte);
-  const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
-  const inFolder = new Unpacked();
-  inFolder.size = into.size;
-  if (starts(0x50, 0x4b, 3, 4) || starts(0x50, 0x4b, 5, 6)) {
-    await unzip(bytes, path, inFolder);
+  if (path.includes('/')) {
+    into.add(path, bytes);
+  } else if (starts(0x50, 0x4b, 3, 4) || starts(0x50, 0x4b, 5, 6)) {
+    await unzip(bytes, path, into);
   } else if (starts(0x1f, 0x8b)) {
-    const whole = await inflate(bytes, 'gzip', path, MOST_UNPACKED - into.size);
-    if (isTar(whole)) untar(whole, path, inFolder);
-    else inFolder.add(path.slice(folder.length).replace(/\.gz$/, ''), whole);
+    const whole = await inflate(bytes, 'gzip', path, into.room);
+    if (isTar(whole)) untar(whole, path, into);
+    else into.add(path.replace(/\.gz$/, ''), whole);
   } else if (isTar(bytes)) {
-    untar(bytes, path, inFolder);
+    untar(bytes, path, into);
   } else {
     into.add(path, bytes);
-    return;
   }
-  for (const file of inFolder.files) into.files.push({path: safePath(folder + file.path), bytes: file.bytes});
-  into.leftOut.push(...inFolder.leftOut);
-  into.size = inFolder.size;
 }

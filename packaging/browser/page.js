@@ -7,12 +7,13 @@ const REPORT = '/report.html';
 const MOST_LINES = 20000;  // shown; the saved text has all
 
 let worker = null;
-let dropped = [];  // every {path, file} that it has read, for a new worker
-let paths = [];    // of the files to check
-let lines = [];    // of the command that runs or ran last
-let running = '';  // its words; empty while none runs
-let waiting = [];  // lists of {path, file} that the worker is reading, one for each answer
-let checksNext = true;  // whether a check follows when it has read them
+let cannotRun = '';         // why this browser cannot run the program
+let dropped = [];           // lists of {path, file} that the worker has read, for a new worker
+let waiting = [];           // lists that it is reading, one for each answer
+let paths = [];             // of the files to check
+let wantsCheck = false;     // whether a check follows when all is read and no command runs
+let lines = [];             // of the command that runs or ran last
+let running = null;         // its words, or null
 
 function start() {
   const source = new Blob([element('program').textContent], {type: 'text/javascript'});
@@ -31,11 +32,11 @@ function start() {
 function restart() {
   worker.terminate();
   start();
-  running = '';
+  running = null;
   lines = [];
-  waiting = [dropped, ...waiting].filter(files => files.length > 0);
+  waiting = [...dropped, ...waiting];
   dropped = [];
-  checksNext = false;
+  wantsCheck = false;
   for (const files of waiting) worker.postMessage({drop: files});
   showButtons();
 }
@@ -50,16 +51,20 @@ function showVersion() {
 // ---- Files
 
 function add(files) {
-  if (files.length === 0) return;
+  if (cannotRun) return;
+  if (files.length === 0) {
+    element('state').textContent = 'There are no files in what was dropped.';
+    return;
+  }
   element('state').textContent = `Reading ${counted(files.length, 'file')}…`;
-  element('ended').textContent = '';
   waiting.push(files);
-  checksNext = true;
+  wantsCheck = true;
   worker.postMessage({drop: files});
+  showButtons();
 }
 
-// Returns what was dropped. Must be called in the event itself, after which it is gone. Of a page on disk, Chromium reads no
-// entries of folders (webkitGetAsEntry), but handles.
+// Returns what was dropped. Must be called in the event itself, after which it is gone. If the page was opened from disk,
+// Chromium reads dropped folders only by handles, not by entries.
 async function filesOf(items) {
   const found = items.map(item => ({file: item.getAsFile(), entry: item.webkitGetAsEntry?.(), handle: item.getAsFileSystemHandle?.()}));
   const files = [];
@@ -94,31 +99,38 @@ async function filesOfEntry(entry, folder = '') {
   }
 }
 
-function showAdded({paths: added, rules, size, leftOut}) {
-  dropped.push(...waiting.shift());
-  paths = [...new Set([...paths, ...added])];
-  const texts = [`${counted(paths.length, 'file')} to check`];
-  if (size > 0) texts.push(`${(size / 1e6).toFixed(1)} MB read`);
-  if (rules > 0) texts.push(`official rules added`);
-  element('state').textContent = [texts.join(', '), ...leftOut.slice(0, 5).map(text => `left out: ${text}`)].join('; ');
-  element('commands').hidden = paths.length === 0;
-  if (paths.length === 0 || !checksNext) return;
-  const first = firstCheck(paths);
-  const choices = targets(paths);
+function showAdded({paths: all, size, rules, leftOut, replaced}) {
+  dropped.push(waiting.shift());
+  paths = all;
+  const texts = [`${counted(paths.length, 'file')} to check, ${(size / 1e6).toFixed(1)} MB`];
+  if (rules.length > 0) texts.push(`rules of ${rules.join(' and ')} added`);
+  if (replaced.length > 0) texts.push(`replaced: ${replaced.join(', ')}`);
+  texts.push(...leftOut.slice(0, 5).map(text => `left out: ${text}`));
+  if (leftOut.length > 5) texts.push(`and ${leftOut.length - 5} more left out`);
+  element('state').textContent = texts.join('; ');
+  const chosen = element('target').value, choices = paths.length > 0 ? targets(paths) : [];
   element('target').replaceChildren(...choices.map(path => new Option(path === '.' ? 'all files' : path, path)));
-  element('target').value = choices.includes(first.target) ? first.target : choices[0];
-  if (running === '') run(first.command, first.target);
+  if (choices.includes(chosen)) element('target').value = chosen;
+  showButtons();
+  checkIfWanted();
+}
+
+function checkIfWanted() {
+  if (!wantsCheck || waiting.length > 0 || running || paths.length === 0) return;
+  wantsCheck = false;
+  const {command, target} = firstCheck(paths);
+  element('target').value = target;
+  run(command, target);
 }
 
 // ---- Commands
 
 function run(command, target) {
-  const options = wordsOf(element('options').value);
-  const words = [...command.split(' '), target, ...options];
-  running = ['strata', ...words].join(' ');
+  const words = [...wordsFor(command, target, paths), ...splitWords(element('options').value)];
+  running = words;
   lines = [];
   element('result').hidden = false;
-  element('command').textContent = running;
+  element('command').textContent = ['strata', ...words.slice(0, 12), ...(words.length > 12 ? ['…'] : [])].join(' ');
   element('ended').textContent = 'Running…';
   element('ended').className = '';
   element('output').textContent = '';
@@ -128,23 +140,12 @@ function run(command, target) {
   worker.postMessage(command === 'report' ? {run: [...words, '--output', REPORT], page: REPORT} : {run: words});
 }
 
-// Splits as a shell does, with quotes.
-function wordsOf(text) {
-  return (text.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(word => word.replace(/^(["'])(.*)\1$/, '$2'));
-}
-
 function showEnd({code, html, milliseconds}) {
-  if (running === '') return;  // it was stopped
-  running = '';
-  const verdict = {0: ['Passed', 'good'], 1: ['Failed', 'bad']}[code] ?? ['Not done: see the message below', 'bad'];
-  const isCheck = element('command').textContent.startsWith('strata check');
-  element('ended').textContent = `${code === 0 && !isCheck ? 'Done' : verdict[0]}, after ${(milliseconds / 1000).toFixed(1)} s`;
-  element('ended').className = code === 0 && !isCheck ? '' : verdict[1];
-  // Exit code 0 also means that nothing was judged.
-  if (code === 0 && isCheck && lines.some(({line}) => /\bnot judged\b/.test(line))) {
-    element('ended').textContent += '; some of it was not judged';
-    element('ended').className = 'open';
-  }
+  if (!running) return;  // it was stopped
+  const verdict = verdictOf(running, code, lines.map(({line}) => line));
+  running = null;
+  element('ended').textContent = `${verdict.text} (${(milliseconds / 1000).toFixed(1)} s)`;
+  element('ended').className = verdict.kind;
   showLines();
   save('output.txt', 'text/plain', lines.map(({line}) => line).join('\n') + '\n', 'Save this text');
   if (html) {
@@ -153,19 +154,24 @@ function showEnd({code, html, milliseconds}) {
     element('report').hidden = false;
   }
   showButtons();
+  checkIfWanted();
 }
 
 function showFailure({failed, isBroken}) {
   if (!isBroken) {
     waiting.shift();
     element('state').textContent = failed;
-    return;
+    showButtons();
+    checkIfWanted();
+  } else if (running) {
+    element('ended').textContent = `The program ended: ${failed}. If memory ran out, check fewer files at a time, or use strata on a command line.`;
+    element('ended').className = 'bad';
+    showLines();
+    restart();
+  } else {
+    cannotRun = `This browser cannot run the program: ${failed}. Use a newer one.`;
+    element('state').textContent = cannotRun;
   }
-  element('ended').textContent = `The program ended: ${failed}. If memory ran out, check fewer files at a time, or use strata on a command line.`;
-  element('ended').className = 'bad';
-  showLines();
-  if (running === '') element('state').textContent = `This browser cannot run the program: ${failed}. Use a newer one.`;
-  else restart();
 }
 
 const classOf = word => ({passed: 'good', failed: 'bad', error: 'bad', warning: 'open', 'not judged': 'open'})[word];
@@ -192,8 +198,9 @@ function save(name, type, text, label) {
 }
 
 function showButtons() {
-  for (const button of element('buttons').querySelectorAll('button')) button.disabled = running !== '';
-  element('stop').hidden = running === '';
+  element('commands').hidden = paths.length === 0;
+  for (const button of element('buttons').querySelectorAll('button')) button.disabled = running !== null || waiting.length > 0;
+  element('stop').hidden = running === null;
 }
 
 const counted = (count, noun) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
@@ -226,18 +233,17 @@ element('buttons').onclick = event => {
   const command = event.target.dataset.command;
   if (command) run(command, element('target').value);
 };
-element('options').onkeydown = event => {
-  if (event.key === 'Enter') event.preventDefault();
-};
+element('commands').onsubmit = event => event.preventDefault();
 element('stop').onclick = () => {
   element('ended').textContent = 'Stopped';
+  element('ended').className = '';
   restart();
 };
 element('clear').onclick = () => {
   dropped = [];
   waiting = [];
   paths = [];
-  element('commands').hidden = element('result').hidden = true;
+  element('result').hidden = true;
   element('state').textContent = NOTHING;
   restart();
 };

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Uses the page that `scripts/packages.sh browser` makes, in a headless Chromium, from disk. Chooses and drops a log, a folder
-and archives of results/Strata, runs every command, and stops one. Exits with 1 for a wrong verdict, an error on the console, a
-page wider than its window, or a request to anywhere; also tries whether the page could make one.
+and archives of results/, runs every command, and stops one. Exits with 1 for a wrong verdict, an error on the console, a page
+wider than its window, or a request to anywhere; also tries whether the page's scripts could make one.
 
     apt install chromium; python3 -m venv browser; browser/bin/pip install playwright
-    browser/bin/python scripts/campaigns/checker_in_browser.py build/packages/strata.html [--pictures FOLDER]
+    browser/bin/pip download --no-deps mlperf-logging==4.1.68
+    browser/bin/python scripts/campaigns/checker_in_browser.py build/packages/strata.html --wheel mlperf_logging-4.1.68-py3-none-any.whl
 """
 import argparse
 import pathlib
@@ -64,7 +65,7 @@ class Visit:
         self.page.click(f'button[data-command="{command}"]')
 
 
-def use(visit, scratch, pictures, width):
+def use(visit, scratch, pictures, width, wheel):
     page = visit.page
     log = next(SUBMISSION.glob('results/*/bert/result_0.txt'))
     visit.choose(log)
@@ -75,6 +76,29 @@ def use(visit, scratch, pictures, width):
     damaged.write_text(log.read_text().replace('"run_stop"', '"run_halt"'))
     visit.drop(damaged)
     visit.expect_verdict('Failed', 'failed result_1.txt', 'run_stop')
+    # A second drop is checked, too, and one of the same name replaces the first.
+    damaged.write_text(log.read_text())
+    visit.drop(damaged)
+    visit.expect_text('#state', 'replaced: result_1.txt')
+    visit.expect_verdict('Passed', 'passed result_1.txt')
+    visit.remove_all()
+
+    # A whole round, chosen as a folder.
+    page.set_input_files('#folder', str(ROOT / 'results'))
+    visit.expect_verdict('Passed', 'submitter', 'PyTorch', 'Strata')
+    visit.expect_text('#command', 'strata check round results')
+    visit.run('check round')
+    visit.expect_verdict('Passed', 'PyTorch')
+    visit.remove_all()
+
+    other = scratch / 'result_2.txt'
+    other.write_text(log.read_text().replace('"value": "bert"', '"value": "resnet"'))
+    visit.choose(other)
+    visit.expect_verdict('not judged', 'not judged result_2.txt')
+    if wheel:
+        visit.choose(wheel)
+        visit.expect_text('#state', f'rules of {wheel.name} added')
+        visit.expect_verdict('Passed', 'passed result_2.txt', 'mlperf_logging 4.1.68')
     visit.remove_all()
 
     visit.drop(SUBMISSION)
@@ -98,7 +122,7 @@ def use(visit, scratch, pictures, width):
     visit.expect_verdict('not judged', 'not judged Results')
     page.fill('#options', '--no-such-option')
     visit.run('score')
-    visit.expect_verdict('Not done', '--no-such-option')
+    visit.expect_verdict('Not all is done', '--no-such-option')
     page.fill('#options', '')
     visit.remove_all()
 
@@ -110,7 +134,8 @@ def use(visit, scratch, pictures, width):
     cut = scratch / 'cut.zip'
     cut.write_bytes((scratch / 'Strata.zip').read_bytes()[:5000])
     visit.choose(cut)
-    visit.expect_text('#state', 'cut.zip: is damaged')
+    visit.expect_text('#state', 'cut.zip: ')
+    visit.expect_text('#state', 'damaged')
 
     # A command that is stopped leaves the files.
     visit.choose(scratch / 'Strata.zip')
@@ -155,6 +180,7 @@ def tries_to_send(visit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('page', type=pathlib.Path)
+    parser.add_argument('--wheel', type=pathlib.Path, help='the official rules, to drop them, too')
     parser.add_argument('--pictures', type=pathlib.Path, help='a folder for screenshots')
     parser.add_argument('--chromium', default='/usr/bin/chromium')
     options = parser.parse_args()
@@ -166,7 +192,7 @@ def main():
         for width in WIDTHS:
             visit = Visit(browser, options.page, width)
             try:
-                use(visit, pathlib.Path(scratch), options.pictures, width)
+                use(visit, pathlib.Path(scratch), options.pictures, width, options.wheel)
             except AssertionError as error:
                 problems.append(f'{width}: {error}')
             else:

@@ -17,7 +17,7 @@ prepare_browser() {
   [[ -d $browser_libraries ]] || make_browser_libraries
 }
 
-# Unpacks Debian's packages of libraries that are headers, and compiles the sources of the other two.
+# Unpacks Debian's packages of header-only libraries, and compiles the sources of the other two.
 make_browser_libraries() {
   local work=$root/build/browser-libraries.work stage=$root/build/browser-libraries.unfinished name
   say "libraries for browsers: Debian's packages and sources"

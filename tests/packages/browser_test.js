@@ -9,8 +9,8 @@ const fs = require('fs'), os = require('os'), path = require('path'), {execFileS
 const [page, strata, ...folders] = process.argv.slice(2);
 const root = path.resolve(__dirname, '../..');
 const source = /<script type="text\/plain" id="program">\n([^]*?)<\/script>/.exec(fs.readFileSync(page, 'utf8'))[1];
-const {loadStrata, Program, firstCheck, submitters} = new Function('require', '__filename', '__dirname',
-    `${source}; return {loadStrata, Program, firstCheck, submitters};`)(require, __filename, __dirname);
+const {loadStrata, Program, firstCheck, splitWords, targets, verdictOf, wordsFor} = new Function('require', '__filename', '__dirname',
+    `${source}; return {loadStrata, Program, firstCheck, splitWords, targets, verdictOf, wordsFor};`)(require, __filename, __dirname);
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'strata_page.'));
 process.on('exit', () => fs.rmSync(scratch, {recursive: true}));
 let failures = 0;
@@ -74,7 +74,7 @@ async function archivesAreReadAndDamagedOnesRefused() {
       let said = '';
       try {
         const {paths: some} = await session.add([`cut_${name}`, bytes.subarray(0, cut)]);
-        said = some.join();
+        said = some.includes(`cut_${name}`) ? `cut_${name}` : some.join();
       } catch (error) {
         said = error.message;
       }
@@ -90,22 +90,76 @@ async function archivesAreReadAndDamagedOnesRefused() {
     }
   }
   const session = await Session.open();
-  const said = await session.add(['bomb.gz', require('zlib').gzipSync(Buffer.alloc(1.6 * 2 ** 30))]).catch(error => error.message);
+  const zeros = Buffer.alloc(1.6 * 2 ** 30), bomb = path.join(scratch, 'bomb.zip');
+  const said = await session.add(['bomb.gz', require('zlib').gzipSync(zeros)]).catch(error => error.message);
   expect(/bomb.gz: unpacks to more than/.test(said), `an archive that is too large: ${said}`);
+  fs.writeFileSync(path.join(scratch, 'zeros'), zeros);
+  execFileSync('python3', ['-m', 'zipfile', '-c', bomb, path.join(scratch, 'zeros')]);
+  fs.rmSync(path.join(scratch, 'zeros'));
+  const stopped = await session.add(['bomb.zip', fs.readFileSync(bomb)]).catch(error => error.message);
+  expect(/bomb.zip: zeros: unpacks to more than/.test(stopped), `a ZIP that is too large: ${stopped}`);
   const escaping = path.join(scratch, 'escaping.tar');
   execFileSync('tar', ['-C', `${scratch}/tree`, '--transform', 's,^,../,', '-P', '-cf', escaping, 'Acme/empty.txt']);
   const refused = await session.add(['escaping.tar', fs.readFileSync(escaping)]).catch(error => error.message);
-  expect(/leads out of its folder/.test(refused), `a path with ..: ${refused}`);
+  expect(/^escaping.tar: .*leads out of its folder/.test(refused), `a path with ..: ${refused}`);
+  const nested = await session.add(['Acme/code/env.tar.gz', fs.readFileSync(path.join(scratch, 'pax.tar.gz'))]);
+  expect(nested.paths.join() === 'Acme/code/env.tar.gz', `an archive in a folder: ${nested.paths}`);
 }
 
-function theRightCheckIsChosen() {
-  const package_ = ['Acme/systems/box.json', 'Acme/results/box/bert/result_0.txt'];
+async function filesOfTheSameNameAreReplacedAndNamed() {
+  const session = await Session.open();
+  await session.add(['Acme/a.txt', 'a'], ['Acme/old/b.txt', 'b']);
+  const again = await session.add(['Acme/a.txt', 'new']);
+  expect(again.paths.join() === 'Acme/a.txt' && again.replaced.join() === 'Acme' && again.size === 3, `a folder again: ${JSON.stringify(again)}`);
+  expect(!session.program.strata.FS.analyzePath('/work/Acme/old').exists, 'the old folder is still there');
+  const both = await session.add(['r.txt', 'one'], ['r.txt.gz', require('zlib').gzipSync('two')]);
+  expect(both.leftOut.length === 1 && /r.txt, because/.test(both.leftOut[0]), `two files of one name: ${both.leftOut}`);
+}
+
+async function onlyDroppedRulesAreTaken() {
+  const session = await Session.open();
+  const {paths, rules} = await session.add(['Acme/code/mlperf_logging/compliance_checker/training_5.0.0/common.yaml', '']);
+  expect(paths.length === 1 && rules.length === 0, `rules in a submission: ${paths} ${rules}`);
+  const wheel = path.join(scratch, 'mlperf_logging-1.2.3-py3-none-any.whl'), files = path.join(scratch, 'wheel/mlperf_logging/compliance_checker');
+  fs.mkdirSync(files, {recursive: true});
+  fs.writeFileSync(path.join(files, 'mark'), '');
+  execFileSync('python3', ['-m', 'zipfile', '-c', wheel, path.join(scratch, 'wheel/mlperf_logging')]);
+  const added = await session.add([path.basename(wheel), fs.readFileSync(wheel)]);
+  expect(added.rules.join() === path.basename(wheel) && added.paths.length === 1, `a wheel: ${JSON.stringify(added)}`);
+  const mark = '/home/web_user/.local/share/strata/rules/mlperf_logging-1.2.3-py3-none-any/mlperf_logging/compliance_checker/mark';
+  expect(session.program.strata.FS.analyzePath(mark).exists, 'the rules are not where the program looks for them');
+}
+
+function theRightCommandIsChosen() {
+  const box = ['Acme/systems/box.json', 'Acme/results/box/bert/result_0.txt'], other = box.map(name => name.replace('Acme', 'Other'));
   for (const [paths, wanted] of [
-    [package_, 'check package Acme'], [package_.map(name => name.slice(5)), 'check package .'], [['result_0.txt'], 'check log result_0.txt'],
-    [[...package_, ...package_.map(name => name.replace('Acme', 'Other'))], 'check round .'], [['a/log.txt', 'b/log.txt'], 'check log .'],
+    [box, 'check package Acme'], [box.map(name => name.slice(5)), 'check package .'], [['result_0.txt'], 'check log result_0.txt'],
+    [[...box, ...other], 'check round .'], [['a/log.txt', 'b/log.txt'], 'check log .'],
+    [[...box, ...other].map(name => `results/${name}`), 'check round results'], [['results/box/bert/result_0.txt'], 'check log results'],
+    [['old_results/box/bert/result_0.txt', 'systems/box.json'], 'check log .'],
+    [[...box, 'Acme/benchmarks/bert/results/a/b/c.txt'], 'check package Acme'],
   ]) {
     const {command, target} = firstCheck(paths);
     expect(`${command} ${target}` === wanted, `${paths}: ${command} ${target} instead of ${wanted}`);
+    expect(targets(paths).includes(target), `${paths}: ${target} cannot be chosen`);
+  }
+  for (const [target, paths, wanted] of [
+    ['.', ['a.log', 'b.log'], 'check log a.log b.log'], ['.', ['x/result_0.txt', 'b.log'], 'check log .'], ['a.log', ['a.log', 'b.log'], 'check log a.log'],
+    ['x', ['x/a.log', 'b.log'], 'check log x/a.log'],
+  ]) expect(wordsFor('check log', target, paths).join(' ') === wanted, `${target} of ${paths}: ${wordsFor('check log', target, paths)}`);
+  expect(JSON.stringify(splitWords(`--title="A B" 'c d' e"`)) === JSON.stringify(['--title=A B', 'c d', 'e"']), `words: ${splitWords(`--title="A B" 'c d' e"`)}`);
+}
+
+function verdictsAreShownAsTheyAre() {
+  const head = 'submitter  outcome     systems     folders  failed  not judged  logs   failed logs';
+  for (const [words, code, lines, wanted] of [
+    ['check log x', 0, ['passed x'], 'good'], ['check log x', 1, ['failed x'], 'bad'], ['check log x', 2, ['passed x'], 'bad'],
+    ['check log x', 0, ['  not judged x'], 'open'], ['check round x', 0, [head, 'Acme       passed      passed      1        0       0           10     0'], 'good'],
+    ['check round x', 0, [head, 'Acme       not judged  passed      1        0       1           10     0'], 'open'],
+    ['check log x --help', 0, [], ''], ['score x', 0, [], ''],
+  ]) {
+    const {kind} = verdictOf(words.split(' '), code, lines);
+    expect(kind === wanted, `${words}, exit code ${code}, ${lines}: ${kind} instead of ${wanted}`);
   }
 }
 
@@ -157,8 +211,11 @@ async function verdictsAreThoseOfTheNativeProgram() {
 (async () => {
   const size = fs.statSync(page).size;
   expect(size <= 8e6, `the page has ${size} bytes, more than 8 MB`);
-  theRightCheckIsChosen();
+  theRightCommandIsChosen();
+  verdictsAreShownAsTheyAre();
   await archivesAreReadAndDamagedOnesRefused();
+  await filesOfTheSameNameAreReplacedAndNamed();
+  await onlyDroppedRulesAreTaken();
   await theSubmissionIsJudged();
   if (folders.length > 0) await verdictsAreThoseOfTheNativeProgram();
   console.log(failures === 0 ? 'passed' : `${failures} failures`);
