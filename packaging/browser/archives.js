@@ -1,34 +1,40 @@
 // Unpacks ZIP, tar and gzip in memory. An error names the archive, and the entry if there is one.
 'use strict';
 
-const MOST_UNPACKED = 1.5 * 2 ** 30;  // bytes
-
 // The files of one drop.
 class Unpacked {
+  static most = 1.5 * 2 ** 30;  // bytes of all drops
+
   constructor(sizeBefore = 0) {
     this.files = new Map();  // bytes by path
+    this.folders = new Set();
     this.leftOut = [];       // texts: entries that are not kept, and why
     this.size = sizeBefore;  // bytes of all drops
   }
 
-  // `archive` is the name of the archive that holds the file, or "".
-  add(path, bytes, archive = '') {
+  // `archive` is the name of the archive that holds the file, or "". If `replaces`, a later file takes an earlier one's place.
+  add(path, bytes, archive = '', replaces = false) {
     const name = archive ? `${archive}: ${path}` : path;
     const safe = safePath(path, name);
     // macOS adds these to archives.
     if (/(^|\/)(__MACOSX\/|\._|\.DS_Store$)/.test(safe)) return;
-    if (this.files.has(safe)) {
+    if (this.files.has(safe) && !replaces) {
       this.leftOut.push(`${name}, because another file has this name`);
       return;
     }
-    this.size += bytes.length;
-    if (this.size > MOST_UNPACKED) {
+    if (this.folders.has(safe)) throw new Error(`${name}: a folder has this name, too; pack the archive again`);
+    for (let at = safe.indexOf('/'); at > 0; at = safe.indexOf('/', at + 1)) {
+      if (this.files.has(safe.slice(0, at))) throw new Error(`${name}: a file has the name of its folder; pack the archive again`);
+      this.folders.add(safe.slice(0, at));
+    }
+    this.size += bytes.length - (this.files.get(safe)?.length ?? 0);
+    if (this.size > Unpacked.most) {
       throw new Error(`${name}: the files are larger than 1.5 GiB together; check fewer at a time, or use strata on a command line`);
     }
     this.files.set(safe, bytes);
   }
 
-  get room() { return MOST_UNPACKED - this.size; }
+  get room() { return Unpacked.most - this.size; }
 }
 
 // Returns "a/b" for "/a/./b". Throws Error for a path that leaves its folder.
@@ -85,6 +91,7 @@ async function unzip(bytes, name, into) {
   if (end < 0 || view.getUint32(end, true) !== 0x06054b50) throw damaged('the list of its entries is missing');
   const count = view.getUint16(end + 10, true);
   let at = view.getUint32(end + 16, true);
+  const listEnd = at + view.getUint32(end + 12, true);
   if (count === 0xffff || at === 0xffffffff) throw new Error(`${name}: is a ZIP64 archive, which this page cannot read; drop the folder`);
   for (let i = 0; i < count; ++i) {
     if (at + 46 > bytes.length || view.getUint32(at, true) !== 0x02014b50) throw damaged(`entry ${i + 1} of ${count} is missing`);
@@ -109,6 +116,7 @@ async function unzip(bytes, name, into) {
     if (whole.length !== size || crc32(whole) !== crc) throw damaged(`${path} has other bytes than its checksum says`);
     into.add(path, whole, name);
   }
+  if (at !== listEnd) throw damaged('the list of its entries has another length than it says');
 }
 
 let crcTable = null;
@@ -151,7 +159,8 @@ function untar(bytes, name, into) {
       longName = paxPath(content) ?? longName;
       isSparse = records.includes(' GNU.sparse.');
     } else if (!'KVg5'.includes(type)) {  // a link's long name, the archive's label, defaults, a folder
-      if ((type === '0' || type === '\0') && !isSparse) into.add(path, content, name);
+      if ((type === '0' || type === '\0') && path.endsWith('/')) { /* a folder of an old archive */ }
+      else if ((type === '0' || type === '\0') && !isSparse) into.add(path, content, name, true);
       else into.leftOut.push(`${name}: ${path}, which is ${'12'.includes(type) ? 'a link' : isSparse || type === 'S' ? 'packed as a sparse file' : 'neither a file nor a folder'}`);
     }
     if (!'LKx'.includes(type)) {
@@ -166,7 +175,7 @@ function paxPath(bytes) {
   let path = null;
   for (let at = 0; at < bytes.length;) {
     const blank = bytes.indexOf(32, at), length = parseInt(text(bytes.subarray(at, blank)), 10);
-    if (blank < 0 || !(length > 0)) break;
+    if (blank < 0 || blank - at > 20 || !(length > blank - at)) break;
     const record = text(bytes.subarray(blank + 1, at + length - 1));
     if (record.startsWith('path=')) path = record.slice(5);
     at += length;
@@ -186,6 +195,8 @@ async function unpack(path, bytes, into) {
     const whole = await inflate(bytes, 'gzip', path, into.room);
     if (isTar(whole)) untar(whole, path, into);
     else into.add(path.replace(/\.gz$/, ''), whole);
+  } else if (starts(0xfd, 0x37, 0x7a, 0x58) || starts(0x42, 0x5a, 0x68) || starts(0x37, 0x7a, 0xbc, 0xaf) || starts(0x28, 0xb5, 0x2f, 0xfd)) {
+    throw new Error(`${path}: this page cannot unpack xz, bzip2, 7z and zstd; unpack it and drop the folder`);
   } else if (isTar(bytes)) {
     untar(bytes, path, into);
   } else {

@@ -9,9 +9,15 @@ const MOST_LINES = 20000;  // shown; the saved text has all
 let worker = null;
 let cannotRun = '';         // why this browser cannot run the program
 let dropped = [];           // lists of {path, file} that the worker has read, for a new worker
-let waiting = [];           // lists that it is reading, one for each answer
+let waiting = [];           // {files, isNew}: lists that it is reading, one for each answer
+let failures = [];          // texts: drops that could not be read
+let clears = 0;             // how often all files were removed
 let paths = [];             // of the files to check
-let wantsCheck = false;     // whether a check follows when all is read and no command runs
+let wanted = null;          // the first check, which follows when all is read and no command runs
+let chosen = '';            // what the commands check
+let last = null;            // the last {command, target}
+let note = '';              // what it leaves out
+let hasLoaded = false;
 let lines = [];             // of the command that runs or ran last
 let running = null;         // its words, or null
 
@@ -34,10 +40,11 @@ function restart() {
   start();
   running = null;
   lines = [];
-  waiting = [...dropped, ...waiting];
+  waiting = [...dropped.map(files => ({files, isNew: false})), ...waiting];
   dropped = [];
-  wantsCheck = false;
-  for (const files of waiting) worker.postMessage({drop: files});
+  paths = [];
+  wanted = null;
+  for (const {files} of waiting) worker.postMessage({drop: files});
   showButtons();
 }
 
@@ -45,6 +52,7 @@ function restart() {
 function showVersion() {
   element('version').textContent = lines.slice(0, 2).map(({line}) => line).join(', ');
   lines = [];
+  hasLoaded = true;
   if (dropped.length + waiting.length === 0) element('state').textContent = NOTHING;
 }
 
@@ -57,8 +65,7 @@ function add(files) {
     return;
   }
   element('state').textContent = `Reading ${counted(files.length, 'file')}…`;
-  waiting.push(files);
-  wantsCheck = true;
+  waiting.push({files, isNew: true});
   worker.postMessage({drop: files});
   showButtons();
 }
@@ -99,16 +106,20 @@ async function filesOfEntry(entry, folder = '') {
   }
 }
 
-function showAdded({paths: all, size, rules, leftOut, replaced}) {
-  dropped.push(waiting.shift());
+function showAdded({paths: all, size, rules, added, newRules, leftOut, replaced}) {
+  const {files, isNew} = waiting.shift();
+  dropped.push(files);
   paths = all;
+  if (isNew && added.length > 0) wanted = firstCheck(added);
+  else if (isNew && newRules > 0 && last) wanted = last;
+  else if (isNew && newRules === 0) failures.push(`${files[0].path}: there are no files in it`);
   const texts = [`${counted(paths.length, 'file')} to check, ${(size / 1e6).toFixed(1)} MB`];
   if (rules.length > 0) texts.push(`rules of ${rules.join(' and ')} added`);
   if (replaced.length > 0) texts.push(`replaced: ${replaced.join(', ')}`);
   texts.push(...leftOut.slice(0, 5).map(text => `left out: ${text}`));
   if (leftOut.length > 5) texts.push(`and ${leftOut.length - 5} more left out`);
-  element('state').textContent = texts.join('; ');
-  const chosen = element('target').value, choices = paths.length > 0 ? targets(paths) : [];
+  element('state').textContent = [...texts, ...failures].join('; ');
+  const choices = paths.length > 0 ? targets(paths) : [];
   element('target').replaceChildren(...choices.map(path => new Option(path === '.' ? 'all files' : path, path)));
   if (choices.includes(chosen)) element('target').value = chosen;
   showButtons();
@@ -116,18 +127,27 @@ function showAdded({paths: all, size, rules, leftOut, replaced}) {
 }
 
 function checkIfWanted() {
-  if (!wantsCheck || waiting.length > 0 || running || paths.length === 0) return;
-  wantsCheck = false;
-  const {command, target} = firstCheck(paths);
-  element('target').value = target;
-  run(command, target);
+  if (!wanted || waiting.length > 0 || running) return;
+  const {command, target, note: leavesOut} = wanted;
+  wanted = null;
+  const choices = Array.from(element('target').options, option => option.value);
+  if (choices.includes(target)) element('target').value = chosen = target;
+  run(command, target, leavesOut);
 }
 
 // ---- Commands
 
-function run(command, target) {
-  const words = [...wordsFor(command, target, paths), ...splitWords(element('options').value)];
+function run(command, target, leavesOut = '') {
+  let words;
+  try {
+    words = [...wordsFor(command, target, paths), ...splitWords(element('options').value)];
+  } catch (error) {
+    element('state').textContent = error.message;
+    return;
+  }
   running = words;
+  last = {command, target, note: leavesOut};
+  note = leavesOut;
   lines = [];
   element('result').hidden = false;
   element('command').textContent = ['strata', ...words.slice(0, 12), ...(words.length > 12 ? ['…'] : [])].join(' ');
@@ -140,14 +160,15 @@ function run(command, target) {
   worker.postMessage(command === 'report' ? {run: [...words, '--output', REPORT], page: REPORT} : {run: words});
 }
 
-function showEnd({code, html, milliseconds}) {
+function showEnd({code, html, written, milliseconds}) {
   if (!running) return;  // it was stopped
   const verdict = verdictOf(running, code, lines.map(({line}) => line));
   running = null;
-  element('ended').textContent = `${verdict.text} (${(milliseconds / 1000).toFixed(1)} s)`;
-  element('ended').className = verdict.kind;
+  element('ended').textContent = `${verdict.text}${note ? `; ${note}` : ''} (${(milliseconds / 1000).toFixed(1)} s)`;
+  element('ended').className = note && verdict.kind === 'good' ? 'open' : verdict.kind;
   showLines();
   save('output.txt', 'text/plain', lines.map(({line}) => line).join('\n') + '\n', 'Save this text');
+  for (const {path, bytes} of written) save(path.split('/').pop(), 'application/octet-stream', bytes, `Save ${path}`);
   if (html) {
     save('report.html', 'text/html', html, 'Save the report');
     element('report').srcdoc = html;
@@ -160,13 +181,16 @@ function showEnd({code, html, milliseconds}) {
 function showFailure({failed, isBroken}) {
   if (!isBroken) {
     waiting.shift();
-    element('state').textContent = failed;
+    failures.push(failed);
+    element('state').textContent = [`${counted(paths.length, 'file')} to check`, ...failures].join('; ');
     showButtons();
     checkIfWanted();
   } else if (running) {
     element('ended').textContent = `The program ended: ${failed}. If memory ran out, check fewer files at a time, or use strata on a command line.`;
     element('ended').className = 'bad';
     showLines();
+    restart();
+  } else if (hasLoaded) {
     restart();
   } else {
     cannotRun = `This browser cannot run the program: ${failed}. Use a newer one.`;
@@ -198,9 +222,9 @@ function save(name, type, text, label) {
 }
 
 function showButtons() {
-  element('commands').hidden = paths.length === 0;
+  element('commands').hidden = paths.length + waiting.length === 0;
   for (const button of element('buttons').querySelectorAll('button')) button.disabled = running !== null || waiting.length > 0;
-  element('stop').hidden = running === null;
+  element('stop').hidden = running === null && waiting.length === 0;
 }
 
 const counted = (count, noun) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
@@ -223,8 +247,10 @@ addEventListener('dragleave', () => element('drop').classList.remove('over'));
 addEventListener('drop', async event => {
   event.preventDefault();
   element('drop').classList.remove('over');
+  const before = clears;
   try {
-    add(await filesOf(Array.from(event.dataTransfer.items).filter(item => item.kind === 'file')));
+    const files = await filesOf(Array.from(event.dataTransfer.items).filter(item => item.kind === 'file'));
+    if (before === clears) add(files);
   } catch (error) {
     element('state').textContent = `What was dropped cannot be read: ${error.message}. Choose it by a button above.`;
   }
@@ -233,16 +259,24 @@ element('buttons').onclick = event => {
   const command = event.target.dataset.command;
   if (command) run(command, element('target').value);
 };
-element('commands').onsubmit = event => event.preventDefault();
+element('target').onchange = () => { chosen = element('target').value; };
+element('commands').onsubmit = event => {
+  event.preventDefault();
+  if (last && !running && waiting.length === 0) run(last.command, last.target);
+};
 element('stop').onclick = () => {
   element('ended').textContent = 'Stopped';
   element('ended').className = '';
+  if (!running) waiting = [];  // a drop that takes too long
   restart();
 };
 element('clear').onclick = () => {
   dropped = [];
   waiting = [];
-  paths = [];
+  failures = [];
+  last = null;
+  ++clears;
+  for (const id of ['command', 'ended', 'output']) element(id).textContent = '';
   element('result').hidden = true;
   element('state').textContent = NOTHING;
   restart();

@@ -3,6 +3,7 @@
 'use strict';
 
 const WORK = '/work', RULES = '/home/web_user/.local/share/strata/rules';
+const RULE_FILE = /(?<=^|\/)mlperf_logging\/compliance_checker\//;
 
 class Program {
   // `loadStrata` is what Emscripten made. `print` gets each line, and whether it is of standard error.
@@ -10,18 +11,20 @@ class Program {
     const program = new Program();
     program.files = new Map();  // bytes of each file to check
     program.rules = [];         // names of the archives that rules came from
-    program.strata = await loadStrata({thisProgram: 'strata', print: line => print(line, false), printErr: line => print(line, true)});
+    program.strata = await loadStrata({thisProgram: 'strata', print: line => print(line, false),
+                                        // A progress line ends with a control sequence that erases it.
+                                        printErr: line => print(line.replace(/^.*\x1b\[K/s, ''), true)});
     program.strata.FS.mkdirTree(WORK);
     program.strata.FS.chdir(WORK);
     return program;
   }
 
   // Adds all files of a drop, or none if it throws. What has the same name as before is replaced. Returns the state of all
-  // drops, {paths, size, rules}, and of this one {leftOut, replaced}.
+  // drops, {paths, size, rules}, and of this one {added, leftOut, replaced}.
   async add(dropped) {
     // Rules are taken only from a file or folder that its name says to be rules: a submission cannot bring its own.
     const isRules = path => /^mlperf[-_]logging/.test(path.split('/')[0]);
-    const unpacked = new Unpacked(this.size), rules = new Unpacked(this.size);
+    const unpacked = new Unpacked(this.size), rules = new Map();
     for (const {path, file} of dropped) {
       let bytes;
       try {
@@ -29,15 +32,23 @@ class Program {
       } catch (error) {
         throw new Error(`${path}: cannot be read: ${error.message}; if it has changed, drop it again`);
       }
-      await unpack(path, bytes, isRules(path) ? rules : unpacked);
+      const top = path.split('/')[0];
+      if (isRules(path) && !rules.has(top)) rules.set(top, new Unpacked(this.size));
+      await unpack(path, bytes, isRules(path) ? rules.get(top) : unpacked);
+    }
+    for (const [top, one] of rules) {
+      if ([...one.files.keys()].some(path => RULE_FILE.test(path))) continue;
+      for (const [path, bytes] of one.files) unpacked.add(path, bytes);  // logs of that name
+      rules.delete(top);
     }
     const replaced = this.makeRoomFor(unpacked.files);
     for (const [path, bytes] of unpacked.files) {
       this.write(`${WORK}/${path}`, bytes);
       this.files.set(path, bytes.length);
     }
-    if (rules.files.size > 0) this.addRules(dropped.find(({path}) => isRules(path)).path.split('/')[0], rules.files);
-    return {paths: [...this.files.keys()].sort(), size: this.size, rules: this.rules, leftOut: unpacked.leftOut, replaced};
+    for (const [top, one] of rules) this.addRules(top, one.files);
+    return {paths: [...this.files.keys()].sort(), size: this.size, rules: this.rules, added: [...unpacked.files.keys()],
+            newRules: rules.size, leftOut: unpacked.leftOut, replaced};
   }
 
   get size() { return [...this.files.values()].reduce((sum, size) => sum + size, 0); }
@@ -69,12 +80,9 @@ class Program {
   }
 
   addRules(name, files) {
-    const inside = [...files.keys()].find(path => /(^|\/)mlperf_logging\/compliance_checker\//.test(path));
-    if (inside === undefined) throw new Error(`${name}: holds no mlperf_logging/compliance_checker/`);
-    const begin = inside.indexOf('mlperf_logging/compliance_checker/');
-    for (const [path, bytes] of files) {
-      if (path.startsWith(inside.slice(0, begin))) this.write(`${RULES}/${name.replace(/\.(whl|zip|tar\.gz|tgz)$/, '')}/${path.slice(begin)}`, bytes);
-    }
+    const begin = [...files.keys()].find(path => RULE_FILE.test(path)).search(RULE_FILE);
+    const folder = `${RULES}/${name.replace(/\.(whl|zip|tar\.gz|tgz)$/, '')}`;
+    for (const [path, bytes] of files) this.write(`${folder}/${path.slice(begin)}`, bytes);
     if (!this.rules.includes(name)) this.rules.push(name);
   }
 
@@ -95,10 +103,20 @@ class Program {
     FS.unlink(path);
     return content;
   }
+
+  // Returns {path, bytes} of each file that commands wrote into the folder of the files to check.
+  written(folder = WORK) {
+    const {FS} = this.strata;
+    return FS.readdir(folder).filter(name => name !== '.' && name !== '..').flatMap(name => {
+      const path = `${folder}/${name}`, known = path.slice(WORK.length + 1);
+      if (FS.isDir(FS.stat(path).mode)) return this.written(path);
+      return this.files.has(known) ? [] : [{path: known, bytes: FS.readFile(path)}];
+    });
+  }
 }
 
 if (typeof WorkerGlobalScope !== 'undefined') {
-  const fail = isBroken => error => postMessage({failed: String(error.message ?? error), isBroken});
+  const fail = isBroken => error => postMessage({failed: error.message || 'a file could not be written', isBroken});
   const program = Program.load(loadStrata, (line, isError) => postMessage({line, isError}));
   let work = program.then(ready => {
     ready.run(['--version']);
@@ -118,5 +136,5 @@ async function answer(program, {drop, run, page}) {
   }
   const begin = performance.now();
   const code = program.run(run);
-  postMessage({ended: {code, html: page ? program.take(page) : null, milliseconds: performance.now() - begin}});
+  postMessage({ended: {code, html: page ? program.take(page) : null, written: program.written(), milliseconds: performance.now() - begin}});
 }

@@ -9,6 +9,7 @@ wider than its window, or a request to anywhere; also tries whether the page's s
 """
 import argparse
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -19,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUBMISSION = ROOT / 'results/Strata'
 WIDTHS = (1200, 400)
 MOST_WAIT = 60_000  # ms
+PASSED = r'Passed \('
 
 
 class Visit:
@@ -42,7 +44,8 @@ class Visit:
         expect(self.page.locator(where)).to_contain_text(text, timeout=MOST_WAIT)
 
     def expect_verdict(self, verdict, *texts):
-        self.expect_text('#ended', verdict)
+        ended = self.page.locator('#ended')
+        expect(ended).to_contain_text(re.compile(f'^{verdict}'), timeout=MOST_WAIT)
         for text in texts:
             self.expect_text('#output', text)
 
@@ -69,7 +72,7 @@ def use(visit, scratch, pictures, width, wheel):
     page = visit.page
     log = next(SUBMISSION.glob('results/*/bert/result_0.txt'))
     visit.choose(log)
-    visit.expect_verdict('Passed', 'passed result_0.txt')
+    visit.expect_verdict(PASSED, 'passed result_0.txt')
     visit.remove_all()
 
     damaged = scratch / 'result_1.txt'
@@ -80,29 +83,29 @@ def use(visit, scratch, pictures, width, wheel):
     damaged.write_text(log.read_text())
     visit.drop(damaged)
     visit.expect_text('#state', 'replaced: result_1.txt')
-    visit.expect_verdict('Passed', 'passed result_1.txt')
+    visit.expect_verdict(PASSED, 'passed result_1.txt')
     visit.remove_all()
 
     # A whole round, chosen as a folder.
     page.set_input_files('#folder', str(ROOT / 'results'))
-    visit.expect_verdict('Passed', 'submitter', 'PyTorch', 'Strata')
+    visit.expect_verdict(PASSED, 'submitter', 'PyTorch', 'Strata')
     visit.expect_text('#command', 'strata check round results')
     visit.run('check round')
-    visit.expect_verdict('Passed', 'PyTorch')
+    visit.expect_verdict(PASSED, 'PyTorch')
     visit.remove_all()
 
     other = scratch / 'result_2.txt'
     other.write_text(log.read_text().replace('"value": "bert"', '"value": "resnet"'))
     visit.choose(other)
-    visit.expect_verdict('not judged', 'not judged result_2.txt')
+    visit.expect_verdict('Passed; some of it was not judged', 'not judged result_2.txt')
     if wheel:
         visit.choose(wheel)
         visit.expect_text('#state', f'rules of {wheel.name} added')
-        visit.expect_verdict('Passed', 'passed result_2.txt', 'mlperf_logging 4.1.68')
+        visit.expect_verdict(PASSED, 'passed result_2.txt', 'mlperf_logging 4.1.68')
     visit.remove_all()
 
     visit.drop(SUBMISSION)
-    visit.expect_verdict('Passed', 'converges like the reference', 'passed /work/Strata')
+    visit.expect_verdict(PASSED, 'converges like the reference', 'passed /work/Strata')
     if pictures:
         page.screenshot(path=pictures / f'checker-{width}.png', full_page=True)
     visit.run('score')
@@ -119,7 +122,7 @@ def use(visit, scratch, pictures, width, wheel):
         page.screenshot(path=pictures / f'report-{width}.png', full_page=True)
     page.fill('#options', '--usage hpc')
     visit.run('check package')
-    visit.expect_verdict('not judged', 'not judged Results')
+    visit.expect_verdict('Passed; some of it was not judged', 'not judged Results')
     page.fill('#options', '--no-such-option')
     visit.run('score')
     visit.expect_verdict('Not all is done', '--no-such-option')
@@ -129,21 +132,29 @@ def use(visit, scratch, pictures, width, wheel):
     for kind in ('zip', 'gztar'):
         archive = shutil.make_archive(str(scratch / 'Strata'), kind, SUBMISSION.parent, 'Strata')
         visit.choose(archive)
-        visit.expect_verdict('Passed', 'passed /work/Strata')
+        visit.expect_verdict(PASSED, 'passed /work/Strata')
         visit.remove_all()
     cut = scratch / 'cut.zip'
     cut.write_bytes((scratch / 'Strata.zip').read_bytes()[:5000])
     visit.choose(cut)
     visit.expect_text('#state', 'cut.zip: ')
     visit.expect_text('#state', 'damaged')
+    visit.drop(damaged)
+    visit.expect_verdict(PASSED, 'passed result_1.txt')
+    visit.expect_text('#state', 'damaged')
 
     # A command that is stopped leaves the files.
     visit.choose(scratch / 'Strata.zip')
-    visit.expect_verdict('Passed', 'passed /work/Strata')
+    visit.expect_verdict(PASSED, 'passed /work/Strata')
     page.evaluate("run('report', 'Strata'); element('stop').click()")
     visit.expect_text('#ended', 'Stopped')
     visit.run('check log')
-    visit.expect_verdict('Passed', '10 logs: 10 passed')
+    visit.expect_verdict(PASSED, '10 logs: 10 passed')
+    # So does one that ends the program.
+    page.evaluate("run('report', 'Strata'); worker.onmessage({data: {failed: 'a trial', isBroken: true}})")
+    visit.expect_text('#ended', 'The program ended: a trial')
+    visit.run('check log')
+    visit.expect_verdict(PASSED, '10 logs: 10 passed')
 
     if page.evaluate('document.documentElement.scrollWidth > innerWidth'):
         visit.problems.append('the page is wider than its window')
@@ -158,6 +169,8 @@ def tries_to_send(visit):
     refused = visit.page.evaluate('''async () => {
         const ways = {
             fetch: () => fetch('https://example.invalid/'),
+            peer: () => new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:3478'}]}),
+            window: () => open('https://example.invalid/'),
             beacon: () => navigator.sendBeacon('https://example.invalid/'),
             image: () => new Promise((done, fail) => { const image = new Image(); image.onload = done; image.onerror = fail;
                                                        image.src = 'https://example.invalid/'; }),
@@ -198,7 +211,7 @@ def main():
             else:
                 print(f'{width} pixels: every command ran')
             sent, refused = tries_to_send(visit)
-            print(f'{width} pixels: of four ways to send something the policy refused {refused} in the page and the rest in its worker')
+            print(f'{width} pixels: of six ways to send something the policy refused {refused}; the others failed')
             if sent or refused < 3:
                 problems.append(f'{width}: the page can send: {sent}')
             problems += [f'{width}: {problem}' for problem in visit.problems]

@@ -14,7 +14,8 @@ prepare_browser() {
     give_up "Emscripten $version is too old: take Debian 13, or Emscripten 3.1.50 or later from https://emscripten.org"
   # Debian's cache of compiled system libraries lacks those with WebAssembly's exceptions.
   export EM_FROZEN_CACHE=0 EM_CACHE=$root/build/emscripten-cache
-  [[ -d $browser_libraries ]] || make_browser_libraries
+  # In a list after || a failure would end nothing.
+  if [[ ! -d $browser_libraries ]]; then make_browser_libraries; fi
 }
 
 # Unpacks Debian's packages of header-only libraries, and compiles the sources of the other two.
@@ -23,7 +24,10 @@ make_browser_libraries() {
   say "libraries for browsers: Debian's packages and sources"
   rm -rf "$work" "$stage"
   mkdir -p "$work/apt/lists/partial" "$stage"
+  local status=0
+  set +e
   (
+    set -e
     cd "$work"
     name=$(apt-cache depends libboost-dev | sed -n 's/^ *Depends: \(libboost[0-9.]*-dev\)$/\1/p')
     apt-get download -qq nlohmann-json3-dev libcli11-dev libfast-float-dev "$name"
@@ -40,10 +44,13 @@ make_browser_libraries() {
     }
     compile fmtlib-* -DFMT_TEST=OFF -DFMT_DOC=OFF
     compile yaml-cpp-* -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
-  ) >"$root/build/browser-libraries.log" 2>&1 || {
+  ) >"$root/build/browser-libraries.log" 2>&1
+  status=$?
+  set -e
+  if [[ $status -ne 0 ]]; then
     tail -n 20 "$root/build/browser-libraries.log" >&2
     give_up "the libraries could not be made"
-  }
+  fi
   mv "$stage" "$browser_libraries"
   rm -rf "$work"
 }
@@ -53,7 +60,7 @@ apt_sources() {
   cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | grep '^deb ' || true
   for file in /etc/apt/sources.list.d/*.sources; do
     [[ -f $file ]] || continue
-    awk -F ': *' '/^URIs:/ {uri = $2} /^Suites:/ {suites = $2} /^Components:/ {components = $2}
+    awk -F ': +' '/^URIs:/ {uri = $2} /^Suites:/ {suites = $2} /^Components:/ {components = $2}
       /^$/ {show()} END {show()}
       function show(  i, n, list) { n = split(suites, list, " "); for (i = 1; i <= n && uri != ""; ++i) print "deb", uri, list[i], components; uri = "" }' "$file"
   done
