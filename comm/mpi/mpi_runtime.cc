@@ -139,8 +139,7 @@ std::optional<LaunchedRanks> launched_ranks() {
   }
   if (launched.variables.empty()) return step;
   if (step) {
-    launched.variables.insert(launched.variables.end(), step->variables.begin(),
-                              step->variables.end());
+    for (const char* variable : step->variables) launched.variables.push_back(variable);
   }
   return launched;
 }

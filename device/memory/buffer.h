@@ -56,6 +56,7 @@ class Buffer {
 // Host memory for copies to and from `backend`'s device, released in the destructor; movable.
 class HostBuffer {
  public:
+  HostBuffer() = default;  // empty
   HostBuffer(Backend& backend, size_t bytes)
       : backend_(&backend), data_(backend.allocate_host(bytes)), bytes_(bytes) {}
   ~HostBuffer() {
@@ -64,7 +65,7 @@ class HostBuffer {
   HostBuffer(HostBuffer&& other) noexcept
       : backend_(other.backend_),
         data_(std::exchange(other.data_, nullptr)),
-        bytes_(other.bytes_) {}
+        bytes_(std::exchange(other.bytes_, 0)) {}
   HostBuffer& operator=(HostBuffer&& other) noexcept {
     std::swap(backend_, other.backend_);
     std::swap(data_, other.data_);
@@ -78,9 +79,9 @@ class HostBuffer {
   }
 
  private:
-  Backend* backend_;
-  void* data_;
-  size_t bytes_;
+  Backend* backend_ = nullptr;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 }  // namespace strata::device

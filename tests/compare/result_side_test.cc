@@ -109,7 +109,7 @@ TEST(CompareResults, TheScoreIsTheOlympicMean) {
   write_runs(folder, "a", a);
   write_runs(folder, "b", b);
   const auto comparisons = compare_results(side_of(folder, "a"), side_of(folder, "b"));
-  const Quantity& score = find(comparisons.front(), "time to train");
+  const Quantity score = find(comparisons.front(), "time to train");
   EXPECT_NEAR(*score.base.center(), 104.5 / 60, 1e-9);
   EXPECT_NEAR(*score.other.center(), 204.5 / 60, 1e-9);
   EXPECT_LT(*score.p(), 0.001);

@@ -34,12 +34,12 @@ std::vector<Piece> CheckpointWriter::copy(const TrainingState& state) {
       bytes += static_cast<size_t>(range.size()) * size_of(array.tensor.dtype);
     }
   }
-  if (!copy_ || copy_->bytes() < bytes) {
-    copy_.reset();  // frees memory before the next copy takes it
-    copy_.emplace(backend_, bytes);
+  if (copy_.bytes() < bytes) {
+    copy_ = {};  // frees memory before the next copy takes it
+    copy_ = device::HostBuffer(backend_, bytes);
   }
   std::vector<Piece> pieces;
-  std::byte* to = copy_->as<std::byte>();
+  std::byte* to = copy_.as<std::byte>();
   for (const StateArray& array : state.arrays) {
     for (const Range& range : array.writes) {
       if (range.size() == 0) continue;

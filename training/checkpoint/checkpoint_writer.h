@@ -34,7 +34,7 @@ class CheckpointWriter {
   std::vector<Piece> copy(const TrainingState& state);
 
   device::Backend& backend_;
-  std::optional<device::HostBuffer> copy_;
+  device::HostBuffer copy_;
   std::thread thread_;
   std::optional<FirstError> error_;  // why the file could not be written
 };
