@@ -31,7 +31,7 @@ campaign --strata "$scratch/strata" --batch-sizes 8 --runs 3 >"$scratch/out"
 expect "only the missing run is trained again" test "$(sort "$scratch/calls" | tr '\n' ' ')" = '1 2 3 3 '
 truncate --size=-1 "$scratch/runs.jsonl"
 campaign --strata "$scratch/strata" --runs 10 >/dev/null
-expect "the other runs are trained, and no line is torn" lines 30
+expect "the other runs are trained, and no line is torn" lines 40
 campaign --points "$scratch/points.json" >"$scratch/out"
 expect "the points are summed up" grep -qF '8: 10 runs, mean 488.0, deviation 48.4, 416 to 560' "$scratch/out"
 campaign --strata "$strata" --report >"$scratch/out"
@@ -51,7 +51,7 @@ fi
 cp "$scratch/runs.jsonl" "$scratch/whole.jsonl"
 echo '{"seed": 4' >>"$scratch/runs.jsonl"
 campaign --points "$scratch/points.json" >"$scratch/out"
-expect "a torn line is named" grep -qF 'runs.jsonl, line 31:' "$scratch/out"
+expect "a torn line is named" grep -qF 'runs.jsonl, line 41:' "$scratch/out"
 
 # The reference's own table gives the points that Strata contains.
 python3 -I "$root/scripts/campaigns/reference_points.py" --points "$scratch/own.json" >"$scratch/out" 2>&1
