@@ -21,7 +21,10 @@ std::string library_reason() {
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
   std::replace(reason.begin(), reason.end(), '\n', ' ');
-  if (reason.starts_with("inflate")) reason += " (the file is damaged, or there was no memory)";
+  // HDF5 1.10 says "inflate() failed", 1.14 "filter returned failure during read".
+  if (reason.starts_with("inflate") || reason.starts_with("filter returned failure")) {
+    reason += " (the file is damaged, or there was no memory)";
+  }
   return reason;
 }
 

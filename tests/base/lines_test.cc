@@ -15,7 +15,8 @@ namespace {
 bool memory_is_gone = false;
 }  // namespace
 
-// A file's stream calls this function. Without memory it fails like the C library's.
+// A file's stream calls one of these functions: fopen64, with GCC 14's library fopen. Without
+// memory they fail like the C library's.
 extern "C" FILE* fopen64(const char* path, const char* mode) {
   using Open = FILE* (*)(const char*, const char*);
   static const Open real = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, "fopen64"));
@@ -23,6 +24,7 @@ extern "C" FILE* fopen64(const char* path, const char* mode) {
   errno = ENOMEM;
   return nullptr;
 }
+extern "C" FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
 
 namespace strata {
 namespace {

@@ -229,8 +229,9 @@ TEST_F(Manual, PagesHaveDefaultsAndFootersOfHelp) {
     std::vector<std::string> words = command;
     words.insert(words.begin(), "man");
     const std::string page = words_of(strata(words).out);
+    // CLI11 prints a default as "=5", since version 2.4 as " [5]".
     const std::regex option(
-        R"(\n  (-[-\w,]+)(?: [A-Z]+(?::(?:\{[^}\n]*\}|[^=\n]*?\]))?(?:=([^ \n]+))?)?)"
+        R"(\n  (-[-\w,]+)(?: [A-Z]+(?::(?:\{[^}\n]*\}|[^=\n]*?\]))?(?:(?:=| \[)([^ \n\]]+)\]?)?)?)"
         R"((?: \.\.\.)?(?: REQUIRED)?(?: Needs: (--[-\w]+))?(?: Excludes: (--[-\w]+))?)");
     for (std::sregex_iterator match(help.text.begin(), help.text.end(), option), end; match != end;
          ++match) {

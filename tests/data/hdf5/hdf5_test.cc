@@ -241,8 +241,7 @@ TEST_F(Hdf5, AFailedDecompressionNamesBothPossibleCauses) {
   const std::string error =
       error_of([&] { file.data_set("squeezed").read(0, 1000, 1, read.data()); });
   EXPECT_TRUE(contains(error, "x.hdf5: data set 'squeezed': cannot read")) << error;
-  EXPECT_TRUE(contains(error, "inflate() failed (the file is damaged, or there was no memory)"))
-      << error;
+  EXPECT_TRUE(contains(error, "(the file is damaged, or there was no memory)")) << error;
 }
 
 TEST_F(Hdf5, ThreadsMayReadAtTheSameTime) {
