@@ -219,15 +219,16 @@ struct ReportServer::State {
       if (*context != nullptr) connections.remove(static_cast<Connections::Connection*>(*context));
       return;
     }
-    const MHD_ConnectionInfo* socket =
+    const MHD_ConnectionInfo* info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    const MHD_ConnectionInfo* client =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    if (socket == nullptr || client == nullptr) return;
+    if (info == nullptr) return;
+    const int socket = info->connect_fd;  // since version 1.0 the next call overwrites `info`
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (info == nullptr) return;
     try {
-      *context = connections.add(socket->connect_fd, text_of(*client->client_addr));
+      *context = connections.add(socket, text_of(*info->client_addr));
     } catch (const std::exception&) {  // no memory to enforce the limits
-      ::shutdown(socket->connect_fd, SHUT_RDWR);
+      ::shutdown(socket, SHUT_RDWR);
     }
   }
 
