@@ -229,6 +229,8 @@ def train(arguments, table, programs, batch, seed, fault):
             if not is_row(row):
                 raise ValueError("samples or reached_target are wrong")
         except (ValueError, KeyError, IndexError, TypeError) as error:
+            if stopped.is_set():
+                return None
             return f"{name}: the program printed no result: {error}"
     failure = add_row(table, row)
     if failure:
