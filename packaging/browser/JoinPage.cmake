@@ -2,7 +2,7 @@
 # cmake -DFOLDER=packaging/browser -DPROGRAM=strata.js -DOUTPUT=strata.html -P JoinPage.cmake
 cmake_minimum_required(VERSION 3.25)
 file(READ ${PROGRAM} program)
-foreach(part IN ITEMS archives targets worker)
+foreach(part IN ITEMS archives worker)
   file(READ ${FOLDER}/${part}.js text)
   string(APPEND program "\n${text}")
 endforeach()

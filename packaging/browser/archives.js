@@ -119,17 +119,13 @@ async function unzip(bytes, name, into) {
   if (at !== listEnd) throw damaged('the list of its entries has another length than it says');
 }
 
-let crcTable = null;
+const crcTable = Uint32Array.from({length: 256}, (_, i) => {
+  let value = i;
+  for (let bit = 0; bit < 8; ++bit) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
 
 function crc32(bytes) {
-  if (crcTable === null) {
-    crcTable = new Uint32Array(256);
-    for (let i = 0; i < 256; ++i) {
-      let value = i;
-      for (let bit = 0; bit < 8; ++bit) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-      crcTable[i] = value;
-    }
-  }
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (crc >>> 8) ^ crcTable[(crc ^ byte) & 255];
   return (crc ^ 0xffffffff) >>> 0;
@@ -159,9 +155,10 @@ function untar(bytes, name, into) {
       longName = paxPath(content) ?? longName;
       isSparse = records.includes(' GNU.sparse.');
     } else if (!'KVg5'.includes(type)) {  // a link's long name, the archive's label, defaults, a folder
-      if ((type === '0' || type === '\0') && path.endsWith('/')) { /* a folder of an old archive */ }
-      else if ((type === '0' || type === '\0') && !isSparse) into.add(path, content, name, true);
-      else into.leftOut.push(`${name}: ${path}, which is ${'12'.includes(type) ? 'a link' : isSparse || type === 'S' ? 'packed as a sparse file' : 'neither a file nor a folder'}`);
+      const isFile = type === '0' || type === '\0';
+      const kind = '12'.includes(type) ? 'a link' : isSparse || type === 'S' ? 'packed as a sparse file' : 'neither a file nor a folder';
+      if (!isFile || isSparse) into.leftOut.push(`${name}: ${path}, which is ${kind}`);
+      else if (!path.endsWith('/')) into.add(path, content, name, true);  // else a folder of an old archive
     }
     if (!'LKx'.includes(type)) {
       longName = null;

@@ -15,8 +15,7 @@ let clears = 0;             // how often all files were removed
 let paths = [];             // of the files to check
 let wanted = null;          // the first check, which follows when all is read and no command runs
 let chosen = '';            // what the commands check
-let last = null;            // the last {command, target}
-let note = '';              // what it leaves out
+let last = null;            // the last {command, target, note}; the note says what it leaves out
 let hasLoaded = false;
 let lines = [];             // of the command that runs or ran last
 let running = null;         // its words, or null
@@ -128,16 +127,16 @@ function showAdded({paths: all, size, rules, added, newRules, leftOut, replaced}
 
 function checkIfWanted() {
   if (!wanted || waiting.length > 0 || running) return;
-  const {command, target, note: leavesOut} = wanted;
+  const {command, target, note} = wanted;
   wanted = null;
   const choices = Array.from(element('target').options, option => option.value);
   if (choices.includes(target)) element('target').value = chosen = target;
-  run(command, target, leavesOut);
+  run(command, target, note);
 }
 
 // ---- Commands
 
-function run(command, target, leavesOut = '') {
+function run(command, target, note = '') {
   let words;
   try {
     words = [...wordsFor(command, target, paths), ...splitWords(element('options').value)];
@@ -146,8 +145,7 @@ function run(command, target, leavesOut = '') {
     return;
   }
   running = words;
-  last = {command, target, note: leavesOut};
-  note = leavesOut;
+  last = {command, target, note};
   lines = [];
   element('result').hidden = false;
   element('command').textContent = ['strata', ...words.slice(0, 12), ...(words.length > 12 ? ['…'] : [])].join(' ');
@@ -162,7 +160,7 @@ function run(command, target, leavesOut = '') {
 
 function showEnd({code, html, written, milliseconds}) {
   if (!running) return;  // it was stopped
-  const verdict = verdictOf(running, code, lines.map(({line}) => line));
+  const {note} = last, verdict = verdictOf(running, code, lines.map(({line}) => line));
   running = null;
   element('ended').textContent = `${verdict.text}${note ? `; ${note}` : ''} (${(milliseconds / 1000).toFixed(1)} s)`;
   element('ended').className = note && verdict.kind === 'good' ? 'open' : verdict.kind;

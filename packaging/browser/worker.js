@@ -2,7 +2,7 @@
 // {loaded}, {added}, {line, isError}, {ended} and {failed, isBroken}: after isBroken it is of no further use.
 'use strict';
 
-const WORK = '/work', RULES = '/home/web_user/.local/share/strata/rules';
+const WORK = '/files', RULES = '/home/web_user/.local/share/strata/rules';
 const RULE_FILE = /(?<=^|\/)mlperf_logging\/compliance_checker\//;
 
 class Program {

@@ -105,7 +105,7 @@ def use(visit, scratch, pictures, width, wheel):
     visit.remove_all()
 
     visit.drop(SUBMISSION)
-    visit.expect_verdict(PASSED, 'converges like the reference', 'passed /work/Strata')
+    visit.expect_verdict(PASSED, 'converges like the reference', 'passed /files/Strata')
     if pictures:
         page.screenshot(path=pictures / f'checker-{width}.png', full_page=True)
     visit.run('score')
@@ -132,7 +132,7 @@ def use(visit, scratch, pictures, width, wheel):
     for kind in ('zip', 'gztar'):
         archive = shutil.make_archive(str(scratch / 'Strata'), kind, SUBMISSION.parent, 'Strata')
         visit.choose(archive)
-        visit.expect_verdict(PASSED, 'passed /work/Strata')
+        visit.expect_verdict(PASSED, 'passed /files/Strata')
         visit.remove_all()
     cut = scratch / 'cut.zip'
     cut.write_bytes((scratch / 'Strata.zip').read_bytes()[:5000])
@@ -145,7 +145,7 @@ def use(visit, scratch, pictures, width, wheel):
 
     # A command that is stopped leaves the files.
     visit.choose(scratch / 'Strata.zip')
-    visit.expect_verdict(PASSED, 'passed /work/Strata')
+    visit.expect_verdict(PASSED, 'passed /files/Strata')
     page.evaluate("run('report', 'Strata'); element('stop').click()")
     visit.expect_text('#ended', 'Stopped')
     visit.run('check log')

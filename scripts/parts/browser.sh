@@ -24,7 +24,6 @@ make_browser_libraries() {
   say "libraries for browsers: Debian's packages and sources"
   rm -rf "$work" "$stage"
   mkdir -p "$work/apt/lists/partial" "$stage"
-  local status=0
   set +e
   (
     set -e
@@ -39,13 +38,13 @@ make_browser_libraries() {
     apt-get "${options[@]}" update -qq
     apt-get "${options[@]}" source -qq fmtlib yaml-cpp >/dev/null
     compile() { # DIRECTORY CMAKE_OPTION...
-      emcmake cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS=-fwasm-exceptions \
+      cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_TOOLCHAIN_FILE=$browser_toolchain" \
         -DCMAKE_INSTALL_PREFIX="$stage" "${@:2}" && cmake --build "$1/build" && cmake --install "$1/build"
     }
     compile fmtlib-* -DFMT_TEST=OFF -DFMT_DOC=OFF
     compile yaml-cpp-* -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
   ) >"$root/build/browser-libraries.log" 2>&1
-  status=$?
+  local status=$?
   set -e
   if [[ $status -ne 0 ]]; then
     tail -n 20 "$root/build/browser-libraries.log" >&2

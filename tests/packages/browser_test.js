@@ -9,8 +9,10 @@ const fs = require('fs'), os = require('os'), path = require('path'), {execFileS
 const [page, strata, ...folders] = process.argv.slice(2);
 const root = path.resolve(__dirname, '../..');
 const source = /<script type="text\/plain" id="program">\n([^]*?)<\/script>/.exec(fs.readFileSync(page, 'utf8'))[1];
-const {loadStrata, Program, Unpacked, firstCheck, splitWords, targets, verdictOf, wordsFor} = new Function('require', '__filename', '__dirname',
-    `${source}; return {loadStrata, Program, Unpacked, firstCheck, splitWords, targets, verdictOf, wordsFor};`)(require, __filename, __dirname);
+const choice = fs.readFileSync(path.join(root, 'packaging/browser/targets.js'), 'utf8');
+const names = '{loadStrata, Program, Unpacked, WORK, RULES, firstCheck, splitWords, targets, verdictOf, wordsFor}';
+const {loadStrata, Program, Unpacked, WORK, RULES, firstCheck, splitWords, targets, verdictOf, wordsFor} =
+    new Function('require', '__filename', '__dirname', `${source}\n${choice}\nreturn ${names};`)(require, __filename, __dirname);
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'strata_page.'));
 process.on('exit', () => fs.rmSync(scratch, {recursive: true}));
 let failures = 0;
@@ -65,12 +67,12 @@ async function archivesAreReadAndDamagedOnesRefused() {
     const bytes = fs.readFileSync(file);
     const session = await Session.open();
     const {paths, leftOut} = await session.add([name, bytes]);
-    const found = paths.map(one => `${one} ${session.program.strata.FS.stat(`/work/${one}`).size}`).sort();
+    const found = paths.map(one => `${one} ${session.program.strata.FS.stat(`${WORK}/${one}`).size}`).sort();
     expect(JSON.stringify(found) === JSON.stringify(wanted), `${name}: ${found} instead of ${wanted}`);
     expect(leftOut.length === 0, `${name}: left out ${leftOut}`);
     for (const cut of [bytes.length - 1, bytes.length >> 1, 600, 100, 5]) {
       if (name.endsWith('.tar') && cut === bytes.length - 1) continue;  // that byte is filling
-      const before = session.program.strata.FS.readdir('/work').length;
+      const before = session.program.strata.FS.readdir(WORK).length;
       let said = '';
       try {
         const {paths: some} = await session.add([`cut_${name}`, bytes.subarray(0, cut)]);
@@ -80,7 +82,7 @@ async function archivesAreReadAndDamagedOnesRefused() {
       }
       // Too short to be an archive, it is a file like any other.
       expect(said.startsWith(`cut_${name}`), `${name}, cut to ${cut} bytes: ${said}`);
-      if (said !== `cut_${name}`) expect(session.program.strata.FS.readdir('/work').length === before, `${name}, cut to ${cut} bytes: something was added`);
+      if (said !== `cut_${name}`) expect(session.program.strata.FS.readdir(WORK).length === before, `${name}, cut to ${cut} bytes: something was added`);
     }
     if (name === 'deflated.zip') {
       const damaged = Buffer.from(bytes);
@@ -125,7 +127,7 @@ async function unusualArchivesAreRead() {
   const session = await Session.open();
   const read = async (name, bytes) => {
     const {added, leftOut} = await session.add([name, bytes]);
-    return [...added.map(one => `${one}=${session.program.strata.FS.readFile(`/work/${one}`, {encoding: 'utf8'})}`), ...leftOut].join('; ');
+    return [...added.map(one => `${one}=${session.program.strata.FS.readFile(`${WORK}/${one}`, {encoding: 'utf8'})}`), ...leftOut].join('; ');
   };
   const tar = body => make(`with tarfile.open(file, "w", format=tarfile.USTAR_FORMAT) as archive:
   def add(name, text=b"", kind=tarfile.REGTYPE):
@@ -172,7 +174,7 @@ async function filesOfTheSameNameAreReplacedAndNamed() {
   await session.add(['Acme/a.txt', 'a'], ['Acme/old/b.txt', 'b']);
   const again = await session.add(['Acme/a.txt', 'new']);
   expect(again.paths.join() === 'Acme/a.txt' && again.replaced.join() === 'Acme' && again.size === 3, `a folder again: ${JSON.stringify(again)}`);
-  expect(!session.program.strata.FS.analyzePath('/work/Acme/old').exists, 'the old folder is still there');
+  expect(!session.program.strata.FS.analyzePath(`${WORK}/Acme/old`).exists, 'the old folder is still there');
   const both = await session.add(['r.txt', 'one'], ['r.txt.gz', require('zlib').gzipSync('two')]);
   expect(both.leftOut.length === 1 && /r.txt, because/.test(both.leftOut[0]), `two files of one name: ${both.leftOut}`);
 }
@@ -189,7 +191,7 @@ async function onlyDroppedRulesAreTaken() {
   execFileSync('python3', ['-m', 'zipfile', '-c', wheel, path.join(scratch, 'wheel/mlperf_logging')]);
   const added = await session.add([path.basename(wheel), fs.readFileSync(wheel)]);
   expect(added.rules.join() === path.basename(wheel) && added.added.length === 0 && added.newRules === 1, `a wheel: ${JSON.stringify(added)}`);
-  const mark = '/home/web_user/.local/share/strata/rules/mlperf_logging-1.2.3-py3-none-any/mlperf_logging/compliance_checker/mark';
+  const mark = `${RULES}/mlperf_logging-1.2.3-py3-none-any/mlperf_logging/compliance_checker/mark`;
   expect(session.program.strata.FS.analyzePath(mark).exists, 'the rules are not where the program looks for them');
 }
 
@@ -205,7 +207,7 @@ function theRightCommandIsChosen() {
     [[...box, ...other.map(name => `more/${name}`)], 'check log .; only logs were checked; choose a submission to check it whole'],
   ]) {
     const {command, target, note} = firstCheck(paths);
-    expect(`${command} ${target}${note ? `; ${note}` : ''}` === wanted, `${paths}: ${command} ${target} instead of ${wanted}`);
+    expect(`${command} ${target}${note ? `; ${note}` : ''}` === wanted, `${paths}: ${command} ${target}; ${note} instead of ${wanted}`);
     expect(targets(paths).includes(target), `${paths}: ${target} cannot be chosen`);
   }
   for (const [target, paths, wanted] of [
@@ -238,8 +240,8 @@ async function theSubmissionIsJudged() {
   expect(session.run('report', 'Strata', '--output', '/report.html').code === 0, 'report');
   const report = session.program.take('/report.html');
   expect(report.startsWith('<!DOCTYPE html>') && report.includes('<svg'), 'the report has no picture');
-  const log = 'Strata/results/' + session.program.strata.FS.readdir('/work/Strata/results').find(name => !name.startsWith('.')) + '/bert/result_0.txt';
-  const content = session.program.strata.FS.readFile(`/work/${log}`, {encoding: 'utf8'});
+  const log = 'Strata/results/' + session.program.strata.FS.readdir(`${WORK}/Strata/results`).find(name => !name.startsWith('.')) + '/bert/result_0.txt';
+  const content = session.program.strata.FS.readFile(`${WORK}/${log}`, {encoding: 'utf8'});
   await session.add(['Bad/result_0.txt', content.replace('"run_stop"', '"run_halt"')]);
   const failed = session.run('check', 'log', 'Bad');
   expect(failed.code === 1 && /failed Bad\/result_0.txt/.test(failed.text) && /run_stop/.test(failed.text), `a log without run_stop: ${failed.text}`);
