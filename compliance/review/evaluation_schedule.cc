@@ -13,9 +13,8 @@ namespace strata::compliance {
 namespace {
 
 constexpr double kBertTrainSamples = 156'725'653;
-constexpr double kLargestBatch = 1e12;  // larger numbers are no batches
-constexpr double kBatchesLate = 2;      // lateness allowed for an evaluation
-constexpr double kDistanceOff = 3;      // batches that a distance may deviate by
+constexpr double kBatchesLate = 2;  // lateness allowed for an evaluation
+constexpr double kDistanceOff = 3;  // batches that a distance may deviate by
 
 // How a log counts the reference's data.
 enum class Counted {
@@ -67,8 +66,7 @@ std::optional<EpochSchedule> epoch_schedule(const RunRecord& record, std::string
   if ((benchmark == "maskrcnn" || benchmark == "rnnt") && within("1.1.0", "3.1.0"))
     return EpochSchedule{1, 1};
   const auto batch = record.number("global_batch_size");
-  if (benchmark == "unet3d" && within("1.1.0", "4.0.0") && batch && *batch >= 1 &&
-      *batch <= kLargestBatch) {
+  if (benchmark == "unet3d" && within("1.1.0", "4.0.0") && is_batch_size(batch)) {
     constexpr double kCases = 168, kFirst = 1000, kEvery = 20;
     const double samples =
         std::ceil(kCases / *batch) * *batch;  // an epoch's, the last batch padded
@@ -148,7 +146,7 @@ void compare_size(const RunRecord& record, const char* key, const char* id, cons
   const bool by_batch =
       size.counted == Counted::kWholeBatches || size.counted == Counted::kSamplesOrBatches;
   const auto batch = record.number("global_batch_size");
-  if (by_batch && !(batch && *batch >= 1 && *batch <= kLargestBatch)) return;
+  if (by_batch && !is_batch_size(batch)) return;
   if (agrees(found->second.value, size, by_batch ? *batch : 0)) return;
   std::string wanted = count_text(size.samples);
   if (size.counted == Counted::kWholeBatches) {
@@ -320,8 +318,8 @@ std::vector<Doubt> review_evaluations(const RunRecord& record, std::string_view 
   compare_size(record, "eval_samples", "eval-samples", data->eval, doubts);
   const auto batch = record.number("global_batch_size");
   // In round 0.7 BERT was evaluated from 3,000,000 samples on, every 500,000.
-  if (benchmark == "bert" && compare_versions(ruleset, "1.0.0") >= 0 && batch && *batch >= 1 &&
-      *batch <= kLargestBatch && !record.evaluations.empty()) {
+  if (benchmark == "bert" && compare_versions(ruleset, "1.0.0") >= 0 && is_batch_size(batch) &&
+      !record.evaluations.empty()) {
     BertSchedule(record, std::floor(*batch), doubts).review();
   }
   return doubts;

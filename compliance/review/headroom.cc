@@ -102,9 +102,7 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   }
   const size_t counting = counted_runs(folder);
   auto distance = evaluation_distance(runs);
-  constexpr double kLargestBatchSize = 1e12;
-  if (!distance && bert && folder.batch_size && *folder.batch_size >= 1 &&
-      *folder.batch_size <= kLargestBatchSize) {
+  if (!distance && bert && is_batch_size(folder.batch_size)) {
     distance =
         static_cast<double>(mlperf_evaluation_interval(static_cast<int64_t>(*folder.batch_size)));
   }
