@@ -231,19 +231,19 @@ TEST_F(Manual, PagesHaveDefaultsAndFootersOfHelp) {
     const std::string page = words_of(strata(words).out);
     // CLI11 prints a default as "=5", since version 2.4 as " [5]".
     const std::regex option(
-        R"(\n  (-[-\w,]+)(?: [A-Z]+(?::(?:\{[^}\n]*\}|[^=\n]*?\]))?(?:(?:=| \[)([^ \n\]]+)\]?)?)?)"
+        R"(\n  (-[-\w,]+)(?: [A-Z]+(?::(?:\{[^}\n]*\}|[^=\n]*?\]))?(?:=([^ \n]+)| \[([^ \n\]]+)\])?)?)"
         R"((?: \.\.\.)?(?: REQUIRED)?(?: Needs: (--[-\w]+))?(?: Excludes: (--[-\w]+))?)");
     for (std::sregex_iterator match(help.text.begin(), help.text.end(), option), end; match != end;
          ++match) {
       const std::string names = std::regex_replace((*match)[1].str(), std::regex(","), ", ");
       const size_t at = page.find(' ' + names + ' ');
       ASSERT_NE(at, page.npos) << names << " in " << page;
-      for (const auto& [group, says] :
-           {std::pair(2, "Default: "), std::pair(3, "Needs "), std::pair(4, "Excludes ")}) {
+      for (const auto& [group, says] : {std::pair(2, "Default: "), std::pair(3, "Default: "),
+                                        std::pair(4, "Needs "), std::pair(5, "Excludes ")}) {
         // --set KEY=VALUE is no default.
         const std::string value = (*match)[group];
         if (value.empty() || value == "VALUE") continue;
-        ++(group == 2 ? defaults : relations);
+        ++(group <= 3 ? defaults : relations);
         const size_t said = page.find(says, at);
         ASSERT_LT(said - at, 600u) << names << ": " << (*match)[0] << "\n" << page.substr(at, 600);
         EXPECT_LT(page.find(value, said) - said, 100u) << names << page.substr(said, 100);

@@ -44,7 +44,7 @@ expect "ten logs are there" test "$(ls "$out"/Acme/results/box/bert | wc -l)" -e
 expect "the description has what was given" grep -q '"cooling": "air"' "$out/Acme/systems/box.json"
 expect "the code's folder has the configuration" cmp -s "$work/tiny.yaml" "$out/Acme/benchmarks/bert/implementations/strata/tiny.yaml"
 expect "a report is there" test -s "$out.html"
-expect "fields that only a person knows are named" says 'host_processor_interconnect'
+expect "fields that only a person knows are named" says 'systems/box.json: host_processor_interconnect'
 expect "except for those that were given" not says 'interconnect_topology cooling'
 expect "a target of its own is told" says 'has the layout of a submission, but is not a valid one'
 
